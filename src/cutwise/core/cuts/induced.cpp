@@ -165,10 +165,16 @@ struct InducedSearch {
 
   int64_t count_of(const Span &span) const { return static_cast<int64_t>(span.n_left); }
 
+  // Whether cuts of a span may, by bounds on their depth that are found faster than their depth.
+  bool may_beat(const Key &mine, int64_t induced, int64_t left_low, int64_t left_high, const Span &span) const {
+    const auto loses = [&](double bound) { return bound > mine.score && !DepthScore::is_near(bound, mine.score); };
+    const int64_t n_left = count_of(span);
+    if (loses(depth.quick_bound(induced, left_low, left_high, n_left, span.feature))) return false;
+    return !depths || !loses(depth.score(induced, depths->bound(left_low, left_high, n_left, span.feature)));
+  }
+
   void offer(const Span &span, double threshold, int64_t induced, int64_t left, Key &mine) const {
-    if (!span.valid.holds(threshold)) return;
-    const double bound = depth.quick_bound(induced, left, left, count_of(span), span.feature);
-    if (bound > mine.score && !DepthScore::is_near(bound, mine.score)) return;
+    if (!span.valid.holds(threshold) || !may_beat(mine, induced, left, left, span)) return;
     const int64_t deep = depth.depth_of(left, left, count_of(span), span.feature);
     const Key key{depth.score(induced, deep), induced, deep, {span.feature, threshold}};
     if (mine.cut.feature < 0 || is_before(depth, key, mine)) mine = key;
@@ -283,11 +289,13 @@ struct InducedSearch {
       const Bin &bin = bins[j];
       const int32_t b = first + static_cast<int32_t>(j);
       const bool from_begin = j == 0 && begin_inside;
+      const int64_t induced = sum - bin.right + bin.least;
       if (low[b] < high[b] && bin.count > 0 && span.valid.reaches(low[b], high[b])) {
-        const int64_t induced = sum - bin.right + bin.least;
-        const int64_t deep = depth.depth_of(count, count + bin.count, count_of(span), span.feature);
-        const Cut least{span.feature, std::max(low[b], span.begin)};
-        closed.push_back({b, sum, count, {depth.score(induced, deep), induced, deep, least}, from_begin});
+        if (may_beat(mine, induced, count, count + bin.count, span)) {
+          const int64_t deep = depth.depth_of(count, count + bin.count, count_of(span), span.feature);
+          const Cut least{span.feature, std::max(low[b], span.begin)};
+          closed.push_back({b, sum, count, {depth.score(induced, deep), induced, deep, least}, from_begin});
+        }
       } else if (bin.count == 0 && from_begin) {
         offer(span, span.begin, sum, count, mine);
       }

@@ -58,8 +58,8 @@ struct SurrogateSearch : NodeRows {
   // Sides count as sides with a center each.
   AllowedCuts allowed_cuts(int32_t feature) const { return {limits, *this, feature, 2}; }
 
-  void offer(int32_t feature, double threshold, const int64_t *part, AllowedCuts &allowed, BestCut &mine) const {
-    const int64_t score = sums.left(part) + sums.right(total.data(), part);
+  void offer(int32_t feature, double threshold, int64_t score, const int64_t *part, AllowedCuts &allowed,
+             BestCut &mine) const {
     if (score > mine.score || !allowed.holds(threshold, 1)) return;
     offer(feature, threshold, score, sums.second(total.data(), part), part, mine);
   }
@@ -72,6 +72,12 @@ struct SurrogateSearch : NodeRows {
     mine = {score, second, cut, sums.label_left(part), sums.label_left(rest.data())};
   }
 
+  // The best cut of all columns so far: what costs more is of no interest in any.
+  BestCut known() {
+    std::lock_guard<std::mutex> lock(best_mutex);
+    return best;
+  }
+
   void share(const BestCut &mine) {
     if (mine.score == kNone) return;
     std::lock_guard<std::mutex> lock(best_mutex);
@@ -79,15 +85,31 @@ struct SurrogateSearch : NodeRows {
   }
 
   // Rows in order of one column, starting from `part`. The last cut is left out: it is the end of the bin or of the node.
+  // Some at a time are passed at once, and one by one where a bound on the cuts among them may beat the best.
   void walk(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, AllowedCuts &allowed,
             BestCut &mine) const {
-    for (size_t i = 0; i < placed.size();) {
-      const double value = placed[i].value;
-      while (i < placed.size() && placed[i].value == value) {
-        if (i + kCostsAhead < placed.size()) sums.ask_for(placed[i + kCostsAhead].row);
-        sums.add_row(part.data(), placed[i++].row);
+    constexpr size_t kAtOnce = 8;
+    std::vector<int64_t> before;
+    int64_t left = sums.left(part.data());
+    const auto pass = [&](size_t &i, std::vector<int64_t> &to) {
+      for (const double value = placed[i].value; i < placed.size() && placed[i].value == value; ++i)
+        sums.add_row(to.data(), placed[i].row);
+    };
+    for (size_t i = 0, end = 0; i < placed.size(); i = end) {
+      before = part;
+      while (end < placed.size() && end < i + kAtOnce) {
+        if (end + kCostsAhead < placed.size()) sums.ask_for(placed[end + kCostsAhead].row);
+        pass(end, part);
       }
-      if (i < placed.size()) offer(feature, value, part.data(), allowed, mine);
+      const int64_t left_before = left;
+      left = sums.left(part.data());
+      if (left_before + sums.right(total.data(), part.data()) > mine.score) continue;
+      for (size_t j = i; j < end;) {
+        const double value = placed[j].value;
+        pass(j, before);
+        if (j == placed.size()) break;
+        offer(feature, value, sums.left(before.data()) + sums.right(total.data(), before.data()), before.data(), allowed, mine);
+      }
     }
   }
 
@@ -128,17 +150,24 @@ struct SurrogateSearch : NodeRows {
       if (first < 0) first = bin;
       last = bin;
     }
-    std::vector<int64_t> part(k, 0), before(k, 0);
+    std::vector<int64_t> part(k, 0), before;
     AllowedCuts allowed = allowed_cuts(feature);
+    int64_t left = 0;
     for (int32_t bin = 0; bin <= last; ++bin) {
       if (!present[bin]) continue;
       const int64_t *here = cells(column, bin, rest);
-      before = part;
       for (int64_t j = 0; j < k; ++j) part[j] += here[j];
+      const int64_t left_before = left, right = sums.right(total.data(), part.data());
+      left = sums.left(part.data());
       const double low = encoded.low[column.value_begin + bin], high = encoded.high[column.value_begin + bin];
-      if (low < high && allowed.reaches(low, high, 1))
+      // A weak bound is at hand. The first bin is kept: see take_lowest().
+      const bool may_win = bin == first || left_before + right <= mine.score;
+      if (low < high && may_win && allowed.reaches(low, high, 1)) {
+        before = part;
+        for (int64_t j = 0; j < k; ++j) before[j] -= here[j];
         closed.push_back({bin, bound_inside(before.data(), part.data()), bin == first});
-      if (bin < last) offer(feature, high, part.data(), allowed, mine);
+      }
+      if (bin < last) offer(feature, high, left + right, part.data(), allowed, mine);
     }
   }
 
@@ -153,7 +182,7 @@ struct SurrogateSearch : NodeRows {
   void open(const OpenedBins &opened) {
     const Column &column = encoded.columns[opened.feature];
     const std::vector<int64_t> rest = default_cells(column);
-    BestCut mine;
+    BestCut mine = known();
     std::vector<int64_t> part(k, 0);
     AllowedCuts allowed = allowed_cuts(opened.feature);
     int32_t reached = 0;
@@ -174,7 +203,7 @@ struct SurrogateSearch : NodeRows {
     const int32_t d = encoded.n_cols();
     std::vector<std::vector<ClosedBin>> closed(d);
     parallel_for(n_jobs, d, [&](int64_t f) {
-      BestCut mine;
+      BestCut mine = known();
       const int32_t feature = static_cast<int32_t>(f);
       if (limits && !limits->allow_column(feature)) return;
       if (histogram) walk_column(feature, mine, closed[f]);

@@ -160,6 +160,15 @@ class Polish {
       return value < kInfinite ? value + price(swept_.data()) : value;
     };
     double best = std::isfinite(low) ? total() : kInfinite, best_cut = low;
+    // Without the price, about: leaves are many, and few sums need be told to the last bit.
+    double about = 0.0, largest = 0.0;
+    int64_t n_empty = 0;
+    auto count = [&](double leaf_cost, int sign) {
+      if (leaf_cost < kInfinite) about += sign * leaf_cost;
+      else n_empty += sign;
+      largest = std::max(largest, std::fabs(about));
+    };
+    for (double c : cost) count(c, 1);
     for (int64_t i = 0; i < n;) {
       const double value = placed_[i].value;
       for (; i < n && placed_[i].value == value; ++i) {
@@ -171,8 +180,12 @@ class Polish {
       }
       std::sort(touched_.begin(), touched_.end());
       touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-      for (int32_t leaf : touched_) cost[leaf - node] = grid_.cost(sums(leaf));
+      for (int32_t leaf : touched_) {
+        count(cost[leaf - node], -1);
+        count(cost[leaf - node] = grid_.cost(sums(leaf)), 1);
+      }
       touched_.clear();
+      if (!price_.any() && (n_empty > 0 || about > best + 1e-9 * largest)) continue;
       const double now = total();
       if (now < best) {
         best = now;
