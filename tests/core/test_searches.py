@@ -57,10 +57,10 @@ def make_case(seed: int, *, with_weights: bool = False, as_csr: bool = False, n:
     )  # fmt: skip
 
 
-def coarse_case(seed: int) -> Case:
+def coarse_case(seed: int, k: int = 4) -> Case:
     """Columns of more than 256 distinct values: bins have to be opened."""
     rng = np.random.default_rng([9, seed])
-    n, k = 900, 4
+    n = 900
     values = np.column_stack([rng.permutation(n) / 8, rng.normal(size=n), rng.integers(0, 600, n)])
     coordinates = values[rng.choice(n, k, replace=False)].astype(np.float64)
     costs = np.rint(16 * ((values[:, None] - coordinates) ** 2).sum(axis=2)).astype(np.int64)
@@ -79,6 +79,7 @@ CASES = [
     *(make_case(seed, with_weights=True) for seed in range(8, 12)),
     *(make_case(seed, as_csr=True) for seed in range(12, 16)),
     *(coarse_case(seed) for seed in range(2)),
+    coarse_case(2, k=40),
 ]
 
 

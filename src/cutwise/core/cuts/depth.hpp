@@ -15,16 +15,18 @@ inline int64_t total_depth(int64_t points, int64_t left_low, int64_t left_high, 
   struct Part {
     int64_t points, centers;
   };
-  static thread_local std::vector<Part> open;
-  open.clear();
-  open.push_back({points, centers});
+  // Of two parts the larger waits, so few do.
+  Part open[64];
+  int n_open = 0;
   int64_t sum = 0;
   bool root = true;
-  while (!open.empty()) {
-    const Part part = open.back();
-    open.pop_back();
-    if (part.centers <= 1 || part.points == 0) continue;
-    sum += part.points;
+  for (Part part{points, centers};;) {
+    if (part.centers > 1) sum += part.points;
+    if (part.points == 0 || part.centers <= 2) {
+      if (n_open == 0) return sum;
+      part = open[--n_open];
+      continue;
+    }
     int64_t k_left, n_left, n_right;
     if (root) {
       k_left = left_centers;
@@ -45,14 +47,15 @@ inline int64_t total_depth(int64_t points, int64_t left_low, int64_t left_high, 
           return std::clamp<int64_t>(static_cast<int64_t>(ceiling), 1, part.points - 1);
         };
         n_left = share(left_low);
-        n_right = part.points - share(left_high);
+        n_right = part.points - (left_low == left_high ? n_left : share(left_high));
       }
     }
     root = false;
-    open.push_back({n_left, k_left});
-    open.push_back({n_right, part.centers - k_left});
+    const Part left{n_left, k_left}, right{n_right, part.centers - k_left};
+    const bool left_waits = left.centers > right.centers;
+    open[n_open++] = left_waits ? left : right;
+    part = left_waits ? right : left;
   }
-  return sum;
 }
 
 // Price + depth_penalty * DExp of the cuts of one node.
