@@ -58,8 +58,7 @@ struct SurrogateSearch : NodeRows {
   // Sides count as sides with a center each.
   AllowedCuts allowed_cuts(int32_t feature) const { return {limits, *this, feature, 2}; }
 
-  void offer(int32_t feature, double threshold, int64_t score, const int64_t *part, AllowedCuts &allowed,
-             BestCut &mine) const {
+  void offer(int32_t feature, double threshold, int64_t score, const int64_t *part, AllowedCuts &allowed, BestCut &mine) const {
     if (score > mine.score || !allowed.holds(threshold, 1)) return;
     offer(feature, threshold, score, sums.second(total.data(), part), part, mine);
   }
