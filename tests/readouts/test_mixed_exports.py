@@ -10,9 +10,8 @@ from cutwise import ExplainableKMeans, export_sql
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.labeled_tree import LabeledTree
-from cutwise.readouts.rules import build_rules
+from cutwise.readouts.rules import build_rules, tree_text
 from cutwise.readouts.sql import DIALECTS, tree_sql
-from cutwise.readouts.tree_text import tree_text
 from cutwise.table.table import ColumnKind, Columns, Table, as_matrix
 from tests.tree.mixed import GAPS, Problem
 

@@ -5,7 +5,7 @@ import pytest
 
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LabeledTree, count_leaves
-from cutwise.readouts.tree_text import tree_text
+from cutwise.readouts.rules import tree_text
 from tests.readouts.reading import as_rows, read_tree
 from tests.readouts.test_rules import made, small_tree
 from tests.readouts.test_words import NASTY

@@ -8,8 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
 from cutwise.reference import resources
 from cutwise.reference.gram import check_precomputed, matrix_gram
-from cutwise.reference.kernel_input import check_domain, read_kernel
-from cutwise.reference.kernels import KERNELS
+from cutwise.reference.kernels import KERNELS, check_domain, read_kernel
 from cutwise.table.intake import read_table
 
 RNG = np.random.default_rng(0)

@@ -11,8 +11,7 @@ import typer
 
 from cutwise.cli.tables import EXAMPLE_TABLES
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference.kernel_input import needs_nonnegative
-from cutwise.reference.kernels import KERNELS, PRECOMPUTED
+from cutwise.reference.kernels import KERNELS, PRECOMPUTED, needs_nonnegative
 from cutwise.table.intake import check_option
 
 if TYPE_CHECKING:

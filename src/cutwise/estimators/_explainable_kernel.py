@@ -16,12 +16,10 @@ from cutwise.core import Float64, Int32
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
 from cutwise.estimators.training import FitContext, MetricSpace, TrainingRows, TreeCosts, encode_rows, is_clusterer
 from cutwise.exceptions import InvalidInputError, listed
-from cutwise.reference.feature_space import FeatureSpace
+from cutwise.reference.feature_space import FeatureSpace, KernelCenters, warn_if_negative
 from cutwise.reference.fitted import fitted_labels, from_estimator
 from cutwise.reference.gram import NystroemMap
-from cutwise.reference.kernel_centers import KernelCenters, warn_if_negative
-from cutwise.reference.kernel_input import check_domain
-from cutwise.reference.kernels import KERNELS, PRECOMPUTED, Kernel
+from cutwise.reference.kernels import KERNELS, PRECOMPUTED, Kernel, check_domain
 from cutwise.reference.objective import FEATURE_SPACE, KMEANS, LazyCosts, Reference, wrong_number
 from cutwise.table.convert import as_dense
 from cutwise.table.labels import read_labels

@@ -18,9 +18,8 @@ from cutwise.estimators._document import certificate_line, model_document
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
 from cutwise.passes.sources import polars_expression
 from cutwise.readouts.code import tree_python
-from cutwise.readouts.rules import rules_markdown
+from cutwise.readouts.rules import rules_markdown, tree_dot, tree_text
 from cutwise.readouts.sql import Dialect, Form, Values, tree_sql
-from cutwise.readouts.tree_text import tree_dot, tree_text
 from cutwise.table.intake import check_integer, check_option
 from cutwise.tree.growing import choose_threshold
 

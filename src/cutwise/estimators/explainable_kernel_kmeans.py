@@ -24,8 +24,7 @@ from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.metrics import adjusted_rand, contingency, normalized_information
-from cutwise.reference.kernel_input import check_domain, needs_nonnegative
-from cutwise.reference.kernels import PRECOMPUTED, Kernel
+from cutwise.reference.kernels import PRECOMPUTED, Kernel, check_domain, needs_nonnegative
 from cutwise.reference.objective import sum_costs, sum_weights
 from cutwise.reference.resources import one_thread
 from cutwise.table.convert import NamedMatrix

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.core import Float64, Int32
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference.kernel_centers import cost_or_zero
+from cutwise.reference.feature_space import cost_or_zero
 from cutwise.reference.objective import FEATURE_SPACE, OBJECTIVES, Objective, Reference, integer_weights
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_option, read_table, read_weights

@@ -13,9 +13,8 @@ from cutwise.core import Float64, Int32, count_distinct_rows
 from cutwise.table.intake import read_table
 from cutwise.table.table import as_matrix
 
-from .feature_space import FeatureSpace
+from .feature_space import TIE, FeatureSpace, nearest_centers
 from .gram import FeatureGram
-from .kernel_centers import TIE, nearest_centers
 from .resources import one_thread
 from .search import each, find_reference
 
