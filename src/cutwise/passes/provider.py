@@ -328,7 +328,7 @@ class PassProvider:
                 if other is not own and kind in other.pieces and (like := _of_node(search, other)) is not None:
                     of_nodes[other] = self._look(other, like)[1]
             self._look_into(kind, of_nodes)
-        if isinstance(search, CheapestCut | FewestDisagree):
+        if isinstance(search, CheapestCut):
             found = search.or_set(found, self._levels(own, kind, search.limits), self.searched)
         elif isinstance(search, LeastInduced):
             return search.best(
@@ -708,20 +708,20 @@ class PassProvider:
         kind, k = _KINDS[type(search)], self._k
         pieces, totals = node.pieces[kind], node.totals[kind][2:]
         bins = core.bins_alone(np.searchsorted(pieces.column, np.arange(self.n_columns + 1)), pieces.low, pieces.high)
-        limits = search.limits if isinstance(search, CheapestCut | FewestDisagree) else search.node.limits
+        limits = search.limits if isinstance(search, CheapestCut) else search.node.limits
         if limits is not None:
             counts = np.ascontiguousarray(pieces.sums[:, int(limits.by_weight)])
             limits = core.Limits(limits.columns, counts, limits.least, limits.most_centers)
         rows, matrix = np.empty(0, dtype=np.int32), self._no_rows
         sums = np.ascontiguousarray(pieces.sums[:, 2:])
         found: Any
-        if isinstance(search, CheapestCut):
-            costs = np.empty((0, k), dtype=np.int64)
-            found = leaf_cut(core.best_surrogate_cut(bins, matrix, rows, costs, sums, totals, None, limits))
-        elif isinstance(search, FewestDisagree):
+        if isinstance(search, FewestDisagree):
             found = leaf_cut(core.best_disagreement_cut(
                 bins, matrix, rows, rows, None, sums, totals, search.gini, limits, 1, search.gini_alone
             ))  # fmt: skip
+        elif isinstance(search, CheapestCut):
+            costs = np.empty((0, k), dtype=np.int64)
+            found = leaf_cut(core.best_surrogate_cut(bins, matrix, rows, costs, sums, totals, None, limits))
         elif isinstance(search, FewestMistakes):
             found = core.fewest_mistakes(
                 bins, matrix, rows, rows, None, rows, sums[:, :, None], totals[:, None], search.mistakes.coordinates,
@@ -819,7 +819,7 @@ def _width(kind: str | None, k: int) -> int:
 
 def _of_node(search: Any, node: Node) -> Any:
     """The same search at another node; None where that has nothing to find."""
-    if isinstance(search, CheapestCut | FewestDisagree):
+    if isinstance(search, CheapestCut):
         return search
     if node.survivors is None or len(node.survivors) < 2 or isinstance(search, CheapestTie):
         return None

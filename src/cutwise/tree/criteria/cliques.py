@@ -10,11 +10,13 @@ import numpy as np
 from cutwise import core
 from cutwise.core import Int32, Int64
 from cutwise.tree.limits import Limits
-from cutwise.tree.provider import GrowthProblem, LabelPayload, LeafCut, MemoryProvider, NodeSums
+from cutwise.tree.provider import GrowthProblem, LeafCut, MemoryProvider, NodeSums
 from cutwise.tree.threshold_tree import NodeTest
 
+from .surrogate import LeafCriterion
 
-class CliqueCriterion:
+
+class CliqueCriterion(LeafCriterion):
     """Least sum over the sides of (edges that leave a side) / (edges at it), rows of one cluster being neighbors.
 
     A leaf is split where its best cut exceeds its own ratio by least, also where nothing is gained; one that has rows
@@ -26,27 +28,17 @@ class CliqueCriterion:
     ends_without_gain = False
 
     def __init__(self, problem: GrowthProblem) -> None:
-        self._provider = problem.provider
-        self._payload = LabelPayload(problem.n_clusters)
-        self._limits = problem.limits
+        super().__init__(problem)
         self._sizes = self._provider.totals(0, self._payload)
 
     def sums(self, node: int) -> NodeSums:
         """See :class:`ExpansionCriterion`; weight by label."""
         return NodeSums(self._provider.totals(node, self._payload), None)
 
-    def label(self, sums: NodeSums) -> int:
-        """See :class:`ExpansionCriterion`."""
-        return int(np.argmax(sums.totals))
-
     def cost(self, sums: NodeSums, label: int) -> Fraction:
         """See :class:`ExpansionCriterion`; the leaf's own ratio."""
         pairs = list(zip(sums.totals.tolist(), self._sizes.tolist(), strict=True))
         return _ratio(sum(n * (size - n) for n, size in pairs), sum(n * (size - 1) for n, size in pairs))
-
-    def impurity(self, sums: NodeSums) -> float:
-        """See :class:`ExpansionCriterion`."""
-        return 0.0
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""

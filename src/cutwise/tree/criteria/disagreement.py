@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from cutwise import core
 from cutwise.core import Int32, Int64
-from cutwise.table.table import SearchedColumns
-from cutwise.tree.limits import Limits
 from cutwise.tree.provider import (
     CodedCategory,
-    GrowthProblem,
-    LabelPayload,
     LeafCut,
-    LevelSums,
     MemoryProvider,
     NodeSums,
     allowed_categories,
 )
 
-from .surrogate import interval_cut, leaf_cut, or_best_set
+from .surrogate import CheapestCut, LeafCriterion, interval_cut, leaf_cut
 
 
-class DisagreementCriterion:
+class DisagreementCriterion(LeafCriterion):
     """Fewest rows outside their side's commonest label: the surrogate cost of 0/1 costs.
 
     With the problem's ``gini``, cuts that disagree equally are told apart by Gini impurity. Intervals as in
@@ -34,23 +28,7 @@ class DisagreementCriterion:
     Kernel Expand in Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*.
     """
 
-    ends_without_gain = True
     _gini_alone = False
-
-    def __init__(self, problem: GrowthProblem) -> None:
-        self._provider = problem.provider
-        self._intervals = problem.intervals
-        self._payload = LabelPayload(problem.n_clusters)
-        self._gini = problem.gini
-        self._limits = problem.limits
-
-    def sums(self, node: int) -> NodeSums:
-        """See :class:`ExpansionCriterion`; weight by label."""
-        return self._provider.sums(node, self._payload)
-
-    def label(self, sums: NodeSums) -> int:
-        """See :class:`ExpansionCriterion`."""
-        return int(np.argmax(sums.totals))
 
     def cost(self, sums: NodeSums, label: int) -> int:
         """See :class:`ExpansionCriterion`; summed weight of the rows with another label."""
@@ -65,7 +43,7 @@ class DisagreementCriterion:
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
-        cut = self._provider.search(node, FewestDisagree(sums, self._gini, self._limits, self._gini_alone))
+        cut = self._provider.search(node, FewestDisagree(sums, self._limits, self._gini, self._gini_alone))
         if cut is None or not self._intervals or (cut.cost == 0 and cut.impurity == 0.0):
             return cut
         return self._provider.search(node, FewestDisagreeInterval(sums, self._gini, cut)) or cut
@@ -88,16 +66,16 @@ class GiniCriterion(DisagreementCriterion):
 
 
 @dataclass(frozen=True, eq=False)
-class FewestDisagree:
+class FewestDisagree(CheapestCut):
     """The cut of a node that leaves the fewest rows outside their side's commonest label; None where rows are equal.
 
     ``gini``: impurity decides between equals. ``gini_alone``: it decides alone.
     """
 
-    sums: NodeSums
-    gini: bool
-    limits: Limits | None = None
+    gini: bool = False
     gini_alone: bool = False
+
+    by_label = True
 
     def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
@@ -113,12 +91,6 @@ class FewestDisagree:
             return category.of_histogram(sums.histogram, sums.totals)
 
         return self.or_set(cut, allowed_categories(memory, rows, self.limits, of_level), memory.table.searched)
-
-    def or_set(
-        self, cut: LeafCut | None, sets: Iterable[LevelSums], searched: SearchedColumns | None
-    ) -> LeafCut | None:
-        """The better of a cut and the best set of levels."""
-        return or_best_set(cut, sets, searched, by_label=True, gini=self.gini)
 
 
 def _count(memory: MemoryProvider, category: CodedCategory, rows: Int32, k: int) -> Int64:

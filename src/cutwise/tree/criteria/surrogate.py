@@ -16,6 +16,7 @@ from cutwise.tree.provider import (
     CodedCategory,
     CostPayload,
     GrowthProblem,
+    LabelPayload,
     LeafCut,
     LevelSums,
     MemoryProvider,
@@ -25,7 +26,31 @@ from cutwise.tree.provider import (
 from cutwise.tree.threshold_tree import NodeTest
 
 
-class SurrogateCriterion:
+class LeafCriterion:
+    """What the criteria that expand a tree share; ``_payload``: what rows add."""
+
+    ends_without_gain = True
+    _payload_of: type[CostPayload] | type[LabelPayload] = LabelPayload
+
+    def __init__(self, problem: GrowthProblem) -> None:
+        self._provider, self._limits = problem.provider, problem.limits
+        self._intervals, self._gini = problem.intervals, problem.gini
+        self._payload = self._payload_of(problem.n_clusters)
+
+    def sums(self, node: int) -> NodeSums:
+        """See :class:`ExpansionCriterion`: weights by label, or costs in fixed-point units above the base cost."""
+        return self._provider.sums(node, self._payload)
+
+    def label(self, sums: NodeSums) -> int:
+        """See :class:`ExpansionCriterion`."""
+        return int(np.argmax(sums.totals))
+
+    def impurity(self, sums: NodeSums) -> float:
+        """See :class:`ExpansionCriterion`."""
+        return 0.0
+
+
+class SurrogateCriterion(LeafCriterion):
     """Least surrogate cost: each side of a cut served by the one reference cluster that serves it best.
 
     Where the problem allows intervals, one is taken only where it costs less than every one-sided cut; of equals the
@@ -34,17 +59,7 @@ class SurrogateCriterion:
     Frost, Moshkovitz, Rashtchian (2020), Section 3; intervals: Fleissner, Vankadara, Ghoshdastidar (2024), Section 5.
     """
 
-    ends_without_gain = True
-
-    def __init__(self, problem: GrowthProblem) -> None:
-        self._provider = problem.provider
-        self._intervals = problem.intervals
-        self._payload = CostPayload(problem.n_clusters)
-        self._limits = problem.limits
-
-    def sums(self, node: int) -> NodeSums:
-        """See :class:`ExpansionCriterion`; costs in fixed-point units above the base cost."""
-        return self._provider.sums(node, self._payload)
+    _payload_of = CostPayload
 
     def label(self, sums: NodeSums) -> int:
         """See :class:`ExpansionCriterion`."""
@@ -53,10 +68,6 @@ class SurrogateCriterion:
     def cost(self, sums: NodeSums, label: int) -> int:
         """See :class:`ExpansionCriterion`."""
         return int(sums.totals[label])
-
-    def impurity(self, sums: NodeSums) -> float:
-        """See :class:`ExpansionCriterion`."""
-        return 0.0
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
@@ -72,6 +83,8 @@ class CheapestCut:
 
     sums: NodeSums
     limits: Limits | None = None
+
+    by_label, gini = False, False
 
     def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
@@ -92,7 +105,7 @@ class CheapestCut:
         self, cut: LeafCut | None, sets: Iterable[LevelSums], searched: SearchedColumns | None
     ) -> LeafCut | None:
         """The better of a cut and the best set of levels."""
-        return or_best_set(cut, sets, searched)
+        return or_best_set(cut, sets, searched, by_label=self.by_label, gini=self.gini)
 
 
 @dataclass(frozen=True, eq=False)
