@@ -75,6 +75,12 @@ class CodedCategory(Category):
         """What the given rows cost by level and cluster, (n_levels, k), of the costs of all rows, (m, k)."""
         return core.level_costs(self.codes[rows], rows, excess, self.n_levels)
 
+    def of_labels(self, rows: Int32, labels: Int32, k: int, weights: Int64 | None) -> Int64:
+        """Weight of the given rows by level and label, (n_levels, k), of the labels of all rows, (m,)."""
+        cell = self.codes[rows].astype(np.int64) * k + labels[rows]
+        own = None if weights is None else weights[rows]  # sums of integers below 2**53
+        return np.bincount(cell, own, self.n_levels * k).astype(np.int64).reshape(self.n_levels, k)
+
     def weights(self, rows: Int32, weights: Int64 | None) -> Int64:
         """Weight of the given rows by level."""
         return core.level_weights(self.codes, rows, weights, self.n_levels)

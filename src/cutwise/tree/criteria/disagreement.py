@@ -87,18 +87,10 @@ class FewestDisagree(CheapestCut):
 
         def of_level(category: CodedCategory) -> Int64:
             if sums.histogram is None:
-                return _count(memory, category, rows, len(sums.totals))
+                return category.of_labels(rows, memory.labels, len(sums.totals), memory.weights)
             return category.of_histogram(sums.histogram, sums.totals)
 
         return self.or_set(cut, allowed_categories(memory, rows, self.limits, of_level), memory.table.searched)
-
-
-def _count(memory: MemoryProvider, category: CodedCategory, rows: Int32, k: int) -> Int64:
-    """Weight of rows by level and label, (n_levels, k)."""
-    cell = category.codes[rows].astype(np.int64) * k + memory.labels[rows]
-    weights = None if memory.weights is None else memory.weights[rows]  # sums of integers below 2**53
-    counts = np.bincount(cell, weights=weights, minlength=category.n_levels * k)
-    return counts.astype(np.int64).reshape(category.n_levels, k)
 
 
 @dataclass(frozen=True, eq=False)

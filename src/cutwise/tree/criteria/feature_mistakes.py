@@ -12,8 +12,6 @@ from cutwise.core import Flags, Int32
 from cutwise.tree.provider import Features, GrowthProblem, LabelPayload, MemoryProvider, SeparatingCut, SeparationNode
 from cutwise.tree.threshold_tree import NodeTest
 
-from .mistakes import mistaken_rows
-
 _FEATURE_BYTES = 256 * 2**20
 """Features of all columns are kept up to this size; those of wider tables are formed again for every node."""
 
@@ -121,7 +119,9 @@ class FeatureMistakeRows:
         if node is None:
             return
         for child in children:
-            mistaken, self._already_mistaken[child.number] = mistaken_rows(self._memory, self._cluster, child, self._k)
+            rows = self._memory.rows(child.number)
+            mistaken, already = core.mistaken_rows(rows, self._cluster, child.survivors, self._k)
+            self._already_mistaken[child.number] = already
             self._cluster[mistaken] = -1
 
     def _run_up(self) -> tuple[list[range], int]:

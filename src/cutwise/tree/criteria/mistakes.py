@@ -246,10 +246,7 @@ class MistakeRows:
         k = len(self._coordinates)
         if self._histogram is not None:
             return category.of_histogram(self._histogram[:, :, 0], self._totals[:, 0])
-        with_cluster = rows[self._cluster[rows] >= 0]
-        cell = category.codes[with_cluster].astype(np.int64) * k + self._cluster[with_cluster]
-        weights = None if self._memory.weights is None else self._memory.weights[with_cluster]
-        return np.bincount(cell, weights, category.n_levels * k).astype(np.int64).reshape(category.n_levels, k)
+        return category.of_labels(rows[self._cluster[rows] >= 0], self._cluster, k, self._memory.weights)
 
     def fewest(self, node: SeparationNode, rows: Int32) -> tuple[int, Int32, Float64]:
         """See :class:`FewestMistakes`."""
@@ -269,16 +266,10 @@ class MistakeRows:
             return
         del self._already_mistaken[node.number]
         for child in children:
-            mistaken, self._already_mistaken[child.number] = mistaken_rows(
-                memory, self._cluster, child, len(self._coordinates)
-            )
+            rows, k = memory.rows(child.number), len(self._coordinates)
+            mistaken, self._already_mistaken[child.number] = core.mistaken_rows(rows, self._cluster, child.survivors, k)
             self._add(mistaken, sign=-1)
             self._cluster[mistaken] = -1
 
     def _add(self, rows: Int32, sign: int) -> None:
         self._memory.add_by_cluster(rows, self._cluster, self._histogram, self._totals, sign=sign)
-
-
-def mistaken_rows(memory: MemoryProvider, cluster: Int32, node: SeparationNode, k: int) -> tuple[Int32, Int32]:
-    """Rows of a node whose cluster went to the other side just now, and those that were mistakes before."""
-    return core.mistaken_rows(memory.rows(node.number), cluster, node.survivors, k)
