@@ -17,17 +17,8 @@ import numpy as np
 from adapters.authors import exkmc_package, shallow_tree_package, why_not_importable
 
 from cutwise import ExplainableKMeans
-from cutwise.bench.runner import (
-    BenchReference,
-    Experiment,
-    Options,
-    Record,
-    Sets,
-    fit_quietly,
-    kmeans_reference_of,
-    markdown_table,
-    run_experiment,
-)
+from cutwise.bench.measures import BenchReference, fit_quietly, kmeans_reference_of
+from cutwise.bench.runner import Experiment, Options, Record, Sets, markdown_table, run_experiment
 from cutwise.datasets import CATALOG
 
 Work = Callable[[Any, int, BenchReference], Callable[[], Any]]

@@ -9,7 +9,8 @@ from cutwise import ExplainableKMeans, metrics
 from cutwise.baselines import CUBT
 from cutwise.bench import EXPERIMENTS, Options, run_experiment
 from cutwise.bench.exkmc import CltreeSearch, CubtSearch, sizes_of
-from cutwise.bench.runner import kmeans_reference_of, read_records
+from cutwise.bench.measures import kmeans_reference_of
+from cutwise.bench.runner import read_records
 from cutwise.datasets import load_real
 from cutwise.exceptions import DataSetUnavailableError, UnknownOptionError
 

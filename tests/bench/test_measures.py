@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from cutwise.bench.runner import Sample, compare
+from cutwise.bench.measures import Sample, compare
 from cutwise.bench.shallow import ALGORITHMS, PUBLISHED
 
 

@@ -19,17 +19,8 @@ from cutwise.baselines import CLTREE_GRID, CUBT, CUBT_GRID, KDTree
 from cutwise.baselines.base import Sketch, Task, finish_tree, label_by_surrogate_cost
 from cutwise.baselines.cltree import cut_back, grow_with_virtual_points, prune_sparse
 from cutwise.baselines.cubt import grow_by_deviance, join_nearest, nearest_distances, prune_nearest
-from cutwise.bench.runner import (
-    BenchReference,
-    Experiment,
-    Record,
-    Sample,
-    Sets,
-    figures_of,
-    fit_quietly,
-    kmeans_reference_of,
-    markdown_table,
-)
+from cutwise.bench.measures import BenchReference, Sample, figures_of, fit_quietly, kmeans_reference_of
+from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.core import Float64, Int32
 from cutwise.datasets import CATALOG
 from cutwise.estimators import encode_rows

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, metrics
-from cutwise.bench.runner import Experiment, Record, Sets, fit_quietly, kmeans_reference_of, markdown_table
+from cutwise.bench.measures import fit_quietly, kmeans_reference_of
+from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 from cutwise.table.intake import read_table
 from cutwise.tree.cart import cart_trees

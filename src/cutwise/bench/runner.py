@@ -1,25 +1,19 @@
-"""An experiment from its options to its folder: jobs, whose results are kept as JSON lines, figures, and tables."""
+"""An experiment from its options to its folder: jobs, whose results are kept as JSON lines, and tables made of them."""
 
 from __future__ import annotations
 
 import json
-import math
 import platform
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from cutwise import metrics
 from cutwise._whole import write_whole
 from cutwise.datasets import CATALOG, LoadedSet, load_real
-from cutwise.exceptions import DataSetUnavailableError, EmptyClusterWarning, InvalidInputError
+from cutwise.exceptions import DataSetUnavailableError, InvalidInputError
 from cutwise.table.intake import check_option
 
 Record = dict[str, Any]
@@ -223,119 +217,3 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left
     rule = ["---" if column < left else "---:" for column in range(len(header))]
     lines = ["| " + " | ".join(cells) + " |" for cells in (header, rule, *rows)]
     return "\n".join(lines) + "\n"
-
-
-@dataclass(frozen=True, eq=False)
-class BenchReference:
-    """A reference clustering.
-
-    ``centers`` (k, d) float64. ``labels`` (n,) int32. ``seconds``: what finding it took.
-    """
-
-    centers: npt.NDArray[np.float64]
-    labels: npt.NDArray[np.int32]
-    cost: float
-    seconds: float
-
-
-def kmeans_reference_of(X: Any, n_clusters: int, seed: int, *, n_init: int = 10) -> BenchReference:
-    """scikit-learn's KMeans with ten starts, on one thread: its centers differ in the last bits between thread counts.
-
-    ``X`` (n, d).
-    """
-    from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
-
-    start = time.perf_counter()
-    with threadpool_limits(limits=1):
-        fitted = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(X)
-    seconds = time.perf_counter() - start
-    return BenchReference(fitted.cluster_centers_, fitted.labels_, float(fitted.inertia_), seconds)
-
-
-def fit_quietly(model: Any, X: Any) -> tuple[Any, float]:
-    """Fit, without the warning that a cluster has no rows, and time it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyClusterWarning)
-        start = time.perf_counter()
-        model.fit(X)
-        return model, time.perf_counter() - start
-
-
-def figures_of(tree: Any, X: Any, reference: BenchReference, seconds: float) -> dict[str, float]:
-    """What is kept of a tree.
-
-    ``X`` (n, d). ``seconds``: what growing it took, the reference not counted. Returns ``figures``: ``leaves``;
-    ``cost_ratio`` (every cluster with its own mean) and ``surrogate_ratio`` (with the reference's centers) over the
-    reference's cost; ``accuracy``, the share of rows in their reference cluster; ``nmi``, normalized mutual information
-    with it; ``wad`` and ``waes``; ``seconds``.
-    """
-    from sklearn.metrics import normalized_mutual_info_score
-
-    routed = getattr(tree, "tree_", tree)
-    labels = routed.predict(X)
-    return {
-        "leaves": routed.n_leaves,
-        "cost_ratio": metrics.tree_cost(routed, X) / reference.cost,
-        "surrogate_ratio": metrics.surrogate_cost(routed, X, reference.centers) / reference.cost,
-        "accuracy": float(np.mean(labels == reference.labels)),
-        "nmi": float(normalized_mutual_info_score(reference.labels, labels)),
-        "wad": metrics.weighted_average_depth(routed, X),
-        "waes": metrics.weighted_average_explanation_size(routed, X),
-        "seconds": seconds,
-    }
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One figure over the seeds."""
-
-    values: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """Over the seeds."""
-        return float(np.mean(self.values))
-
-    @property
-    def standard_error(self) -> float:
-        """Of the mean; 0 for one seed, whose spread is unknown."""
-        n = len(self.values)
-        return float(np.std(self.values, ddof=1) / math.sqrt(n)) if n > 1 else 0.0
-
-    def is_far_from(self, published: float, *, least: float, published_seeds: int) -> bool:
-        """Whether the mean is farther than ``least`` and three combined standard errors from a published mean.
-
-        The papers print no standard errors: theirs is taken to be that of our values over as many seeds as theirs.
-        """
-        theirs = self.standard_error * math.sqrt(len(self.values) / published_seeds)
-        return abs(self.mean - published) > max(least, 3 * math.hypot(self.standard_error, theirs))
-
-    def text(self, digits: int = 3) -> str:
-        """The mean and, of several seeds, its standard error."""
-        spread = f" ± {self.standard_error:.{digits}f}" if len(self.values) > 1 else ""
-        return f"{self.mean:.{digits}f}{spread}"
-
-
-def compare(sample: Sequence[float], base: Sequence[float], larger_is: str) -> str:
-    """The paper's one-sided t-test of two samples with equal variances, at 95 %.
-
-    ``sample``, ``base``: of an algorithm, and of the one it is compared with. Returns ``verdict``: ``"worse"``,
-    ``"better"`` or ``""``. Where neither sample varies, any difference beyond rounding counts.
-    """
-    smaller_is = "better" if larger_is == "worse" else "worse"
-    a, b = np.asarray(sample), np.asarray(base)
-    difference = float(a.mean() - b.mean())
-    if len(a) < 2 or len(b) < 2 or abs(difference) <= 1e-9 * max(1.0, abs(float(b.mean()))):
-        return ""
-    varies = max(np.ptp(a), np.ptp(b)) > 1e-9 * max(1.0, abs(float(b.mean())))
-    if varies and _p_value(a, b) >= 0.05:
-        return ""
-    return larger_is if difference > 0 else smaller_is
-
-
-def _p_value(a: Any, b: Any) -> float:
-    """Of Student's one-sided t-test, in the direction in which the means differ."""
-    from scipy.stats import ttest_ind
-
-    return float(ttest_ind(a, b).pvalue) / 2

@@ -9,17 +9,8 @@ from typing import Any
 import numpy as np
 
 from cutwise import ExplainableKMeans, metrics
-from cutwise.bench.runner import (
-    BenchReference,
-    Experiment,
-    Record,
-    Sample,
-    Sets,
-    figures_of,
-    fit_quietly,
-    kmeans_reference_of,
-    markdown_table,
-)
+from cutwise.bench.measures import BenchReference, Sample, figures_of, fit_quietly, kmeans_reference_of
+from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 from cutwise.reference.objective import KMEANS
 from cutwise.table.table import as_matrix

@@ -10,17 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cutwise import ExplainableKMeans
-from cutwise.bench.runner import (
-    Experiment,
-    Record,
-    Sample,
-    Sets,
-    compare,
-    figures_of,
-    fit_quietly,
-    kmeans_reference_of,
-    markdown_table,
-)
+from cutwise.bench.measures import Sample, compare, figures_of, fit_quietly, kmeans_reference_of
+from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 
 EXSHALLOW_SEEDS = 30
