@@ -61,6 +61,7 @@ from ._entries import UnserializableParam
 from ._model_file import ModelFileMixin
 from .table_scaler import TableScaler
 from .training import (
+    KEEPS_MORE,
     MEASURED,
     FitContext,
     MetricSpace,
@@ -103,6 +104,9 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     handle_unknown: str
     categorical_features: Any
+
+    _leaves_out: ClassVar[tuple[str, ...]] = ("exkmc",)
+    """Algorithms that may leave clusters without a leaf."""
 
     _takes_cheapest: ClassVar[bool] = False
     """Whether a fit ends with the cheapest tree of its growth, rather than the largest."""
@@ -464,35 +468,24 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @property
     def _limits_given(self) -> LimitsGiven:
-        return LimitsGiven(*(getattr(self, name, default) for name, default in _LIMITS.items()))
+        given = {name: getattr(self, name, default) for name, default in _LIMITS.items()}
+        may_leave_out = getattr(self, "algorithm", None) in self._leaves_out
+        return LimitsGiven(**given, may_leave_out=may_leave_out, instead=self._leaves_out[0])
 
-    def _may_leave_out(self, algorithms: Sequence[str]) -> dict[str, Any]:
-        """Whether the algorithm may leave clusters without a leaf, and the one to take instead that may."""
-        return {
-            "may_leave_out": getattr(self, "algorithm", None) in algorithms,
-            "instead": f'algorithm="{algorithms[0]}", which may leave a cluster without a leaf',
-        }
-
-    def _check_limits(self, n_clusters: int, algorithms: Sequence[str]) -> None:
-        """Refuse limits that no tree can keep; ``algorithms``: those that may leave clusters without a leaf."""
-        self._limits_given.check(n_clusters, **self._may_leave_out(algorithms))
+    def _check_limits(self, n_clusters: int) -> None:
+        """Refuse limits that no tree can keep."""
+        self._limits_given.check(n_clusters)
         if not self._limits_given.is_none and getattr(self, "algorithm", None) == "optimal":
             raise InvalidInputError('algorithm="optimal" is the one cut that costs least. Leave limits out.')
 
     def _read_limits(
-        self,
-        rows: TrainingRows,
-        coordinates: npt.NDArray[np.float64],
-        classes: Sequence[Any],
-        algorithms: Sequence[str],
+        self, rows: TrainingRows, coordinates: npt.NDArray[np.float64], classes: Sequence[Any]
     ) -> Limits | None:
         """The limits for the rows of a fit; ``coordinates`` (k, D): of its clusters, which are called ``classes``."""
         encoded, counts = rows.encoded, (rows.encoded.copies, rows.encoded.weights)
         n_rows, weight = (encoded.n_rows if own is None else int(own.sum()) for own in counts)
-        return self._limits_given.read(
-            rows.table.columns, encoded.searched, coordinates, classes, (n_rows, weight), counts,
-            **self._may_leave_out(algorithms),
-        )  # fmt: skip
+        columns = rows.table.columns
+        return self._limits_given.read(columns, encoded.searched, coordinates, classes, (n_rows, weight), counts)
 
     def _infeasible(
         self, error: NoAllowedCutError, columns: Columns, classes: Sequence[Any], free: GrownTree
@@ -830,8 +823,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         with stages.stage("preprocessor"):
             space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             if space.preprocessor is not None:
-                instead = "a preprocessor that keeps more rows apart"
-                check_n_clusters(n_clusters, space.table, weights, what=MEASURED, instead=instead)
+                check_n_clusters(n_clusters, space.table, weights, what=MEASURED, instead=KEEPS_MORE)
         return table, weights, space
 
     def _summary(self) -> str:

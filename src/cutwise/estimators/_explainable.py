@@ -165,7 +165,7 @@ class ExplainableClusterer(TreeClusterer):
         for name in ("search_effort", "size_penalty"):
             check_number(name, getattr(self, name), minimum=0)
         check_max_size(self.max_size)
-        self._check_limits(n_clusters, ("exkmc",))
+        self._check_limits(n_clusters)
         if self.algorithm == "optimal":
             check_two_leaves(n_clusters, max_leaves)
 
@@ -234,7 +234,7 @@ class ExplainableClusterer(TreeClusterer):
             return cut_in_two(context, columns_apart=space.preprocessor is not None)
         rows, reference = context.rows, context.reference
         coordinates = cut_coordinates(rows, reference, space, self._objective)
-        limits = self._read_limits(rows, coordinates, range(context.n_clusters), ("exkmc",))
+        limits = self._read_limits(rows, coordinates, range(context.n_clusters))
         grow = partial(
             grow_tree,
             rows.encoded,

@@ -40,6 +40,7 @@ from cutwise.tree.threshold_tree import ThresholdTree
 from ._growth import Growing, LabelProblem
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize
 from .training import (
+    KEEPS_MORE,
     MEASURED,
     FitContext,
     TrainingRows,
@@ -285,14 +286,7 @@ def grow_by_passes(
 
 
 def explain_lazily(
-    model: Any,
-    lazy: LazyTable,
-    y: Any,
-    centers: Any,
-    sample_weight: Any,
-    depth_penalty: float,
-    may_leave_out: Sequence[str],
-    stages: Stages,
+    model: Any, lazy: LazyTable, y: Any, centers: Any, sample_weight: Any, depth_penalty: float, stages: Stages
 ) -> None:
     """Fit an estimator of labels to a table that comes in batches, of which they are a column."""
     _check_in_batches(model, f"algorithm={model.algorithm!r}" if model.algorithm in ("cart", "spex") else None)
@@ -306,40 +300,32 @@ def explain_lazily(
             assert rows.classes is not None
             k = len(rows.classes)
             max_leaves = check_max_leaves(model.max_leaves, k)
-            model._check_limits(k, may_leave_out)
+            model._check_limits(k)
         fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
         with stages.stage("costs of the clusters"):
             middles = rows.label_means()
             middles = middles if centers is None else read_centers(centers, *middles.shape)
             coordinates = middles if fitted is None else rows.coordinates(lambda part: part.labels, k)
             prepared = PreparedRows(rows, middles, coordinates, KMEANS)
-            cost = prepared.cost
+            context = _context(prepared, middles)
         with stages.stage("tree"):
             grow = partial(grow_by_passes, prepared, stages.leaves, depth_penalty=depth_penalty)
-            limits = _limits(model, rows, coordinates, rows.classes.tolist(), may_leave_out)
-            context = _context(rows, middles, cost)
+            limits = _limits(model, rows, coordinates, rows.classes.tolist())
             problem = LabelProblem(context, coordinates, grow, max_leaves, model.expansion, limits)
         model._explain(problem, fitted, rows.classes, stages)
 
 
-def _limits(
-    model: Any, rows: BatchedRows, centers: Float64, classes: Sequence[Any], may_leave_out: Sequence[str]
-) -> Limits | None:
-    found: Limits | None = model._limits_given.read(
-        rows.columns,
-        rows.searched,
-        centers,
-        classes,
-        (rows.n_rows, rows.total_weight),
-        **model._may_leave_out(may_leave_out),
-    )
+def _limits(model: Any, rows: BatchedRows, centers: Float64, classes: Sequence[Any]) -> Limits | None:
+    totals = (rows.n_rows, rows.total_weight)
+    found: Limits | None = model._limits_given.read(rows.columns, rows.searched, centers, classes, totals)
     return found
 
 
-def _context(rows: BatchedRows, centers: Float64, cost: float) -> LazyContext:
+def _context(prepared: PreparedRows, centers: Float64) -> LazyContext:
     """That of no tree yet."""
     nobody: Any = None
-    return LazyContext(nobody, Reference(nobody, centers, cost, KMEANS.name), nobody, None, KMEANS, batches=rows)
+    reference = Reference(nobody, centers, prepared.cost, KMEANS.name)
+    return LazyContext(nobody, reference, nobody, None, KMEANS, batches=prepared.rows)
 
 
 def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
@@ -353,23 +339,16 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
             check_n_clusters(k, rows.example, n_samples=rows.n_rows)
         fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
         if rows.measured is not None:
-            check_n_clusters(
-                k,
-                rows.measured,
-                n_samples=rows.n_rows,
-                what=MEASURED,
-                instead="a preprocessor that keeps more rows apart",
-            )
+            check_n_clusters(k, rows.measured, n_samples=rows.n_rows, what=MEASURED, instead=KEEPS_MORE)
         with stages.stage("reference clustering"):
             centers = _reference_centers(model, rows)
             coordinates = centers if fitted is None else _cut_coordinates(rows, centers, objective)
             prepared = PreparedRows(rows, centers, coordinates, objective)
-            cost = prepared.cost
-            sample, context = prepared.sample, _context(rows, centers, cost)
+            context, sample = _context(prepared, centers), prepared.sample
 
         def grow(model: Any) -> GrownTree:
             nobody: Any = None
-            limits = _limits(model, rows, coordinates, range(k), ("exkmc",))
+            limits = _limits(model, rows, coordinates, range(k))
             growing = Growing(
                 context,
                 partial(grow_by_passes, prepared, stages.leaves, expansion=model.expansion, limits=limits),

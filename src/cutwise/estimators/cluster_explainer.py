@@ -59,7 +59,6 @@ from cutwise.tree.recipes import EXPANSIONS, Expansion, grow_tree, recipes_for
 
 Algorithm = Literal["auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"]
 ALGORITHMS = ("auto", *recipes_for("labels"), "cart")
-_MAY_LEAVE_OUT = ("expand", "exkmc", "spex", "cart")
 
 
 @fill_doc
@@ -134,6 +133,7 @@ class ClusterExplainer(TreeEstimator):
     """
 
     _takes_mixed = True
+    _leaves_out = ("expand", "exkmc", "spex", "cart")
 
     growth_: str = field(init=False)
     candidates_: dict[str, float] = field(init=False)
@@ -240,7 +240,7 @@ class ClusterExplainer(TreeEstimator):
         if (lazy := as_lazy(X)) is not None:
             if costs is not None:
                 raise InvalidInputError("costs are one line a row, and X comes in batches. Leave them out.")
-            explain_lazily(self, lazy, y, centers, sample_weight, depth_penalty, _MAY_LEAVE_OUT, stages)
+            explain_lazily(self, lazy, y, centers, sample_weight, depth_penalty, stages)
             return None, [self]
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         X, y = pop_column(X, y, "y")
@@ -249,7 +249,7 @@ class ClusterExplainer(TreeEstimator):
             weights = read_weights(sample_weight, table.n_rows)
             labels = _weighted_labels(read_labels(y, table.n_rows, estimator=type(self).__name__), weights)
             max_leaves = check_max_leaves(self.max_leaves, labels.n_clusters)
-            self._check_limits(labels.n_clusters, _MAY_LEAVE_OUT)
+            self._check_limits(labels.n_clusters)
         with stages.stage("encoding"):
             space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             keep = labels.codes >= 0 if labels.n_noise else None
@@ -264,7 +264,7 @@ class ClusterExplainer(TreeEstimator):
         with stages.stage("tree"):
             own_space = space.preprocessor is None
             coordinates = middles if own_space else rows.centers(KMEANS, codes, labels.n_clusters, raw=True)[0]
-            limits = self._read_limits(rows, coordinates, labels.classes.tolist(), _MAY_LEAVE_OUT)
+            limits = self._read_limits(rows, coordinates, labels.classes.tolist())
             grow = partial(
                 grow_tree,
                 rows.encoded,

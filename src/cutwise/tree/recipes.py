@@ -90,11 +90,16 @@ def recipes_for(what: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class LimitsGiven:
-    """The limits as they are given to an estimator."""
+    """The limits as they are given to an estimator.
+
+    ``may_leave_out``: whether its algorithm may leave clusters without a leaf. ``instead``: one that may.
+    """
 
     cut_features: Any = None
     max_depth: Any = None
     min_samples_leaf: Any = 1
+    may_leave_out: bool = False
+    instead: str = "exkmc"
 
     @property
     def is_none(self) -> bool:
@@ -102,8 +107,12 @@ class LimitsGiven:
         least = self.min_samples_leaf
         return self.cut_features is None and self.max_depth is None and isinstance(least, int) and least == 1
 
-    def check(self, n_clusters: int, *, may_leave_out: bool, instead: str) -> None:
-        """What can be said before there is a table; ``instead``: an algorithm that may leave out clusters."""
+    @property
+    def _another(self) -> str:
+        return f'algorithm="{self.instead}", which may leave a cluster without a leaf'
+
+    def check(self, n_clusters: int) -> None:
+        """What can be said before there is a table."""
         if self.max_depth is not None:
             check_integer("max_depth", self.max_depth, minimum=1)
         share = check_number("min_samples_leaf", self.min_samples_leaf, minimum=0)
@@ -112,19 +121,19 @@ class LimitsGiven:
                 f"min_samples_leaf={self.min_samples_leaf!r} is neither a number of rows nor a share of the weight. "
                 "Use 20 for twenty rows, or 0.05 for five per cent."
             )
-        if may_leave_out:
+        if self.may_leave_out:
             return
         depth = self.max_depth
         if depth is not None and depth < MOST_DEPTH and 2**depth < n_clusters:
             raise InfeasibleLimitsError(
                 f"max_depth={depth} holds at most {2**depth} leaves, and n_clusters={n_clusters}. Use max_depth >= "
-                f"{(n_clusters - 1).bit_length()}, or fewer clusters, or {instead}."
+                f"{(n_clusters - 1).bit_length()}, or fewer clusters, or {self._another}."
             )
         if share < 1 and n_clusters * share > 1:
             raise InfeasibleLimitsError(
                 f"min_samples_leaf={self.min_samples_leaf!r} leaves room for {int(1 / share)} leaves, and "
                 f"n_clusters={n_clusters}. Use min_samples_leaf <= {1 / n_clusters:.3g}, or fewer clusters, or "
-                f"{instead}."
+                f"{self._another}."
             )
 
     def read(
@@ -135,9 +144,6 @@ class LimitsGiven:
         classes: Sequence[Any],
         totals: tuple[int, int],
         counts: tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int64] | None] = (None, None),
-        *,
-        may_leave_out: bool,
-        instead: str,
     ) -> Limits | None:
         """The limits for the rows of a table, None without any.
 
@@ -153,7 +159,7 @@ class LimitsGiven:
                 raise InvalidInputError("cut_features names no column, so there is no cut. Name one, or leave it out.")
             sources = np.isin(np.arange(len(columns.names)), sorted(chosen))
             mask = (sources if searched is None else sources[searched.source]).astype(np.uint8)
-            if not may_leave_out:
+            if not self.may_leave_out:
                 _check_separable(columns, searched, coordinates, mask, classes)
         by_weight, least = isinstance(self.min_samples_leaf, float) and self.min_samples_leaf < 1, 0
         total = totals[by_weight]
@@ -161,11 +167,11 @@ class LimitsGiven:
             least = -int(-Fraction(repr(self.min_samples_leaf)) * total // 1)
         elif self.min_samples_leaf > 1:
             least = int(self.min_samples_leaf)
-            if least * len(classes) > total and not may_leave_out:
+            if least * len(classes) > total and not self.may_leave_out:
                 raise InfeasibleLimitsError(
                     f"min_samples_leaf={least} for each of {len(classes)} clusters takes {least * len(classes)} rows, "
                     f"and there are {total}. Use min_samples_leaf <= {total // len(classes)}, or fewer clusters, or "
-                    f"{instead}."
+                    f"{self._another}."
                 )
         return Limits(sources, mask, self.max_depth, least, counts[by_weight], total, by_weight)
 
