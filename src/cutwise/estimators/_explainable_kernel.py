@@ -214,20 +214,6 @@ def _refuse_empty(labels: Int32, n_clusters: int) -> None:
         )
 
 
-@dataclass(frozen=True)
-class KernelGrowth:
-    """What decides a kernel tree, apart from the clustering."""
-
-    algorithm: str
-    max_leaves: int
-    expansion: str
-    cuts: str
-    features: dict[str, SurrogateFeatures]  # the kinds to try, for "imm" and "search"
-    scaled: bool  # whether the kernel reads a preprocessor's output
-    n_jobs: int
-    progress: Callable[[str, int], None]
-
-
 def kinds_of_features(kernel: Any, wanted: str) -> list[str]:
     """Which kinds of surrogate features to try: all that the kernel has for ``"auto"``, else the wanted one."""
     every = list(surrogate_features(kernel)) if isinstance(kernel, str) else []
@@ -254,15 +240,26 @@ def features_of(kernel: Kernel, wanted: str, taylor_order: int) -> dict[str, Sur
     return {kind: every[kind] for kind in kinds_of_features(kernel.name, wanted)}
 
 
-def grow_kernel_tree(context: KernelContext, growth: KernelGrowth) -> tuple[GrownTree, str | None]:
+def grow_kernel_tree(
+    model: Any,
+    context: KernelContext,
+    features: dict[str, SurrogateFeatures],
+    max_leaves: int,
+    progress: Callable[[str, int], None],
+    *,
+    scaled: bool,
+) -> tuple[GrownTree, str | None]:
     """Grow a tree against a clustering in feature space; also say which kind of features it cuts, if any.
+
+    ``model``: whose parameters say how. ``features``: the kinds to try, for "imm" and "search". ``scaled``: whether the
+    kernel reads a preprocessor's output.
 
     Of several trees it is the one of lowest cost, the first of equals: for "imm" of those of several kinds of features,
     for "search" of all that the other algorithms grow and of the one that the search finds.
     """
     rows, labels = context.rows, context.reference.labels
 
-    costs = LazyCosts(rows.metric.matrix, None, weights=rows.weights, n_jobs=growth.n_jobs, given=context.costs)
+    costs = LazyCosts(rows.metric.matrix, None, weights=rows.weights, n_jobs=rows.n_jobs, given=context.costs)
     nowhere = np.zeros((context.n_clusters, rows.table.n_columns))  # centers have no coordinates in the columns
 
     def grow(algorithm: str, features: Features | None = None) -> GrownTree:
@@ -272,24 +269,23 @@ def grow_kernel_tree(context: KernelContext, growth: KernelGrowth) -> tuple[Grow
             nowhere,
             costs,
             algorithm=algorithm,
-            max_leaves=growth.max_leaves,
-            expansion=growth.expansion,
-            cuts=growth.cuts,
+            max_leaves=max_leaves,
+            expansion=model.expansion,
+            cuts=model.cuts,
             features=features,
-            n_jobs=growth.n_jobs,
-            progress=growth.progress,
+            n_jobs=rows.n_jobs,
+            progress=progress,
         )
 
     trees: list[tuple[str | None, GrownTree]] = [
-        (kind, grow("kernel_imm", _of_input(features, rows) if growth.scaled else features))
-        for kind, features in growth.features.items()
+        (kind, grow("kernel_imm", _of_input(own, rows) if scaled else own)) for kind, own in features.items()
     ]
-    if growth.algorithm == "search":
+    if model.algorithm == "search":
         trees += [(None, grow("exkmc")), (None, grow("expand"))]
         if context.n_clusters > 1:
-            trees.append((None, _search(context, growth, costs)))
-    elif growth.algorithm != "imm":
-        trees.append((None, grow(growth.algorithm)))
+            trees.append((None, _search(model, context, costs, max_leaves, progress)))
+    elif model.algorithm != "imm":
+        trees.append((None, grow(model.algorithm)))
     if len(trees) == 1:
         return trees[0][1], trees[0][0]
     cheapest = [context.cheapest_tree(grown) for _, grown in trees]
@@ -297,7 +293,9 @@ def grow_kernel_tree(context: KernelContext, growth: KernelGrowth) -> tuple[Grow
     return cheapest[best], trees[best][0]
 
 
-def _search(context: KernelContext, growth: KernelGrowth, costs: LazyCosts) -> GrownTree:
+def _search(
+    model: Any, context: KernelContext, costs: LazyCosts, max_leaves: int, progress: Callable[[str, int], None]
+) -> GrownTree:
     """The cheapest tree that a search finds in the main coordinates of feature space, by what it costs in all of it."""
     rows, reference, k = context.rows, context.reference, context.n_clusters
     part = slice(None) if rows.encoded.row_of is None else rows.encoded.row_of
@@ -311,24 +309,24 @@ def _search(context: KernelContext, growth: KernelGrowth, costs: LazyCosts) -> G
     search = SearchCheaper(
         rows.encoded,
         metric,
-        KMEANS.centers(metric, reference.labels, k, rows.weights, growth.n_jobs)[0],
+        KMEANS.centers(metric, reference.labels, k, rows.weights, rows.n_jobs)[0],
         reference.labels,
         means,
         lambda partitions, _: context.cost_of_each(parts() for parts in partitions),
         n_leaves=k,
         effort=Effort(),
-        n_jobs=growth.n_jobs,
+        n_jobs=rows.n_jobs,
     )
     found = search.refine(starts)
-    if growth.max_leaves == k:
+    if max_leaves == k:
         return found
     return expand_tree(
         found,
-        MemoryProvider(rows.encoded, reference.labels, costs, growth.n_jobs),
-        expansion=growth.expansion,
-        max_leaves=growth.max_leaves,
+        MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs),
+        expansion=model.expansion,
+        max_leaves=max_leaves,
         n_clusters=k,
-        progress=growth.progress,
+        progress=progress,
     )
 
 

@@ -14,7 +14,6 @@ from cutwise.estimators._base import TreeClusterer
 from cutwise.estimators._entries import Entries, pack_float
 from cutwise.estimators._explainable_kernel import (
     KernelContext,
-    KernelGrowth,
     features_of,
     grow_kernel_tree,
     kinds_of_features,
@@ -249,25 +248,17 @@ class ExplainableKernelKMeans(TreeClusterer):
         if self.algorithm == "imm":
             kinds_of_features(self._kernel, self.surrogate_features)
         taylor_order = check_integer("taylor_order", self.taylor_order, minimum=0)
-        n_jobs = check_n_jobs(self.n_jobs)
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         matrix = self._read_matrix(K, table)
         context = make_kernel_context(self, k, table, space, matrix, sample_weight, stages)
         kernel = context.space.kernel
-        growth = KernelGrowth(
-            algorithm=self.algorithm,
-            max_leaves=max_leaves,
-            expansion=self.expansion,
-            cuts=self.cuts,
-            features=self._features(kernel, taylor_order),
-            scaled=space.preprocessor is not None,
-            n_jobs=n_jobs,
-            progress=stages.leaves,
-        )
+        features, scaled = self._features(kernel, taylor_order), space.preprocessor is not None
         with stages.stage("tree"):
-            grown, self.surrogate_features_ = grow_kernel_tree(context, growth)
+            grown, self.surrogate_features_ = grow_kernel_tree(
+                self, context, features, max_leaves, stages.leaves, scaled=scaled
+            )
         with stages.stage("costs"):
             self._remember_input(table, space.preprocessor, context.classes)
             self.gamma_ = kernel.constants.gamma
