@@ -65,7 +65,6 @@ from .training import (
     MEASURED,
     FitContext,
     MetricSpace,
-    ReferenceRecipe,
     TrainingRows,
     fit_metric_space,
     make_reference,
@@ -744,7 +743,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         self._check_own_parameters(k, max_leaves)
         check_integer("n_init", self.n_init, minimum=1)
         read_random_state(self.random_state)
-        n_jobs = check_n_jobs(self.n_jobs)
+        check_n_jobs(self.n_jobs)
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
         for name in ("depth_penalty_", "search_", "n_passes_"):
@@ -756,10 +755,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         X = X if feature_names is None else NamedMatrix(X, feature_names)
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
-        recipe = ReferenceRecipe(
-            self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
-        )
-        context = make_reference(recipe, table, space, sample_weight, stages)
+        context = make_reference(self, table, space, sample_weight, stages)
         self._explain(context, space.preprocessor, lambda one: one._grow(context, space, max_leaves, stages), stages)
         stages.say(self._summary())
         return self

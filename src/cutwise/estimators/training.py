@@ -34,7 +34,7 @@ from cutwise.reference.objective import (
 )
 from cutwise.reference.search import find_reference
 from cutwise.table.convert import as_dense, bare_matrix
-from cutwise.table.intake import Seed, read_table, take_rows
+from cutwise.table.intake import check_n_jobs, read_table, take_rows
 from cutwise.table.table import (
     NUMBER,
     DerivedRows,
@@ -715,28 +715,16 @@ def cost_around_mean(centers: Float64, weight: Float64) -> float:
     return cost if np.isfinite(cost) else np.inf
 
 
-@dataclass(frozen=True)
-class ReferenceRecipe:
-    """What decides the reference, apart from the rows."""
-
-    given: Any  # a clusterer or centers of shape (n_clusters, n_columns); None for our own by the objective
-    n_clusters: int
-    n_init: int
-    random_state: Seed
-    n_jobs: int
-    verbose: int
-    objective: Objective = KMEANS
-
-
 def make_reference(
-    recipe: ReferenceRecipe, table: Table, space: MetricSpace, sample_weight: Float64 | None, stages: Stages
+    model: Any, table: Table, space: MetricSpace, sample_weight: Float64 | None, stages: Stages
 ) -> FitContext:
-    """Find the reference, and encode those of the n rows that take part."""
-    k, n_jobs, objective = recipe.n_clusters, recipe.n_jobs, recipe.objective
-    if is_clusterer(recipe.given):
+    """Find the reference of an estimator, and encode those of the n rows that take part."""
+    given, k, objective = model.reference, int(model.n_clusters), model._objective
+    n_jobs = check_n_jobs(model.n_jobs)
+    if is_clusterer(given):
         with stages.stage("reference clustering"):
             full = from_estimator(
-                recipe.given,
+                given,
                 space.table,
                 k,
                 X=space.table.values.toarray() if isinstance(space.table.values, DerivedRows) else space.rows,
@@ -757,20 +745,20 @@ def make_reference(
     with stages.stage("encoding"):
         rows = encode_rows(table, space.table, sample_weight, n_jobs=n_jobs)
     with stages.stage("reference clustering"):
-        if recipe.given is None:
+        if given is None:
             reference = find_reference(
                 rows.metric,
                 k,
                 objective=objective,
-                n_init=recipe.n_init,
-                random_state=recipe.random_state,
+                n_init=model.n_init,
+                random_state=model.random_state,
                 sample_weight=rows.sample_weight,
                 n_jobs=n_jobs,
-                verbose=max(recipe.verbose - 1, 0),
+                verbose=max(int(model.verbose) - 1, 0),
             )
         else:
             reference = from_centers(
-                rows.metric, recipe.given, k, objective=objective, sample_weight=rows.sample_weight, n_jobs=n_jobs
+                rows.metric, given, k, objective=objective, sample_weight=rows.sample_weight, n_jobs=n_jobs
             )
     labels = rows.spread(reference.labels)
     if len(rows.left_out):
