@@ -40,6 +40,12 @@ def test_a_decimal_comma_is_understood_between_semicolons():
     assert frame["a"].tolist() == [1.5, 2.25]
 
 
+@pytest.mark.parametrize("line", ["7,83;0,60;7\n", "1,5;2,5;3,5\n"])
+def test_a_decimal_comma_is_understood_where_no_line_of_names_tells_the_cells_apart(line):
+    layout = find_layout(20 * line, "data.csv")
+    assert (layout.separator, layout.decimal, layout.has_names, len(layout.names)) == (";", ",", False, 3)
+
+
 def test_a_comma_beside_decimal_points_is_no_decimal_mark():
     assert find_layout("a;b\n1.5;2\n1,000;3\n", "data.csv").decimal == "."
 

@@ -303,3 +303,21 @@ def test_two_leaves_a_cluster_are_most_and_clusters_without_one_are_named():
     assert 0 < len(without) <= 20
     assert f"; without a leaf: {', '.join(map(str, without))}" in model._repr_html_()
     assert ClusterExplainer(max_leaves=90).fit(X, y).n_leaves_ > 60
+    assert ClusterExplainer(max_leaves=10**20, algorithm="cart").fit(X, y).n_leaves_ <= 400
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
+@pytest.mark.parametrize("kind", [str, bool])
+def test_no_leaf_is_without_rows_and_rules_say_what_predict_does_where_labels_outnumber_rows_that_differ(kind):
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        table = pd.DataFrame({name: [kind(i) for i in rng.integers(0, 2 + seed % 2, 20)] for name in "ab"})
+        table["c"] = np.where(rng.random(20) < 0.2, None, table["a"].astype(str))
+        model = ClusterExplainer().fit(table, rng.integers(0, 6, 20))
+        assert model.tree_.n_node_samples.min() > 0
+        rules = model.rules()
+        found = np.array([cluster.matches(table) for cluster in rules])
+        labels = np.array([cluster.cluster for cluster in rules])
+        assert (found.sum(axis=0) == 1).all()
+        assert labels[found.argmax(axis=0)].tolist() == model.predict(table).tolist()
+        assert [c.cluster for c in rules if not c.rules] == sorted(set(labels) - set(model.labels_))

@@ -154,3 +154,5 @@ def test_values_that_are_no_numbers_are_named():
         ExplainableKMedians(2, preprocessor=None).fit(IRIS.where(IRIS > 1.0))
     with pytest.raises(InvalidInputError, match="beyond float64"):
         ExplainableKMedians(2).fit(np.array([[1e308, 1e308], [-1e308, -1e308], [0.0, 1.0]]))
+    with pytest.raises(InvalidInputError, match="beyond float64"):  # the search goes by squares
+        ExplainableKMedians(2).fit(1e300 * np.random.default_rng(0).normal(size=(60, 3)))

@@ -34,6 +34,9 @@ def test_a_share_kept_says_what_it_is_a_share_of():
         words == "the k-means clusters explain 44.8 % of all squared distances, and the tree keeps this share of that"
     )
     assert "nothing" in explained_words(math.nan, 0.0, OWN, COSTS)
+    assert explained_words(40.0, 0.003, OWN, COSTS).endswith(
+        "0.3 % of all squared distances, and the tree's clusters 12.0 %"
+    )
 
 
 @pytest.mark.parametrize(

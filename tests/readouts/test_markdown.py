@@ -73,7 +73,7 @@ def test_the_form():
         "| `0` |  | 1 | 33.3 % | 100 % | 50.0 % | any of 2 rules: |",
         "|  |  | 1 | 33.3 % | 100 % | 50.0 % | `income <= 52000` |",
         "|  |  | 0 | 0 % | n/a | 0 % | `` `age (years)` > 35 and income > 52000 `` |",
-        "| `1` |  | 0 |  |  |  | no leaf of the tree holds this cluster |",
+        "| `1` |  | 0 |  |  |  | no row reaches a leaf of this cluster |",
         r"| `2` | `` `the \| young` `` | 2 | 66.7 % | 50.0 % | 100 % | ``income > 52000 and `age (years)` <= 35`` |",
         "",
     ]

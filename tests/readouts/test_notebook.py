@@ -86,7 +86,7 @@ def test_a_cluster_without_a_leaf_and_very_many_rules_are_said():
     html = build_rules(
         LabeledTree(tree, [f"x{i}" for i in range(tree.n_features)], counts, has_names=False)
     )._repr_html_()
-    assert "no leaf of the tree holds this cluster" in html
+    assert "no row reaches a leaf of this cluster" in html
     assert "more lines: print(model.rules()) shows all" in html
     assert Parsed(html).open == []
 

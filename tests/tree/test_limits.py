@@ -235,7 +235,8 @@ X = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 1.0], [5.0, 0.0, 2.0], [5.0, 1.0, 2.0]
         ({"max_depth": 1}, ["max_depth=1 holds at most 2 leaves", "n_clusters=3", "max_depth >= 2"]),
         ({"max_depth": 0}, ["max_depth"]),
         ({"min_samples_leaf": 3}, ["min_samples_leaf=3", "9 rows", "there are 6", "<= 2"]),
-        ({"min_samples_leaf": 0.4}, ["min_samples_leaf=0.4", "room for 2 leaves"]),
+        ({"min_samples_leaf": 0.4}, ["min_samples_leaf=0.4", "room for 2 leaves", "<= 0.333,"]),
+        ({"min_samples_leaf": 0.4, "n_clusters": 6}, ["min_samples_leaf=0.4", "room for 2 leaves", "<= 0.166,"]),
         ({"min_samples_leaf": 1.5}, ["min_samples_leaf=1.5"]),
         ({"min_samples_leaf": 0}, ["min_samples_leaf=0"]),
         ({"cut_features": ["x0", "wight"]}, ["cut_features names 'wight'"]),
@@ -259,7 +260,7 @@ def test_a_node_without_an_allowed_cut_ends_the_fit_with_its_clusters_its_rule_a
     message = str(caught.value)
     assert "min_samples_leaf=41 leaves no cut for clusters" in message
     assert "Without it the smallest leaf would have 10 rows. Use min_samples_leaf <= 10, or fewer clusters" in message
-    assert "rows of `x0 " in message
+    assert "rows where x0 " in message
 
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")  # of noise a cluster may have no leaf

@@ -124,7 +124,8 @@ def name_clusters(model: TreeEstimator, given: Sequence[str]) -> None:
         fits = [label for label in labels if text.startswith(f"{label}=")]
         if not fits:
             raise InvalidInputError(
-                f"--name {text}: there is no such cluster. Say CLUSTER=NAME, such as --name '{labels[0]}=students'; "
+                f"--name {text}: {'there is no such cluster' if '=' in text else 'it says no name'}. "
+                f"Say CLUSTER=NAME, such as --name '{labels[0]}=students'; "
                 f"the clusters are {listed(labels, most=20)}."
             )
         label = max(fits, key=lambda label: len(str(label)))

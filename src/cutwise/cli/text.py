@@ -398,15 +398,18 @@ def _split(sample: str, separator: str) -> list[tuple[int, list[str]]]:
 
 
 def _find_separator(sample: str) -> str:
-    """The separator that cuts most lines into equally many cells, and into the most cells."""
+    """The separator that cuts most lines into equally many cells, then into most numbers, then into the most cells."""
 
-    def fit(separator: str) -> tuple[float, int]:
-        widths = [len(cells) for _, cells in _split(sample, separator) if not cells[0].startswith("#")]
-        width, lines = max(Counter(widths).items(), key=lambda item: item[::-1], default=(0, 0))
-        return (lines / len(widths), width) if width > 1 else (0.0, 0)
+    def fit(separator: str) -> tuple[float, float, int]:
+        rows = [cells for _, cells in _split(sample, separator) if not cells[0].startswith("#")]
+        width, lines = max(Counter(map(len, rows)).items(), key=lambda item: item[::-1], default=(0, 0))
+        if width < 2:
+            return 0.0, 0.0, 0
+        numbers = [is_number(cell.strip()) for cells in rows for cell in cells]
+        return lines / len(rows), sum(numbers) / len(numbers), width
 
     best = max(SEPARATORS, key=fit)
-    return " " if fit(best)[1] < 2 and _stands_in_columns(sample) else best
+    return " " if fit(best)[-1] < 2 and _stands_in_columns(sample) else best
 
 
 def _stands_in_columns(sample: str) -> bool:

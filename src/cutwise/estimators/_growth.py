@@ -22,7 +22,7 @@ from cutwise.tree.provider import Provider
 from cutwise.tree.recipes import unless_refused
 from cutwise.tree.refine import SearchCheaper
 from cutwise.tree.refine_labels import refine_agreement
-from cutwise.tree.subtree import prune_to_agreement, truncate_growth
+from cutwise.tree.subtree import prune_to_agreement, truncate_growth, without_empty_leaves
 
 ATTEMPTS = 4
 
@@ -118,13 +118,13 @@ def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
 def candidates_of(problem: LabelProblem, grown: dict[str, GrownTree]) -> dict[str, Candidate]:
     """Every tree that ``"auto"`` chooses from, out of growths of as many leaves or more.
 
-    Leaves have the cluster of most of their rows in all of them.
+    Every leaf has rows, and the cluster of most of them.
     """
     trees = {name: truncate_growth(tree, problem.max_leaves) for name, tree in grown.items()}
     if "cart" in grown:
         trees["cart, pruned"] = _prune(problem, truncate_growth(grown["cart"], _overgrown(problem.max_leaves)))
     return {
-        name: _judge(problem, name, _with_majorities(tree, problem))
+        name: _judge(problem, name, _with_majorities(without_empty_leaves(tree), problem))
         for name, tree in trees.items()
         if _is_allowed(problem, tree)
     }

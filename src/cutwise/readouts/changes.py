@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cutwise.table.intake import read_table
 from cutwise.table.table import NUMBER, ColumnKind, Table
 
-from .conditions import Condition, Levels, Region, column_of, walk_leaves
+from .conditions import Condition, Levels, Region, column_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree, Titled
 from .shown import MOST_LEVELS, shortened
 from .words import finite, json_value, number, quoted, value_text
@@ -98,7 +98,7 @@ def smallest_changes(
     best = _Best(table.n_rows, len(labeled.labels))
     for leaf, regions, _ in walk_leaves(tree):
         code = int(tree.cluster[leaf])
-        if any(region.is_empty for region in regions.values()):
+        if not is_reachable(regions):
             continue  # no value reaches this leaf
         for feature in regions:
             if feature not in columns:
@@ -237,7 +237,8 @@ def explain_rows(labeled: LabeledTree, X: Any, *, short: bool = False) -> list[s
     last = np.append(first[1:], len(order))
     columns: dict[int, npt.NDArray[np.generic]] = {}
     sentences = [""] * table.n_rows
-    for i, (node, conditions) in enumerate(labeled.leaf_conditions()):
+    for node, conditions in labeled.leaf_conditions():
+        i = int(np.searchsorted(tree.leaves, node))
         here = order[first[i] : last[i]]
         if len(here) == 0:
             continue

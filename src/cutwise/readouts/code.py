@@ -18,7 +18,7 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.table.instants import instant_of
 from cutwise.table.table import NUMBER, ColumnKind
 
-from .conditions import Condition, conditions_of, walk_leaves
+from .conditions import Condition, conditions_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree
 from .words import number, quoted
 
@@ -63,7 +63,7 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
                 "        return None",
             ]
     for leaf, regions, _ in walk_leaves(labeled.tree):
-        if any(region.is_empty for region in regions.values()):
+        if not is_reachable(regions):
             continue  # no value reaches this leaf
         label = labeled.labels[labeled.tree.cluster[leaf]]
         name = labeled.cluster_names.get(label)

@@ -282,6 +282,11 @@ def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region 
             yield node, regions, size
 
 
+def is_reachable(regions: Mapping[int, Region | Levels]) -> bool:
+    """Whether any row can be in all of the regions of a path."""
+    return not any(region.is_empty for region in regions.values())
+
+
 def branch_condition(tree: ThresholdTree, node: int, columns: Columns) -> Condition:
     """The condition under which a row at the parent of a node goes on to it."""
     parent = int(tree.parents[node])

@@ -20,7 +20,7 @@ from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you
 from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .conditions import Condition, branch_condition, conditions_of, walk_leaves
+from .conditions import Condition, branch_condition, conditions_of, is_reachable, walk_leaves
 
 
 class LabeledTree:
@@ -133,7 +133,7 @@ class LabeledTree:
         return branch_condition(self.tree, node, self.columns)
 
     def leaf_conditions(self) -> Iterator[tuple[int, tuple[Condition, ...]]]:
-        """Walk the leaves from left to right, each with its node number and the fewest conditions that lead there.
+        """Walk the leaves that rows can reach, from left to right: node number, and the fewest conditions to get there.
 
         The columns that tell most come first: those whose tests fewest of the rows that reach them pass. What a cluster
         is stands before what it is not, of which a long path consists. Without rows they come as the path asks.
@@ -153,8 +153,9 @@ class LabeledTree:
                 path.append((asked[node], share.get(asked[node], 1.0)))
                 share[asked[node]] = path[-1][1] * float(passing[node])
             reached = leaf
-            columns = sorted(regions, key=share.__getitem__)
-            yield leaf, conditions_of({column: regions[column] for column in columns}, self.columns)
+            if is_reachable(regions):
+                columns = sorted(regions, key=share.__getitem__)
+                yield leaf, conditions_of({column: regions[column] for column in columns}, self.columns)
 
 
 def sum_up(tree: ThresholdTree, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:

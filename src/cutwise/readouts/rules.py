@@ -147,6 +147,8 @@ class ClusterRules(Titled):
         ``X`` (n_rows, n_features). Returns ``matches`` (n_rows,) bool. Raises ``ColumnMismatchError``: as
         :meth:`Rule.matches`.
         """
+        if not self.rules:
+            return np.zeros(X.n_rows if isinstance(X, Table) else np.shape(X)[0], dtype=np.bool_)
         table = _read(X, self.rules)
         found = np.zeros(table.n_rows, dtype=np.bool_)
         for rule in self.rules:
@@ -165,7 +167,7 @@ class ClusterRules(Titled):
     def __str__(self) -> str:
         head = f"cluster {quoted(self.title)}"
         if not self.rules:
-            return f"{head}: no rule, because no leaf of the tree holds this cluster"
+            return f"{head}: no rule, because {_NO_LEAF}"
         measures = _measures_text(self)
         if len(self.rules) == 1:
             return f"{head}{measures}: {self.rules[0]}"
@@ -244,6 +246,7 @@ class Rules(Sequence[ClusterRules]):
         return f"<Rules of {len(self)} clusters>\n{self}"
 
 
+_NO_LEAF = "no row reaches a leaf of this cluster"
 _COLUMNS = ("size", "share", "purity", "coverage", "noise", "leaf", "depth", "n_conditions")
 
 
@@ -272,7 +275,8 @@ def build_rules(labeled: LabeledTree, library: str | None = None) -> Rules:
 
     in_leaf = (counts.n_rows, counts.n_noise, counts.weight, counts.agreeing)
     rules: list[list[Rule]] = [[] for _ in labels]
-    for i, (leaf, conditions) in enumerate(labeled.leaf_conditions()):
+    for leaf, conditions in labeled.leaf_conditions():
+        i = int(np.searchsorted(tree.leaves, leaf))
         code = int(of_leaf[i])
         own = measured(code, *(of[i] for of in in_leaf))
         depth = int(tree.node_depth[leaf])
@@ -349,7 +353,7 @@ def table_lines(
 ) -> Iterator[tuple[list[str], str | None, str]]:
     """The lines of a cluster in a table: rows, share, purity and coverage; the text of a rule; a note without one."""
     if not cluster.rules:
-        yield ["0", "", "", ""], None, "no leaf of the tree holds this cluster"
+        yield ["0", "", "", ""], None, _NO_LEAF
         return
     if len(cluster.rules) > 1:
         yield _cells(cluster), None, f"any of {len(cluster.rules)} rules:"
@@ -391,7 +395,7 @@ def _figures(of: Rule | ClusterRules) -> dict[str, Any]:
 
 def _read(X: Any, rules: Sequence[Rule]) -> Table:
     """Rows to apply rules to, with the columns of fit; of a named frame only those that the rules ask about."""
-    columns = rules[0].columns if rules else None
+    columns = rules[0].columns
     if not isinstance(X, Table):
         tested = sorted({condition.feature for rule in rules for condition in rule.conditions})
         return read_table(X, fitted=columns, estimator="Rule", tested=np.array(tested, dtype=np.intp))

@@ -22,7 +22,7 @@ from cutwise.table.instants import instant_of
 from cutwise.table.intake import check_option
 from cutwise.table.table import NUMBER, ColumnKind
 
-from .conditions import Condition, conditions_of, walk_leaves
+from .conditions import Condition, conditions_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree
 from .words import number, quoted
 
@@ -168,7 +168,7 @@ class _Writer:
             for i in range(0, len(absent), _LONGEST_CHAIN)
         ]
         for leaf, regions, _ in walk_leaves(tree):
-            if any(region.is_empty for region in regions.values()):
+            if not is_reachable(regions):
                 continue  # no value reaches this leaf
             tests = [test for condition in conditions_of(regions, labeled.columns) for test in self.tests(condition)]
             branches.append(exp.If(this=self.chain(tests, exp.And), true=self.label(labels[tree.cluster[leaf]])))

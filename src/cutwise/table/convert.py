@@ -610,7 +610,7 @@ _MISTAKEN: tuple[tuple[Any, str, str, str], ...] = (
     ((str, PathLike), "a {own} ({value})", "what the file holds: {reader}({value})", "{reader}({value})['name']"),
     (Mapping, "a {own}", "a data frame: pandas.DataFrame({what})", "its values, one a row: list({what}.values())"),
     ((Set, ValuesView), "a {own}", "rows in an order: a list or an array", "values in the order of the rows: a list"),
-    (["to_frame"], "one column (a {own})", "a table: {what}.to_frame()", ""),
+    (["to_frame"], "one column (a {own})", "a table: {what}.to_frame(), or {what}.to_frame().T where it is a row", ""),
     (["to_pylist"], "one column (a {own})", "a table: pyarrow.table({{'x': {what}}})", ""),
     (_holds("columns", "schema"), "a {own} of data frames", "pandas.concat({what}), or cutwise.Batches({what})", ""),
     (_holds("to_frame"), "a {own} of columns", "a table: pandas.concat({what}, axis=1)", ""),

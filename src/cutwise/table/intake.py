@@ -167,7 +167,7 @@ def check_max_leaves(max_leaves: object, n_clusters: int) -> int:
     """The number of leaves: ``n_clusters`` for None, otherwise at least as many."""
     if max_leaves is None:
         return n_clusters
-    number = check_integer("max_leaves", max_leaves, minimum=1, hint="None gives exactly one leaf per cluster.")
+    number = check_integer("max_leaves", max_leaves, minimum=1, hint="None leaves the number to the estimator.")
     if number < n_clusters:
         raise InvalidInputError(
             f"max_leaves={number} is fewer than n_clusters={n_clusters}, and every cluster needs a leaf of its own.\n"

@@ -47,7 +47,7 @@ def cart_trees(
     if values.dtype == np.int64:
         # Rounded twice like every other comparison: integers that are one float64 must not be two float32.
         values = values.astype(np.float64)
-    nodes = _grow(values, labels, max(max_leaves), weights, limits)
+    nodes = _grow(values, labels, min(max(max_leaves), len(labels)), weights, limits)
     columns = values.tocsc() if sparse.issparse(values) else values
     # Best-first growth adds two nodes with every split, so the largest tree holds all the smaller ones.
     largest = _convert(nodes, columns, len(labels), is_integer, counts)

@@ -132,7 +132,7 @@ class LimitsGiven:
         if share < 1 and n_clusters * share > 1:
             raise InfeasibleLimitsError(
                 f"min_samples_leaf={self.min_samples_leaf!r} leaves room for {int(1 / share)} leaves, and "
-                f"n_clusters={n_clusters}. Use min_samples_leaf <= {1 / n_clusters:.3g}, or fewer clusters, or "
+                f"n_clusters={n_clusters}. Use min_samples_leaf <= {_share_below(n_clusters)}, or fewer clusters, or "
                 f"{self._another}."
             )
 
@@ -170,8 +170,8 @@ class LimitsGiven:
             if least * len(classes) > total and not self.may_leave_out:
                 raise InfeasibleLimitsError(
                     f"min_samples_leaf={least} for each of {len(classes)} clusters takes {least * len(classes)} rows, "
-                    f"and there are {total}. Use min_samples_leaf <= {total // len(classes)}, or fewer clusters, or "
-                    f"{self._another}."
+                    f"and there are {total}. Use min_samples_leaf <= {total // len(classes)}, less where clusters "
+                    f"differ in size, or fewer clusters, or {self._another}."
                 )
         return Limits(sources, mask, self.max_depth, least, counts[by_weight], total, by_weight)
 
@@ -206,7 +206,7 @@ class LimitsGiven:
         said += [f"min_samples_leaf={least}"] * (least != 1)
         clusters = [str(classes[cluster]) for cluster in error.clusters]
         who = f"clusters {', '.join(clusters[:-1])} and {clusters[-1]}"
-        where = f"the {error.n_rows} rows of `{rule}`" if rule else f"all {error.n_rows} rows"
+        where = f"the {error.n_rows} rows where {rule}" if rule else f"all {error.n_rows} rows"
         leaves, step = "leaves" if len(said) == 1 else "leave", "Relax a limit"
         message = f"{', '.join(said)} {leaves} no cut for {who}, which share {where}."
         if isinstance(least, int) and least > smallest > 0:
@@ -215,6 +215,12 @@ class LimitsGiven:
         return InfeasibleLimitsError(
             f'{message} {step}, or fewer clusters, or algorithm="exkmc", which may leave a cluster without a leaf.'
         )
+
+
+def _share_below(n_clusters: int) -> float:
+    """The largest share in a few digits that so many leaves can have each."""
+    digits: int = 10 ** (len(str(n_clusters)) + 2)
+    return digits // n_clusters / digits
 
 
 def _check_separable(

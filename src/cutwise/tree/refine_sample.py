@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.core import Float64, Int32, Int64
-from cutwise.reference.objective import KMEANS
+from cutwise.reference.objective import KMEANS, sum_costs
 from cutwise.table.table import EncodedTable, SearchedColumns, as_matrix, number_kind
 
 from .limits import Limits
@@ -370,7 +370,7 @@ def encode_sample(
     all rows of the table.
     """
     labels, own_costs = KMEANS.assign(rows.metric, runs[0], n_jobs)[:2]
-    cost = core.exact_sum(own_costs, rows.weights)
+    cost = sum_costs(own_costs, rows.weights)
     # Near most rows: far ones shall not cost them their digits.
     origin = centers[np.bincount(labels, weights=rows.weights, minlength=len(centers)).argmax()]
     near = origin[rows.metric_columns]

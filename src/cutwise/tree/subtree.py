@@ -15,21 +15,26 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 
 def cut_back(
-    grown: GrownTree, is_leaf: npt.NDArray[np.bool_], kept: npt.NDArray[np.intp], cluster: npt.NDArray[np.integer]
+    grown: GrownTree,
+    is_leaf: npt.NDArray[np.bool_],
+    kept: npt.NDArray[np.intp],
+    cluster: npt.NDArray[np.integer],
+    instead: npt.NDArray[np.intp] | None = None,
 ) -> GrownTree:
     """The subtree in which the given nodes are leaves.
 
     ``is_leaf`` (n_nodes,) bool: true for the nodes that end as leaves; only those among ``kept`` count. ``kept``
     (n_kept,): the nodes at or above such a leaf, in preorder. ``cluster`` (n_nodes,): the cluster of each of these
-    leaves. Returns ``smaller``: its rows are in the kept node nearest above the leaf where they were. It does not know
-    how it was grown.
+    leaves. ``instead`` (n_nodes,): the node that takes the place of each. Returns ``smaller``: its rows are in the kept
+    node nearest above the leaf where they were. It does not know how it was grown.
     """
     tree = grown.tree
     number = np.full(tree.n_nodes, -1, dtype=np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
 
     def links(children: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        return np.where(is_leaf[kept], -1, number[children[kept]]).astype(np.int32)
+        below = children[kept] if instead is None else instead[children[kept]]
+        return np.where(is_leaf[kept], -1, number[below]).astype(np.int32)
 
     smaller = ThresholdTree(
         children_left=links(tree.children_left),
@@ -50,6 +55,22 @@ def cut_back(
             above[node] = above[parent]
     gaps = np.where(is_leaf[:, None], np.nan, grown.gaps)[kept]
     return GrownTree(smaller, number[above[grown.leaf_of_row]], grown.inseparable, gaps, rows=grown.rows)
+
+
+def without_empty_leaves(grown: GrownTree) -> GrownTree:
+    """The tree without the leaves that no row of fit reaches: what lies beside one takes the place of their parent."""
+    tree, has_rows = grown.tree, grown.tree.n_node_samples > 0
+    if has_rows.all():
+        return grown
+    instead = np.arange(tree.n_nodes)
+    for node in np.flatnonzero(tree.feature >= 0)[::-1]:
+        left, right = tree.children_left[node], tree.children_right[node]
+        if not (has_rows[left] and has_rows[right]):
+            instead[node] = instead[left if has_rows[left] else right]
+    kept = np.flatnonzero(has_rows & (instead == np.arange(tree.n_nodes)))
+    # Where rows stand for those of a leaf, none may have any weight.
+    leaf = np.where(has_rows[grown.leaf_of_row], grown.leaf_of_row, tree.leaves[has_rows[tree.leaves]][0])
+    return cut_back(replace(grown, leaf_of_row=leaf), tree.feature < 0, kept, tree.cluster, instead)
 
 
 def sizes_of_growth(grown: GrownTree, n_clusters: int) -> list[int]:

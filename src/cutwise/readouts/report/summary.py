@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
 from cutwise.passes.rows import BatchedRows
-from cutwise.readouts.conditions import conditions_of, explanation_sizes, walk_leaves
+from cutwise.readouts.conditions import conditions_of, explanation_sizes, is_reachable, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
 from cutwise.readouts.profile import Profile, profile_batches, profile_clusters, telling_columns
 from cutwise.readouts.rules import ClusterRules, build_rules
@@ -304,6 +304,8 @@ def _nodes(labeled: LabeledTree, short: Mapping[int, str], here: npt.NDArray[np.
     size = by_cluster.sum(axis=1)
     full = {
         node: " and ".join(condition_text(c, short[c.feature]) for c in conditions_of(regions, labeled.columns))
+        if is_reachable(regions)
+        else "no row can be here"
         for node, regions, _ in walk_leaves(tree)
     }
     found = []
