@@ -313,7 +313,7 @@ def test_names_stand_in_comments_beside_labels(database):
     assert "-- 0 = `x\\nDROP TABLE rows`\n" in sql("rows")
 
 
-@pytest.mark.parametrize("form", ["view", "update"])
+@pytest.mark.parametrize("form", ["select", "view", "update"])
 def test_the_column_of_clusters_takes_no_name_that_the_model_reads(form):
     tree = made(5)
     with pytest.raises(InvalidInputError, match="Give it another name: column='cluster_3'"):

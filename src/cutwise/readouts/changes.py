@@ -25,9 +25,9 @@ class Change(Titled):
 
     ``cluster``: the cluster that the row would be in. ``name``: the name that people gave that cluster. ``leaf``: the
     leaf it would reach. ``feature``: the column's position. ``column``: the column's name. ``value``: what the row has
-    there. ``target``: the nearest float64 that moves the row, a whole number in columns of these. ``lower``, ``upper``:
-    any value with ``lower < value <= upper`` reaches that leaf; infinite where that side is open. ``size``: the
-    distance from ``value`` to ``target``, in units of the column's spread.
+    there. ``target``: the nearest float64 that moves the row, a whole number in columns of these; dates are
+    microseconds since 1970. ``lower``, ``upper``: any value with ``lower < value <= upper`` reaches that leaf; infinite
+    where that side is open. ``size``: the distance from ``value`` to ``target``, in units of the column's spread.
     """
 
     cluster: Any

@@ -85,8 +85,8 @@ def tree_sql(
     ``predict`` gives, or names as text. ``nulls``: what rows get that have NULL, NaN or (SQLite) text that is no number
     in a tested column; NULL when left out. Returns ``sql``: lines of comment, then one statement (or expression)
     without a semicolon. Raises ``MissingDependencyError``: sqlglot is not installed. Raises ``InvalidInputError``: an
-    unknown option, a name that SQL cannot hold, ``nulls`` that is a cluster or of another type than clusters, or a view
-    or an UPDATE whose column of clusters has the name of a column that the model reads.
+    unknown option, a name that SQL cannot hold, ``nulls`` that is a cluster or of another type than clusters, or a
+    column of clusters that has the name of a column of the model.
     """
     check_option("dialect", dialect, DIALECTS)
     check_option("form", form, SQL_FORMS)
@@ -98,7 +98,7 @@ def tree_sql(
     case = writer.case(labeled, shown, nulls)
     target = _parts("view", (*source[:-1], f"{source[-1]}_clusters") if view is None else view)
     _sayable(column, "column")
-    if form in ("view", "update"):
+    if form != "case":
         _check_free(column, labeled.names, form)
     statement = writer.statement(case, form, source, column, target)
     known_as = labeled.cluster_names if values == "labels" else {}
@@ -403,7 +403,7 @@ def _sayable(name: Any, what: str, *, empty: bool = False) -> None:
 
 
 def _check_free(column: str, names: Sequence[str], form: str) -> None:
-    """Refuse a view with two columns of one name, and an UPDATE that would overwrite what the clusters follow from."""
+    """Refuse a table with two columns of one name, and an UPDATE that would overwrite what the clusters follow from."""
     # Most engines do not tell upper from lower case in names.
     taken = {name.casefold() for name in names}
     if column.casefold() not in taken:
