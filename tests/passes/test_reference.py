@@ -11,8 +11,12 @@ from cutwise.passes.rows import BatchedRows
 from cutwise.passes.sources import as_lazy
 from cutwise.passes.spill import Copies
 from cutwise.reference.objective import KMEANS
-from cutwise.reference.search import Stop, find_reference, read_points, search_centers, settle
+from cutwise.reference.search import Stop, find_clustering, read_points, search_centers, settle
 from cutwise.table.intake import read_table
+
+
+def find_reference(table, n_clusters, **options):
+    return find_clustering(table, n_clusters, brief=True, **options).reference
 
 
 def table_of(rng, kind, n, d, k):

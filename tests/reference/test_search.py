@@ -7,9 +7,13 @@ from sklearn.cluster import KMeans
 
 from cutwise.core import distinct_rows, hash_uniforms, principal_axes, project
 from cutwise.reference.objective import KMEANS, KMEDIANS
-from cutwise.reference.search import Stop, draw_rows, find_clustering, find_reference, largest_first, read_points
+from cutwise.reference.search import Stop, draw_rows, find_clustering, largest_first, read_points
 from cutwise.table.intake import read_table
 from cutwise.table.table import as_matrix
+
+
+def find_reference(table, n_clusters, **options):
+    return find_clustering(table, n_clusters, brief=True, **options).reference
 
 
 def planted(n, d, k, far, n_rare, seed, smallest=1e-4):

@@ -32,7 +32,7 @@ from cutwise.reference.objective import (
     sum_costs,
     sum_weights,
 )
-from cutwise.reference.search import find_reference
+from cutwise.reference.search import find_clustering
 from cutwise.table.convert import as_dense, bare_matrix
 from cutwise.table.intake import check_n_jobs, read_table, take_rows
 from cutwise.table.table import (
@@ -746,16 +746,17 @@ def make_reference(
         rows = encode_rows(table, space.table, sample_weight, n_jobs=n_jobs)
     with stages.stage("reference clustering"):
         if given is None:
-            reference = find_reference(
+            reference = find_clustering(
                 rows.metric,
                 k,
+                brief=True,
                 objective=objective,
                 n_init=model.n_init,
                 random_state=model.random_state,
                 sample_weight=rows.sample_weight,
                 n_jobs=n_jobs,
                 verbose=max(int(model.verbose) - 1, 0),
-            )
+            ).reference
         else:
             reference = from_centers(
                 rows.metric, given, k, objective=objective, sample_weight=rows.sample_weight, n_jobs=n_jobs

@@ -43,7 +43,7 @@ def find_centers(
     n_jobs: int,
     verbose: int,
 ) -> Float64:
-    """The centers (k, p) that ``find_reference`` finds for the same rows in memory, to the bit."""
+    """The centers (k, p) that ``find_clustering`` finds in brief for the same rows in memory, to the bit."""
     searched = SearchedBatches(rows, objective, n_clusters)
     run = search_centers(
         searched, n_clusters, n_init=n_init, brief=True, random_state=random_state, n_jobs=n_jobs, verbose=verbose

@@ -16,7 +16,7 @@ from cutwise.table.table import as_matrix
 from .feature_space import TIE, FeatureSpace, nearest_centers
 from .gram import FeatureGram
 from .resources import one_thread
-from .search import each, find_reference
+from .search import each, find_clustering
 
 INITS = ("k-means++", "random")
 
@@ -84,15 +84,16 @@ def kernel_kmeans(
     if init == "k-means++" and isinstance(space.gram, FeatureGram) and _tells_apart(space.gram, n_clusters):
         # Points with coordinates are k-means' own case, and our k-means restarts large tables on samples.
         features, seed = read_table(space.gram.features), int(rng.integers(2**31 - 1))
-        found = find_reference(
+        found = find_clustering(
             features,
             n_clusters,
+            brief=True,
             n_init=n_init,
             random_state=seed,
             sample_weight=space.weights,
             n_jobs=n_jobs,
             verbose=verbose,
-        )
+        ).reference
         with one_thread():
             return _largest_first(space, finish(found.labels), n_clusters)
     streams = rng.spawn(n_init)

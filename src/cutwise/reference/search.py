@@ -45,6 +45,8 @@ import numpy.typing as npt
 
 from cutwise._progress import tell
 from cutwise.core import (
+    Float64,
+    Int64,
     Matrix,
     distinct_rows,
     exact_sum,
@@ -60,11 +62,7 @@ from cutwise.table.table import Table, Values, as_matrix
 
 from .objective import KMEANS, KMEDIANS, Objective, Reference, from_centers, integer_weights, sum_weights
 
-Centers: TypeAlias = npt.NDArray[np.float64]
-
-Float64: TypeAlias = npt.NDArray[np.float64]
-
-Int64: TypeAlias = npt.NDArray[np.int64]
+Centers: TypeAlias = Float64
 
 SAMPLE_WEIGHT = 2.0**31
 """What the weights of a sample add up to: it leaves the exact sums of Lloyd's iterations 60 bits for each value."""
@@ -436,31 +434,6 @@ class Found:
     n_iter: int
 
 
-def find_reference(
-    table: Table,
-    n_clusters: int,
-    *,
-    objective: Objective = KMEANS,
-    n_init: int = 10,
-    random_state: Any = None,
-    sample_weight: npt.NDArray[np.float64] | None = None,
-    n_jobs: int = 1,
-    verbose: int = 0,
-) -> Reference:
-    """The best of several clusterings, as good as a reference needs to be: ``find_clustering`` in brief."""
-    return find_clustering(
-        table,
-        n_clusters,
-        objective=objective,
-        n_init=n_init,
-        brief=True,
-        random_state=random_state,
-        sample_weight=sample_weight,
-        n_jobs=n_jobs,
-        verbose=verbose,
-    ).reference
-
-
 def find_clustering(
     table: Table,
     n_clusters: int,
@@ -580,7 +553,7 @@ class _Search:
 
         stop = short if self.brief else long
         # The first sample is for finding what matters.
-        sample = self._sample(self._restart_rows, [far])
+        sample = self._sample(_restart_rows(self.n_clusters), [far])
         known = sample.whole_centers(self._restart(sample, self.rng).centers, n_jobs)
         for n_left in reversed(range(MOST_SAMPLES)):
             near = rows.importance(known, n_jobs)
@@ -604,15 +577,7 @@ class _Search:
 
     @property
     def _is_searched_whole(self) -> bool:
-        return len(self.rows) <= max(WHOLE_ROWS, self._final_rows)
-
-    @property
-    def _final_rows(self) -> int:
-        return _final_rows(self.n_clusters)
-
-    @property
-    def _restart_rows(self) -> int:
-        return _restart_rows(self.n_clusters)
+        return len(self.rows) <= max(WHOLE_ROWS, _final_rows(self.n_clusters))
 
     def _sample(self, size: int, matters: Sequence[Importance]) -> Points:
         sample = self.rows.sample(size, matters, int(self.rng.integers(2**63)))
@@ -660,7 +625,7 @@ class _Search:
 
         Restarts are on a small sample. Where they disagree, the best few go on on a larger one.
         """
-        sample = self._sample(self._restart_rows, matters)
+        sample = self._sample(_restart_rows(self.n_clusters), matters)
         restarts = self._restarts(sample, known)
         best, *others = restarts
         if sample.n_rows < len(self.rows):
@@ -668,7 +633,7 @@ class _Search:
             is_clear = best is restarts[0] and _agree(restarts)
             if is_clear and len(self.rows) <= CLEAR_ROWS * sample.n_rows:
                 return best, sample
-            sample = self._sample(self._final_rows if known else len(self.rows), matters)
+            sample = self._sample(_final_rows(self.n_clusters) if known else len(self.rows), matters)
         unlike = (r for r in others if self._is_small or AGREED * best.cost < r.cost <= HOPELESS * best.cost)
         finalists = [best, *islice(unlike, FINALISTS - 1)]
         runs = [sample.iterate(run.centers, Stop(MIDDLE, self.max_iter), self.n_jobs) for run in finalists]
