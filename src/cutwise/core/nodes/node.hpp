@@ -4,6 +4,7 @@
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
+#include "base/simd.hpp"
 #include "encoding/encoded.hpp"
 
 namespace cutwise {
@@ -101,14 +102,12 @@ class BinReader {
   int32_t bin_of_[256] = {};
 };
 
-// A row brought into the order of one column: what remains of a column once codes no longer tell.
+// A row brought into the order of one column: what remains of a column once codes no longer tell. Rows of equal value are
+// passed together, so their order among themselves changes nothing.
 struct PlacedRow {
   double value;
   int32_t row;
 };
-
-// By increasing value.
-void sort_by_value(std::vector<PlacedRow> &placed);
 
 // Raw values of every row of the node on one column, in order.
 std::vector<PlacedRow> place_all(const NodeRows &node, int32_t feature);

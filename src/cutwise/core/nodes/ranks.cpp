@@ -7,11 +7,6 @@
 
 namespace cutwise {
 
-void sort_by_value(std::vector<PlacedRow> &placed) {
-  // Rows of equal value are passed together, so their order among themselves changes nothing.
-  std::sort(placed.begin(), placed.end(), [](const PlacedRow &a, const PlacedRow &b) { return a.value < b.value; });
-}
-
 std::vector<PlacedRow> place_all(const NodeRows &node, int32_t feature) {
   std::vector<PlacedRow> placed(node.n);
   node.matrix.visit([&](auto values) {

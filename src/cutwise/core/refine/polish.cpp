@@ -116,7 +116,7 @@ class Polish {
       }
     }
     if (placed_.empty()) return false;
-    std::sort(placed_.begin(), placed_.end(), [](const PlacedLeaves &a, const PlacedLeaves &b) { return a.value < b.value; });
+    sort_by_value(placed_);
     const int64_t n = placed_.size();
     numbers_.resize(n);
     for (int64_t i = 0; i < n; ++i) numbers_[i] = placed_[i].row;

@@ -28,7 +28,7 @@ struct ColumnBins {
 // Fills the codes of one column, which are n_cols apart. `cuts` are where trees cut it, the most important first.
 ColumnBins choose(std::vector<Placed> &placed, const double *weights, const std::vector<double> &cuts, size_t max_bins,
                   uint8_t *codes, int64_t n_cols) {
-  std::sort(placed.begin(), placed.end(), [](const Placed &a, const Placed &b) { return a.value < b.value; });
+  sort_by_value(placed);
   std::vector<double> value, reached;  // distinct values, and the weight of the rows at or below each
   std::vector<int32_t> first;
   double total = 0.0;
