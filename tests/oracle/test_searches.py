@@ -52,12 +52,13 @@ def test_every_imm_node_has_the_fewest_mistakes_of_all_cuts(kind, seeds):
             raise AssertionError(f"{case}, seed {seed}: {error}") from error
 
 
-@pytest.mark.parametrize("name", ["patterned_centers", "one_hot", "duplicates"])
-def test_sparse_tables_grow_the_same_imm_trees(name):
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow"])
+@pytest.mark.parametrize("name", ["patterned_centers", "one_hot", "duplicates", "hardly_enough_rows"])
+def test_sparse_tables_grow_the_same_trees(name, algorithm):
     for seed, case in _cases([make.__name__ for make in SMALL].index(name), FEW):
         values = case.values.astype(np.float64)
-        dense = fit_case(replace(case, values=values), "imm")
-        model = ExplainableKMeans(len(case.centers), algorithm="imm", reference=case.centers)
+        dense = fit_case(replace(case, values=values), algorithm)
+        model = ExplainableKMeans(len(case.centers), algorithm=algorithm, reference=case.centers)
         csr = fit_quietly(model, sparse.csr_array(values))
         assert same_tree(dense.tree_, csr.tree_), f"{case}, seed {seed}"
 

@@ -426,14 +426,22 @@ struct InducedSearch {
 
   void search(int n_jobs) {
     const int32_t d = node.encoded.n_cols();
+    const bool is_sparse = node.encoded.sparse && node.histogram;
     std::vector<std::vector<Span>> of_column(std::min<int64_t>(d, kMostKept));
     std::vector<Open> heap(d);
     parallel_for(n_jobs, d, [&](int64_t f) {
+      const auto feature = static_cast<int32_t>(f);
+      heap[f] = {{}, -1, 0};
+      if (is_sparse && depth.penalty == 0.0) {  // most of very many columns are ruled out before their centers are in order
+        if (node.survivors.are_equal_along(feature) || !node.allows_column(feature)) return;
+        const int64_t induced = current + least_loss(node, feature);
+        heap[f] = {{depth.price(induced), induced, 0, {feature, -std::numeric_limits<double>::infinity()}}, feature, 0};
+        return;
+      }
       thread_local std::vector<Span> found;  // there are as many columns as words
       found.clear();
-      look(static_cast<int32_t>(f), found);
-      heap[f].feature = found.empty() ? -1 : static_cast<int32_t>(f);
-      heap[f].n_left = 0;
+      look(feature, found);
+      heap[f].feature = found.empty() ? -1 : feature;
       for (const Span &span : found) heap[f].bound = std::min(heap[f].bound, span.bound);
       if (f < kMostKept) of_column[f] = std::move(found);
     });
@@ -441,7 +449,6 @@ struct InducedSearch {
     std::make_heap(heap.begin(), heap.end());
     const auto may_be_best = [&](const Key &bound) { return best.cut.feature < 0 || may_win(bound, best); };
     const auto is_open = [&] { return !heap.empty() && may_be_best(heap.front().bound); };
-    const bool is_sparse = node.encoded.sparse && node.histogram;
     // Sparse columns share a pass over the rows: few at first, in the hope that no others need be looked at.
     size_t size = is_sparse ? 4 : static_cast<size_t>(std::max(1, n_jobs));
     for (; is_open(); size = is_sparse ? std::min<size_t>(4 * size, 1024) : size) {

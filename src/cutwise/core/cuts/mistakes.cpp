@@ -42,6 +42,7 @@ struct MistakeSearch {
     const Column &column = node.encoded.columns[feature];
     ColumnBest &mine = best[feature];
     if (!node.allows_column(feature) || node.survivors.are_equal_along(feature)) return;
+    if (node.encoded.sparse && node.histogram && fewest < kNone && least_loss(node, feature) > fewest) return;
     const CenterLine line = node.survivors.along(feature);
     AllowedCuts allowed = node.allowed_cuts(feature);
     const double *low = node.encoded.low.data() + column.value_begin;

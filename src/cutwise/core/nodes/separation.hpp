@@ -142,6 +142,33 @@ class ColumnCells {
   std::vector<int64_t> default_;
 };
 
+// The least that a cut which parts centers can lose in a column, whatever the order of these: every cluster loses no less than
+// it has on its smaller side, and on either side there is one that loses all it has on the other.
+template <class Node>
+int64_t least_loss(const Node &node, int32_t feature) {
+  const Column &column = node.encoded.columns[feature];
+  const double *low = node.encoded.low.data() + column.value_begin;
+  const double *high = node.encoded.high.data() + column.value_begin;
+  const ColumnCells cells(node, column);
+  std::vector<int64_t> left(node.survivors.clusters.size(), 0);
+  int64_t least = kNone;
+  for (int32_t bin = 0; bin <= column.n_bins; ++bin) {  // cuts before a bin of one value, or in a bin of several
+    const int64_t *here = bin < column.n_bins ? cells.at(bin) : nullptr;
+    const bool is_inside = here && low[bin] < high[bin];
+    int64_t sum = 0, least_left = kNone, least_right = kNone;
+    for (size_t j = 0; j < left.size(); ++j) {
+      const int32_t c = node.survivors.clusters[j];
+      const int64_t own = here ? here[c * node.width] : 0, right = node.total_loss(c) - left[j] - (is_inside ? own : 0);
+      sum += std::min(left[j], right);
+      least_left = std::min(least_left, left[j]);
+      least_right = std::min(least_right, right);
+      left[j] += own;
+    }
+    least = std::min(least, std::max({sum, least_left, least_right}));
+  }
+  return least;
+}
+
 // Walks a column bin by bin. on_cut(threshold, sweep, passed) at every cut between bins or centers, `passed` telling
 // whether rows or a center were passed since the cut before; on_inside(bin, bounds, sweep) where a bin holds several
 // values, its rows but no centers passed: see bounds_inside().
