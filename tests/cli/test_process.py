@@ -12,6 +12,7 @@ import time
 import pytest
 
 from cutwise import __version__
+from cutwise.cli import main
 
 COMMAND = [sys.executable, "-m", "cutwise"]
 
@@ -118,6 +119,23 @@ def test_an_interrupt_ends_with_130_and_without_files(tmp_path):
     assert err == "cutwise: interrupted\n"
     assert out == ""
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_an_interrupt_that_meets_an_object_being_freed_is_heeded(monkeypatch, capsys):
+    class Freed:
+        def __del__(self):
+            raise KeyboardInterrupt
+
+    def interrupted(*_):
+        freed = Freed()
+        del freed
+        time.sleep(60)
+
+    usual = sys.unraisablehook
+    monkeypatch.setattr("cutwise.cli.app.run", interrupted)
+    assert main(["fit"]) == 130
+    assert capsys.readouterr().err == "cutwise: interrupted\n"
+    assert sys.unraisablehook is usual
 
 
 def test_output_survives_a_terminal_that_lacks_the_letters():

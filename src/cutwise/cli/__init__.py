@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import interrupt_main
 from collections.abc import Sequence
+from threading import Timer
 
 __all__ = ["main"]
 
@@ -21,17 +23,31 @@ def main(args: Sequence[str] | None = None) -> int:
     interrupted.
     """
     _replace_closed_streams()
+    usual = sys.unraisablehook
+
+    def heed(dropped: sys.UnraisableHookArgs) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            # Python drops an interrupt that meets it while it frees an object. It comes again, after this function.
+            Timer(0.05, interrupt_main).start()
+        else:
+            usual(dropped)
+
+    sys.unraisablehook = heed
     try:
         # typer and rich are optional: `import cutwise` never touches them, and who lacks them is told what to do.
         from cutwise.cli.app import run
+
+        return run(args)
     except KeyboardInterrupt:
+        sys.stderr.write("cutwise: interrupted\n")
         return 130
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in {"typer", "rich"}:
             raise
         sys.stderr.write(f'cutwise: the command line needs {error.name}. Install it: pip install "cutwise[cli]"\n')
         return 2
-    return run(args)
+    finally:
+        sys.unraisablehook = usual
 
 
 def _replace_closed_streams() -> None:

@@ -261,12 +261,11 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
         decimal = min(decimal, layout.decimal)
         scan = partial(
             pl.scan_csv, path, separator=layout.separator, decimal_comma=layout.decimal == ",",
-            has_header=layout.has_names, skip_rows=layout.skipped, with_column_names=partial(_named, layout.names),
-            glob=False,
+            has_header=layout.has_names, skip_rows=layout.skipped, glob=False,
         )  # fmt: skip
         with in_batches(path):
-            cells = scan(infer_schema_length=0)
-            parts.append(_with_words(scan(infer_schema_length=None), cells, layout.decimal, has_codes))
+            cells, read = (_named(scan(infer_schema_length=length), layout.names) for length in (0, None))
+            parts.append(_with_words(read, cells, layout.decimal, has_codes))
             parts[-1] = rows_alone(parts[-1].with_columns(pl.col(pl.String).str.strip_chars_start(" ")), path)
     with in_batches(name):
         schemas = [part.collect_schema() for part in parts]
@@ -451,8 +450,9 @@ def _with_values(source: Source, table: pl.LazyFrame, decimal: str) -> Source:
     return replace(source, values=values, readings=readings)
 
 
-def _named(names: Sequence[str], _: list[str]) -> list[str]:
-    return list(names)
+def _named(table: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
+    """A table by other names; where an interrupt meets a function that gives them, polars ends in its own words."""
+    return table.rename(dict(zip(table.collect_schema().names(), names, strict=False)))
 
 
 def read_in_parts(path: str, rows: int, *, separator: str | None, header: bool | None) -> Iterator[Source]:

@@ -160,6 +160,8 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *held, cons
 }
 
 constexpr size_t kRowsAtOnce = 16;
+// Partitions of which each is looked at in all rows; of more, the rows say once what any of them costs.
+constexpr size_t kMostByRows = 4;
 
 // The groups of some rows in order of cost: which are before a group, and what it costs more than the last of them.
 template <class Cost>
@@ -186,6 +188,33 @@ struct GroupOrder {
 
 CUTWISE_CLONES void find_order(GroupOrder<int32_t> &order, size_t n_groups) { order.find(n_groups); }
 CUTWISE_CLONES void find_order(GroupOrder<int64_t> &order, size_t n_groups) { order.find(n_groups); }
+
+// What rows lose by level without the centers of a side; left_pads, right_pads (k,): 0 for the centers of that side, more than
+// any cost for all others.
+template <class Cost>
+CUTWISE_INLINE void add_side_losses(const Cost *excess, const int32_t *rows, const int32_t *codes, int64_t n, int64_t k,
+                                    const Cost *left_pads, const Cost *right_pads, int64_t *left, int64_t *right) {
+  for (int64_t i = 0; i < n; ++i) {
+    const Cost *cost = excess + static_cast<int64_t>(rows[i]) * k;
+    Cost in_left = std::numeric_limits<Cost>::max(), in_right = std::numeric_limits<Cost>::max();
+    for (int64_t j = 0; j < k; ++j) {
+      in_left = std::min(in_left, std::max(cost[j], left_pads[j]));
+      in_right = std::min(in_right, std::max(cost[j], right_pads[j]));
+    }
+    const Cost nearest = std::min(in_left, in_right);
+    left[codes[rows[i]]] += in_left - nearest;
+    right[codes[rows[i]]] += in_right - nearest;
+  }
+}
+
+CUTWISE_CLONES void side_losses(const int32_t *excess, const int32_t *rows, const int32_t *codes, int64_t n, int64_t k,
+                                const int32_t *left_pads, const int32_t *right_pads, int64_t *left, int64_t *right) {
+  add_side_losses(excess, rows, codes, n, k, left_pads, right_pads, left, right);
+}
+CUTWISE_CLONES void side_losses(const int64_t *excess, const int32_t *rows, const int32_t *codes, int64_t n, int64_t k,
+                                const int64_t *left_pads, const int64_t *right_pads, int64_t *left, int64_t *right) {
+  add_side_losses(excess, rows, codes, n, k, left_pads, right_pads, left, right);
+}
 
 // Of every set of groups, in place: the sum over its subsets.
 CUTWISE_CLONES void add_subsets(int64_t *sums, size_t n_groups) {
@@ -409,6 +438,12 @@ struct InducedModes {
       if ((share.groups & mask) == 0) left[share.level] += share.loss;
       if ((share.groups & ~mask) == 0) right[share.level] += share.loss;
     }
+    if (lost.empty()) {
+      std::vector<Cost> pads[2];
+      for (auto &pad : pads) pad.assign(static_cast<size_t>(k), std::numeric_limits<Cost>::max());
+      for (size_t s = 0; s < modes.survivors.size(); ++s) pads[!modes.is_left(mask, modes.group[s])][modes.survivors[s]] = 0;
+      side_losses(of.excess, of.numbers, of.codes, of.n, k, pads[0].data(), pads[1].data(), left.data(), right.data());
+    }
     const std::vector<uint8_t> side = modes.sides(mask, left, right, weight);
     if (!modes.are_allowed(mask, side, limits, counts)) return;
     int64_t induced = depth.current;
@@ -417,6 +452,7 @@ struct InducedModes {
     const int64_t c = static_cast<int64_t>(modes.centers_left(mask)), m = static_cast<int64_t>(modes.survivors.size());
     const int64_t inside = named.is_left ? c : m - c;
     const double score = depth.score(induced, depth.depth_of(named.weight, named.weight, inside, 0));
+    if (score > limit()) return;
     const auto mine = std::tie(score, induced);
     const auto known = std::tie(best.score, best.induced);
     const bool is_worse = !best.is_none() && (known < mine || (known == mine && !(named < best.named)));
@@ -449,10 +485,15 @@ struct InducedModes {
     if (width == 1) weight = level_weights(of.codes, of.numbers, of.n, of.weights, static_cast<int64_t>(weight.size()));
     for (size_t v = 0; v < weight.size(); ++v)
       if (modes.group_of_level[v] >= 0) held_by[modes.group_of_level[v]] += weight[v];
-    if (sums && std::none_of(found.begin(), found.end(), [&](const Candidate &cut) { return may_win(cut); }))
-      return std::nullopt;
-    add_shares();
-    found = candidates();
+    if (sums) {
+      const auto cannot_win = [&](const Candidate &cut) { return !may_win(cut); };
+      found.erase(std::remove_if(found.begin(), found.end(), cannot_win), found.end());
+      if (found.empty()) return std::nullopt;
+    }
+    if (!sums || found.size() > kMostByRows) {
+      add_shares();
+      found = candidates();
+    }
     std::sort(found.begin(), found.end(), [](const Candidate &a, const Candidate &b) {
       return std::tie(a.score, a.induced, a.mask) < std::tie(b.score, b.induced, b.mask);
     });

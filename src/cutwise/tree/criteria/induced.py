@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from cutwise import core
 from cutwise.core import Flags, Float64, Int32, Int64
 from cutwise.table.table import SearchedColumns
 from cutwise.tree.provider import (
+    Category,
     CodedCategory,
     GrowthProblem,
     LevelSums,
@@ -70,6 +72,16 @@ class NearestTwo:
     coordinates: Float64
     depth_penalty: float
 
+    @cached_property
+    def _modes(self) -> dict[int, Int32]:
+        return {}
+
+    def modes(self, category: Category) -> Int32:
+        """The level of a category that is most frequent in every cluster, (k,), found once for all nodes."""
+        if category.source not in self._modes:
+            self._modes[category.source] = category.modes(self.coordinates)
+        return self._modes[category.source]
+
     def in_memory(self, memory: MemoryProvider) -> NearestTwoRows:
         """See :class:`cutwise.tree.provider.Separation`."""
         return NearestTwoRows(memory, self)
@@ -105,7 +117,7 @@ class LeastInduced:
             cut, best = found.cut, (not found.is_valid, found.score, found.induced)
             source = cut.test.feature if searched is None else int(searched.source[cut.test.feature])
         for of in sets:
-            modes = of.category.modes(self.nearest.coordinates)[self.node.survivors]
+            modes = self.nearest.modes(of.category)[self.node.survivors]
             first = int(of.category.columns[0])
             by_modes = least_by_modes(
                 of, modes, bool(self.kills_left[first]), bool(self.kills_right[first]),
