@@ -61,7 +61,8 @@ def coarse_case(seed: int, k: int = 4) -> Case:
     """Columns of more than 256 distinct values: bins have to be opened."""
     rng = np.random.default_rng([9, seed])
     n = 900
-    values = np.column_stack([rng.permutation(n) / 8, rng.normal(size=n), rng.integers(0, 600, n)])
+    skewed = np.exp(3 * rng.normal(size=n)) / 50
+    values = np.column_stack([rng.permutation(n) / 8, rng.normal(size=n), rng.integers(0, 600, n), skewed])
     coordinates = values[rng.choice(n, k, replace=False)].astype(np.float64)
     costs = np.rint(16 * ((values[:, None] - coordinates) ** 2).sum(axis=2)).astype(np.int64)
     base = costs.min(axis=1)
