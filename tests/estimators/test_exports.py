@@ -132,7 +132,14 @@ def test_what_is_no_fitted_model_is_refused_with_the_function_for_trees(name, mo
 def test_the_functions_that_errors_name_exist():
     from importlib import import_module
 
-    named = ("tree_text.tree_text", "rules.rules_markdown", "rules.build_rules", "sql.tree_sql", "code.tree_python")
+    named = (
+        "rules.tree_text",
+        "rules.tree_dot",
+        "rules.rules_markdown",
+        "rules.build_rules",
+        "sql.tree_sql",
+        "code.tree_python",
+    )
     for name in named:
         module, function = name.split(".")
         assert callable(getattr(import_module(f"cutwise.readouts.{module}"), function))

@@ -452,7 +452,12 @@ def _with_values(source: Source, table: pl.LazyFrame, decimal: str) -> Source:
 
 def _named(table: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
     """A table by other names; where an interrupt meets a function that gives them, polars ends in its own words."""
-    return table.rename(dict(zip(table.collect_schema().names(), names, strict=False)))
+    import polars as pl
+
+    found = table.collect_schema().names()
+    if len(found) != len(names):
+        raise pl.exceptions.ShapeError(f"its first line has {len(found)} columns, where lines end by line feeds alone")
+    return table.rename(dict(zip(found, names, strict=True)))
 
 
 def read_in_parts(path: str, rows: int, *, separator: str | None, header: bool | None) -> Iterator[Source]:

@@ -66,7 +66,7 @@ def export_text(
     cluster beginners (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 <= 4
     cluster b (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 > 4
     """
-    _check_model(model, "export_text", "tree_text.tree_text")
+    _check_model(model, "export_text", "rules.tree_text")
     check_option("form", form, FORMS)
     text = str(model.rules(names=names)) if form == "rules" else tree_text(model._labeled(names))
     return f"{_headline(model)}\n{text}"
@@ -334,7 +334,7 @@ def export_graphviz(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
     >>> export_graphviz(model).splitlines()[3]
     '  0 [label="x0 <= 4\\n4 rows, 100 %"];'
     """
-    _check_model(model, "export_graphviz", "tree_text.tree_dot")
+    _check_model(model, "export_graphviz", "rules.tree_dot")
     return tree_dot(model._labeled(names))
 
 
