@@ -321,6 +321,14 @@ def test_the_column_of_clusters_takes_no_name_that_the_model_reads(form):
     assert tree_sql(LabeledTree(tree, ["Cluster", "b", "c"]), dialect="sqlite", form=form, column="segment")
 
 
+def test_a_comment_names_columns_that_the_engine_takes_for_one_another():
+    labeled = LabeledTree(small_tree(), ["income", "Income"])
+    said = "-- income, Income: sqlite does not tell these names apart"
+    assert said in tree_sql(labeled, dialect="sqlite")
+    assert "names apart" not in tree_sql(labeled, dialect="postgres")
+    assert "names apart" not in tree_sql(LabeledTree(small_tree(), ["income", "age"]), dialect="sqlite")
+
+
 def test_sqlite_reads_columns_of_text_as_numbers_and_knows_a_column_that_is_missing():
     tree = small_tree()
     connection = sqlite3.connect(":memory:")

@@ -8,6 +8,7 @@ keeps text in any column: what is no number there counts as missing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -57,6 +58,9 @@ Values = Literal["labels", "names"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 SQL_FORMS: tuple[Form, ...] = get_args(Form)
 SQL_VALUES: tuple[Values, ...] = get_args(Values)
+
+# Engines to which quoted names that differ in case alone are two.
+_TELLS_CASE = ("postgres", "snowflake", "oracle", "clickhouse")
 
 # What is read as false and as true, and how engines write their own truth values as text.
 _WORDS = (("no", "n", "false", "f", "0"), ("yes", "y", "true", "t", "1"))
@@ -447,10 +451,20 @@ def _comments(
         lines.append("Columns of yes and no hold true and false, or 1 and 0 where the engine has no others, not text.")
     if labeled.closed:
         lines.append(f"A row with a level that was never seen at fit gets {given}.")
+    if dialect not in _TELLS_CASE and (alike := _alike_but_for_case(labeled)):
+        lines.append(f"{alike}: {dialect} does not tell these names apart. Put in those that your table has.")
     if form == "update":
         lines.append(f"The column {quoted(column)} has to be there already.")
     lines += [f"{quoted(label)} = {quoted(name)}" for label, name in known_as.items()]
     return [f"-- {line}" for line in lines]
+
+
+def _alike_but_for_case(labeled: LabeledTree) -> str:
+    """Names of tested columns, and of those that they are taken for where case does not count, in one line."""
+    tested = {labeled.names[feature].casefold() for feature in labeled.tested}
+    counts = Counter(name.casefold() for name in labeled.names)
+    alike = (name for name in labeled.names if name.casefold() in tested and counts[name.casefold()] > 1)
+    return ", ".join(map(quoted, alike))
 
 
 # Every engine but one reads the text in CAST('4.95' AS DOUBLE) as the nearest float64, as the standard of floating
