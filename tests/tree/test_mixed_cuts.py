@@ -200,12 +200,13 @@ def test_the_tree_routes_every_row_as_it_grew_and_says_so(seed, algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])
-@pytest.mark.parametrize("seed", range(30))
-def test_a_category_of_two_levels_is_a_column_of_zeros_and_ones(seed, algorithm):
-    p = random_problem(seed, n=14, n_levels=2, columns="cnc", k=4)
-    as_number = Problem(p.values, (category(2), p.kinds[1], p.kinds[1]), p.weights, p.labels, p.excess)
-    one, other = (q.grow(algorithm, 6) for q in (p, as_number))
-    np.testing.assert_array_equal(one.codes, other.codes)
+def test_a_category_of_two_levels_is_a_column_of_zeros_and_ones(algorithm):
+    # In the last ones leaves on both sides of a set gain the same.
+    for seed in (*range(30), 108, 163, 294, 538, 701, 764, 905, 971, 1721, 1907, 2118):
+        p = random_problem(seed, n=14, n_levels=2, columns="cnc", k=4)
+        as_number = Problem(p.values, (category(2), p.kinds[1], p.kinds[1]), p.weights, p.labels, p.excess)
+        one, other = (q.grow(algorithm, 6) for q in (p, as_number))
+        np.testing.assert_array_equal(one.codes, other.codes, err_msg=f"seed {seed}")
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])

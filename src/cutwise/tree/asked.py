@@ -18,12 +18,14 @@ class Asked(NamedTuple):
 
     ``cut``: what parts the node's rows, those inside first: a threshold in a searched column, or levels of a column.
     ``test``: the same of the table's column, its ends not placed yet. ``is_swapped``: whether the left side of the cut
-    that was found is outside.
+    that was found is outside. ``outside_first``: whether the node's first level is outside, so that this side is the
+    first where gains are equal, as it would be in a column of zeros and ones.
     """
 
     cut: NodeTest
     test: NodeTest
     is_swapped: bool
+    outside_first: bool = False
 
 
 def ask(
@@ -89,4 +91,4 @@ def _ask_levels(
         named_ours = rank(ours) < rank(others)
         named = tuple(ours if named_ours else others)
     test = NodeTest(source, math.nan, levels=named)
-    return Asked(test, test, named_ours != is_left)
+    return Asked(test, test, named_ours != is_left, not set(present[:1]) <= set(named))

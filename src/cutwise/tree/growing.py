@@ -246,6 +246,11 @@ class GrowingTree:
         self._cluster: list[int] = [-1]
         self._mistakes: list[int] = [0]
         self._parent: list[int] = [-1]
+        self._places: list[int] = [0]
+
+    def place(self, node: int) -> int:
+        """Of leaves that gain the same the one of the lowest place is split first, however its side is named."""
+        return self._places[node]
 
     def depth(self, node: int) -> int:
         """How many tests are above a node."""
@@ -281,10 +286,12 @@ class GrowingTree:
         cut. Returns ``left``, ``right``: numbers of the children. The left one is the first of the two but where what
         lies right of the cut is what the tree's test names.
         """
-        provider, cut, is_swapped = self.provider, test, False
+        provider, cut, is_swapped, outside_first = self.provider, test, False, False
         if provider.searched is not None:
             source = test.feature if test.levels is not None else int(provider.searched.source[test.feature])
-            cut, test, is_swapped = ask(provider.searched, test, *provider.values(node, source, test), centers)
+            cut, test, is_swapped, outside_first = ask(
+                provider.searched, test, *provider.values(node, source, test), centers
+            )
         provider.partition(node, cut)
         is_same = test.levels is not None or test is cut
         self._test[node] = test if is_same else replace(test, threshold=cut.threshold)
@@ -292,6 +299,7 @@ class GrowingTree:
         self._mistakes[node] = mistakes
         left, right = len(self._test), len(self._test) + 1
         self._children[node] = (left, right)
+        self._places += (right, left) if outside_first else (left, right)
         for _ in range(2):
             self._children.append((-1, -1))
             self._test.append(None)
@@ -566,6 +574,7 @@ class _OpenLeaf:
     """
 
     node: int
+    place: int
     gain: float | Fraction
     purer_by: float
     sums: NodeSums | None
@@ -573,7 +582,7 @@ class _OpenLeaf:
     children: tuple[int, int] | None = None
 
     def __lt__(self, other: _OpenLeaf) -> bool:
-        return (-self.gain, -self.purer_by, self.node) < (-other.gain, -other.purer_by, other.node)
+        return (-self.gain, -self.purer_by, self.place) < (-other.gain, -other.purer_by, other.place)
 
 
 def expand(
@@ -604,7 +613,7 @@ def expand(
             return
         cost, impurity = criterion.cost(sums, tree.cluster(node)), criterion.impurity(sums)
         if not criterion.ends_without_gain or cost != 0 or impurity != 0.0:
-            wait(_OpenLeaf(node, cost, impurity, sums))
+            wait(_OpenLeaf(node, tree.place(node), cost, impurity, sums))
 
     def look(leaf: _OpenLeaf) -> None:
         sums = criterion.sums(leaf.node) if leaf.sums is None else leaf.sums
@@ -615,7 +624,7 @@ def expand(
         # Impurities are floating point: a cut that only seems to purify by rounding would never end the growth.
         if criterion.ends_without_gain and (gain < 0 or (gain == 0 and purer_by <= 1e-9 * leaf.purer_by)):
             return
-        wait(_OpenLeaf(leaf.node, gain, purer_by, sums, cut))
+        wait(replace(leaf, gain=gain, purer_by=purer_by, sums=sums, cut=cut))
 
     def start() -> None:
         of_all = criterion.sums(0)
@@ -646,7 +655,7 @@ def expand(
         tree.label(right, leaf.cut.right_label)
         # Where costs are sums over rows, neither gains more than both cost.
         most = leaf.cut.cost if criterion.ends_without_gain else math.inf
-        wait(_OpenLeaf(min(left, right), most, math.inf, leaf.sums, children=(left, right)))
+        wait(_OpenLeaf(left, min(left, right), most, math.inf, leaf.sums, children=(left, right)))
         return True
 
     leaves = list(tree.leaves())
