@@ -16,7 +16,7 @@ from cutwise.tree.descent import descend
 from cutwise.tree.growing import tree_size
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper
-from cutwise.tree.refine_sample import NO_DEPTH, bin_rows, distinct_rows, draw_more, draw_sample
+from cutwise.tree.refine_sample import NO_DEPTH, bin_rows, distinct_rows, draw_more, draw_sample, encode_sample
 
 
 def lloyd(X, k, seed, weights=None):
@@ -103,6 +103,13 @@ def test_a_searched_tree_costs_no_more_than_any_start_and_has_all_its_leaves(see
     assert sorted(fit.tree.cluster[fit.tree.leaves]) == list(range(k))
 
 
+@pytest.fixture
+def sampled(monkeypatch):
+    """Searches by a sample, however few rows there are."""
+    monkeypatch.setattr("cutwise.tree.refine.WHOLE_VALUES", 0)
+
+
+@pytest.mark.usefixtures("sampled")
 def test_a_sample_may_mislead_and_the_result_is_still_no_worse(monkeypatch):
     monkeypatch.setattr("cutwise.tree.refine_sample.SAMPLED_ROWS", 40)
     monkeypatch.setattr("cutwise.tree.refine_sample.ROWS_A_CLUSTER", 4)
@@ -155,8 +162,9 @@ def test_the_smallest_tables_are_searched_long_enough_for_the_exhaustive_optimum
     assert fit.cost_ == pytest.approx(best_tree_cost(X, k), rel=1e-9)
 
 
-@pytest.mark.parametrize("n_sampled", [100, 4000])
-def test_the_form_of_the_rows_does_not_show(monkeypatch, n_sampled):
+@pytest.mark.usefixtures("sampled")
+@pytest.mark.parametrize(("n_sampled", "effort"), [(100, 1.0), (100, 2.0), (4000, 1.0)])
+def test_the_form_of_the_rows_does_not_show(monkeypatch, n_sampled, effort):
     # With samples in place of all rows as well.
     monkeypatch.setattr("cutwise.tree.refine_sample.SAMPLED_ROWS", n_sampled)
     monkeypatch.setattr("cutwise.tree.refine_sample.POLISHED_ROWS", 2 * n_sampled)
@@ -167,19 +175,20 @@ def test_the_form_of_the_rows_does_not_show(monkeypatch, n_sampled):
     centers = lloyd(X, 6, 0, times)
     order = rng.permutation(times.sum())
     repeated = np.repeat(X, times, axis=0)[order]
-    expected = Fit(X, centers, weights=times).tree
+    expected = Fit(X, centers, weights=times, effort=effort).tree
     assert expected.n_leaves == 6
     shuffled = rng.permutation(len(X))
     for name, tree in {
-        "another order": Fit(X[shuffled], centers, weights=times[shuffled]).tree,
-        "repeated rows": Fit(repeated, centers).tree,
-        "float32": Fit(X.astype(np.float32), centers, weights=times).tree,
-        "columns first": Fit(np.asfortranarray(X), centers, weights=times).tree,
-        "three threads": Fit(X, centers, weights=times, n_jobs=3).tree,
+        "another order": Fit(X[shuffled], centers, weights=times[shuffled], effort=effort).tree,
+        "repeated rows": Fit(repeated, centers, effort=effort).tree,
+        "float32": Fit(X.astype(np.float32), centers, weights=times, effort=effort).tree,
+        "columns first": Fit(np.asfortranarray(X), centers, weights=times, effort=effort).tree,
+        "three threads": Fit(X, centers, weights=times, n_jobs=3, effort=effort).tree,
     }.items():
         assert expected.equals(tree, counts=False), name
 
 
+@pytest.mark.usefixtures("sampled")
 @pytest.mark.parametrize("d", [12, 300])
 def test_sparse_rows_may_be_searched(monkeypatch, d):
     for limit, value in {"SAMPLED_ROWS": 200, "ROWS_A_CLUSTER": 4, "POLISHED_ROWS": 200}.items():
@@ -301,6 +310,7 @@ def test_many_columns_are_searched_where_the_centers_differ(monkeypatch):
     assert np.array_equal(fit.tree.apply(X), fit.grown.leaf_of_row)
 
 
+@pytest.mark.usefixtures("sampled")
 @pytest.mark.parametrize("seed", range(4))
 def test_more_effort_measures_all_trees_of_less_effort_and_so_costs_no_more(monkeypatch, seed):
     # Few rows in the sample, which misleads: what is cheaper there need not be cheaper in all rows.
@@ -318,6 +328,22 @@ def test_more_effort_measures_all_trees_of_less_effort_and_so_costs_no_more(monk
         assert {tree.judgement for tree in less.judged} <= {tree.judgement for tree in more.judged}
         assert more.record.cost <= less.record.cost
     assert len(fits[-1].judged) > len(fits[0].judged)
+
+
+def test_more_effort_than_the_default_goes_on_by_more_rows(monkeypatch):
+    looked_at = []
+
+    def seen(rows, *others):
+        looked_at.append(len(rows.weights))
+        return encode_sample(rows, *others)
+
+    monkeypatch.setattr("cutwise.tree.refine.encode_sample", seen)
+    X = blobs(0, n=30_000, d=3)
+    centers = lloyd(X[:500], 5, 0)
+    less, more = Fit(X, centers), Fit(X, centers, effort=2.0)
+    assert looked_at == [4_000, 4_000, 24_000]
+    assert more.record.cost <= less.record.cost
+    assert more.record.n_starts > less.record.n_starts
 
 
 @pytest.mark.parametrize("seed", [0, 2])

@@ -36,6 +36,7 @@ from .refine_sample import (
     FEWER_ROWS,
     GROWN_ROWS,
     GROWN_ROWS_A_CLUSTER,
+    MOST_COLUMNS,
     ROWS_A_CLUSTER,
     BinnedRows,
     Cuts,
@@ -78,6 +79,8 @@ FEW_ROWS, FURTHER_VALUES, ROWS_AS_BINS, MOST_FURTHER = 10_000, 42_000_000, 2_000
 """Below so many distinct rows a search goes on further (see ``Effort``), at most so often, the oftener the fewer rows,
 columns and leaves there are: rows, with so many more for the sums by bin, times columns times leaves squared are this
 many values in all. That takes a tenth of a second."""
+WHOLE_VALUES = 21_000_000
+"""Where there are so few of them all rows are searched by."""
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 12, 8
 """Of the clusterings of the sample that further trees start from: how many are kept, the better half of those that are
 made together; iterations; columns that rows are sorted by."""
@@ -89,7 +92,8 @@ LEAST_WORK = 1_000_000
 class Effort:
     """How long to search: counted in things done, never in seconds, so it ends at the same tree everywhere.
 
-    More effort does the same, and then more: all trees that less effort measures are measured again. ``n_starts``:
+    More effort does the same, and then more: all trees that less effort measures are measured again. More than the
+    default goes on by more rows, as many as choose thresholds, from what was found by fewer. ``n_starts``:
     trees that are looked at. ``n_kept``: the best of these, whose cuts are chosen anew. ``n_swapped``: the best of
     these, in which leaves are moved. ``n_further``: how often that goes on with two more starts, and with the best tree
     in which no leaves were moved. ``n_deletions``, ``n_insertions``: leaves that may go, and places where a new one may
@@ -112,6 +116,16 @@ class Effort:
         """The effort of a number: 1 is the default, 0.3 two thirds of its time; from 1 on time is in proportion."""
         swapped, further = max(1, round(3 * min(effort, 1.0))), round(3 * min(max(effort - 1.0, 0.0), 2.0))
         return cls(n_swapped=swapped, n_further=further, repeated=max(0.0, effort - 3.0))
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is more than the default."""
+        return self.n_further > 0
+
+    @property
+    def first(self) -> Effort:
+        """What goes before a search of more rows: that of the default."""
+        return replace(self, n_further=0, repeated=0.0)
 
 
 @dataclass(frozen=True)
@@ -154,12 +168,24 @@ class Judgement(NamedTuple):
     wad: float
 
 
+Steps = list[tuple[int, float]]
+"""The work done and the cost then, of better and better trees."""
+
+
+class Found(NamedTuple):
+    """A tree that a search found: its tests, thresholds as they were before all rows chose them, and the way there."""
+
+    tests: Tests
+    before: list[Float64]
+    steps: Steps
+
+
 @dataclass(frozen=True, eq=False)
 class Judged:
     """What all rows say of a tree, the steps that led to it (none for one that was grown), and how to get it."""
 
     judgement: Judgement
-    path: Path
+    steps: Steps
     grow: Callable[[], GrownTree]
 
     @cached_property
@@ -220,40 +246,97 @@ class SearchCheaper:
         The tree is the same, bit for bit, for any order of rows and number of threads, and for weights as for repeated
         rows. Where no tree keeps the bounds on size, it is the one that comes closest.
         """
-        table, metric, n_leaves, n_jobs = self.table, self.metric, self.n_leaves, self.n_jobs
-        max_size = self.max_size
-        n_sampled, n_polished = sample_sizes(n_leaves, max(table.matrix.n_cols, metric.n_cols))
-        drawn = distinct_rows(core.row_hashes(table.matrix, n_jobs), n_polished)
+        table, n_leaves, max_size = self.table, self.n_leaves, self.max_size
+        n_sampled, n_polished = sample_sizes(n_leaves, max(table.matrix.n_cols, self.metric.n_cols))
+        drawn = distinct_rows(core.row_hashes(table.matrix, self.n_jobs), n_polished)
         both = [(tests_of(grown.tree, table.searched), grown.n_empty) for grown in starts]
         known = [(tests, n_empty) for tests, n_empty in both if tests is not None]
         given = [tests for tests, _ in known]
-        n_rows = len(drawn.first) / drawn.share
-        n_sampled = n_sampled if n_rows <= MANY_ROWS else max(FEWER_ROWS, ROWS_A_CLUSTER * n_leaves)
+        n_rows, n_values = len(drawn.first) / drawn.share, self._n_searched() * n_leaves**2
+        if n_rows > MANY_ROWS:
+            n_sampled = max(FEWER_ROWS, ROWS_A_CLUSTER * n_leaves)
+        elif n_rows < FEW_ROWS and (n_rows + ROWS_AS_BINS) * n_values <= WHOLE_VALUES:
+            n_sampled = FEW_ROWS
+        goes_on = self.effort.goes_on and n_sampled < len(drawn.first)
+        effort = self._in_time(self.effort.first if goes_on else self.effort, n_rows, n_values)
+        search = partial(self._search_rows, drawn, n_grown=len(starts), anew=len(known) < len(both))
+        n_starts, found, sample = search(n_sampled, given, effort)
+        if goes_on:
+            given += [each.tests for each in found]
+            more_starts, more, sample = search(n_polished, given, self.effort)
+            n_starts, found = n_starts + more_starts, found + more
+        if self.objective is not KMEANS:
+            # The search went by squared distances: from what it found, and from its starts, on by what counts.
+            tests = [each.tests for each in found]
+            tests += [each for each, n_empty in known if not n_empty]
+            whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
+            descended = self._descend(whole, [None] * len(whole), drawn) if whole else []
+            found += [Found(each, [], []) for each, _ in descended]
+        tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
+        ways: list[tuple[Steps, Callable[[], GrownTree]]] = [
+            ([], partial(self._name_leaves, grown)) for grown in starts
+        ]
+        for each in found:
+            column, _, right = each.tests
+            for ends in (each.tests[1], *each.before):
+                tree = column, ends, right
+                grow = partial(self._grow_again, tree)
+                if self.limits is None or self._allows(grow()):  # a threshold that moved may leave a leaf too small
+                    tests.append(tree)
+                    ways.append((each.steps, grow))
+                    break
+        judged = [Judged(each, *way) for each, way in zip(self._judge(starts, tests), ways, strict=True)]
+        price = self.size_penalty * sample.cost / sample.weight * self._total_weight()
+
+        def rank(tree: Judged) -> tuple[float, float, float, float]:
+            cost, waes, wad = tree.judgement
+            beyond = 0.0 if max_size is None else max(waes - max_size[0], 0.0) + max(wad - max_size[1], 0.0)
+            return beyond, cost + price * (waes + wad / 4), waes, wad
+
+        taken = min(judged, key=rank)
+        start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
+        record = SearchRecord(start_cost, taken.judgement.cost, n_starts, len(taken.steps), taken.steps)
+        # No cut could give some clusters leaves of their own, but the search may have given them others.
+        short = taken.grown.tree.n_leaves < n_leaves
+        inseparable = max((start.inseparable for start in starts), key=len) if short else []
+        return replace(taken.grown, inseparable=inseparable), record, judged
+
+    def _search_rows(
+        self, drawn: DrawnRows, n_sampled: int, given: Sequence[Tests], effort: Effort, *, n_grown: int, anew: bool
+    ) -> tuple[int, list[Found], SearchSample]:
+        """Search by so many of the rows that were drawn.
+
+        ``given``: trees to start from. ``n_grown``: how many count as starts of the effort. ``anew``: whether a tree is
+        also grown on the reference's centers. Returns ``n_starts``, ``found``, ``sample``: how many trees that started
+        from, the best trees, and what was read.
+        """
+        table, metric, n_leaves, max_size, n_jobs = self.table, self.metric, self.n_leaves, self.max_size, self.n_jobs
         sampled = drawn.begin(n_sampled)
         rows = draw_sample(table, metric, sampled, self.centers, self.coordinates, given, self.limits)
         trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
-        effort = self._in_time(n_rows, rows.values.shape[1])
-        n_runs, n_further = max(0, effort.n_starts - len(starts)), FURTHER_STARTS * effort.n_further
-        n_grown = n_sampled if rows.share > 0.5 else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
-        grown_rows = rows.first(n_grown)
+        n_runs, n_further = max(0, effort.n_starts - n_grown), FURTHER_STARTS * effort.n_further
+        n_growing = (
+            n_sampled
+            if rows.share > 0.5 and n_sampled <= FEW_ROWS
+            else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
+        )
+        grown_rows = rows.first(n_growing)
         centers = np.ascontiguousarray(self.centers[:, rows.metric_columns])
         runs = [centers, *_cluster_sample(grown_rows, len(centers), n_runs + n_further, self.objective, n_jobs)]
-        total_weight = self._total_weight()
-        sample, cuts = encode_sample(rows, self.centers, runs[: 1 + n_runs], trees, total_weight, n_jobs)
-        first = 1 if len(given) == len(starts) else 0  # trees with sets of levels start anew, with single ones
+        sample, cuts = encode_sample(rows, self.centers, runs[: 1 + n_runs], trees, self._total_weight(), n_jobs)
+        first = 0 if anew else 1
         further = list[Cuts | None]()
         if len(runs) > first:
             further = _grow_on_sample(
-                *sample.first(n_grown), sample.bins, runs[first:], self.objective, self.depth_penalty, n_jobs
+                *sample.first(n_growing), sample.bins, runs[first:], self.objective, self.depth_penalty, n_jobs
             )
         n_first = len(further) - n_further
         levels = [[*cuts, *further[:n_first]]]
         levels += [further[i : i + FURTHER_STARTS] for i in range(n_first, len(further), FURTHER_STARTS)]
         cuts = [tree for level in levels for tree in level if tree is not None]
-        least = room(self.limits, sample.weight)
         search = partial(
-            _search, sample, n_leaves=n_leaves, effort=effort, goes_on=self.effort.n_further > 0, least=least,
-            n_jobs=n_jobs, progress=self.progress,
+            _search, sample, n_leaves=n_leaves, effort=effort, goes_on=self.effort.goes_on,
+            least=room(self.limits, sample.weight), n_jobs=n_jobs, progress=self.progress,
         )  # fmt: skip
         paths, bound = search(levels, _everywhere(self.size_penalty)), _everywhere(0.0)
         if max_size is not None:
@@ -263,45 +346,22 @@ class SearchCheaper:
                 near = [*cuts, *(path[-1][2] for path in paths)]
                 paths += search([near], (2 * (BOUNDED_PRICE,), max_size))
                 bound = 2 * (POLISHED_PRICE,), max_size
-
         more_rows = draw_more(table, metric, drawn, rows)
-        found = [(_polish(*more_rows, sample, path[-1][2], bound, n_jobs), path) for path in _different(paths)]
-        if self.objective is not KMEANS:
-            # The search went by squared distances: from what it found, and from its starts, on by what counts.
-            tests = [polished for polished, _ in found]
-            tests += [each for each, n_empty in known if not n_empty]
-            whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
-            found += [(each, []) for each, _ in self._descend(whole, [None] * len(whole), drawn)] if whole else []
-        tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
-        ways: list[tuple[Path, Callable[[], GrownTree]]] = [([], partial(self._name_leaves, grown)) for grown in starts]
-        for (column, thresholds, right), path in found:
-            for ends in (thresholds, *(sample.bins.thresholds(cuts) for _, _, cuts in path[-1:])):
-                tree = column, ends, right
-                grow = partial(self._grow_again, tree)
-                if self.limits is None or self._allows(grow()):  # a threshold that moved may leave a leaf too small
-                    tests.append(tree)
-                    ways.append((path, grow))
-                    break
-        judged = [Judged(each, *way) for each, way in zip(self._judge(starts, tests), ways, strict=True)]
-        price = self.size_penalty * sample.cost / sample.weight * total_weight
+        found = list[Found]()
+        for path in _different(paths):
+            cuts_found = path[-1][2]
+            steps = [(work, sample.cost_of(value)) for work, value, _ in path if math.isfinite(value)]
+            tests = _polish(*more_rows, sample, cuts_found, bound, n_jobs)
+            found.append(Found(tests, [sample.bins.thresholds(cuts_found)], steps))
+        return len(cuts), found, sample
 
-        def rank(tree: Judged) -> tuple[float, float, float, float]:
-            cost, waes, wad = tree.judgement
-            beyond = 0.0 if max_size is None else max(waes - max_size[0], 0.0) + max(wad - max_size[1], 0.0)
-            return beyond, cost + price * (waes + wad / 4), waes, wad
+    def _n_searched(self) -> int:
+        """How many columns are searched."""
+        allowed = None if self.limits is None else self.limits.columns
+        return min(self.table.matrix.n_cols if allowed is None else int((allowed > 0).sum()), MOST_COLUMNS)
 
-        taken = min(judged, key=rank)
-        steps = [(work, sample.cost_of(value)) for work, value, _ in taken.path if math.isfinite(value)]
-        start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
-        record = SearchRecord(start_cost, taken.judgement.cost, len(cuts), len(steps), steps)
-        # No cut could give some clusters leaves of their own, but the search may have given them others.
-        short = taken.grown.tree.n_leaves < n_leaves
-        inseparable = max((start.inseparable for start in starts), key=len) if short else []
-        return replace(taken.grown, inseparable=inseparable), record, judged
-
-    def _in_time(self, n_rows: float, n_columns: int) -> Effort:
+    def _in_time(self, effort: Effort, n_rows: float, n_values: int) -> Effort:
         """The effort, or what there is time for: less where trees take long, more where the table is small."""
-        effort, n_values = self.effort, n_columns * self.n_leaves**2
         if n_rows > MANY_ROWS or self.n_leaves > MANY_LEAVES or n_values > MANY_VALUES:
             return replace(effort, n_starts=0, n_kept=2, n_swapped=1)
         if effort.n_swapped < Effort.n_swapped or n_rows >= FEW_ROWS:
