@@ -247,6 +247,7 @@ class ExplainableClusterer(TreeClusterer):
                 weights=rows.weights,
                 n_jobs=rows.n_jobs,
                 row_costs=reference.row_costs,
+                several=self.algorithm == "search",
             ),
             expansion=self.expansion,
             limits=limits,
