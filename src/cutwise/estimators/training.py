@@ -403,6 +403,8 @@ T = TypeVar("T")
 
 _MOST_IMPROVED = 2
 """Trees of a size that a search for a cheaper one with several leaves a cluster starts from: the cheapest."""
+_BLOCK_VALUES = 1 << 16
+"""Numbers at a time, of clusters by columns."""
 _ROUNDING = 1e-9
 """Costs that differ by less, relative to those of the reference, are compared exactly."""
 
@@ -533,12 +535,12 @@ class FitContext:
         """
         if self.objective is not KMEANS:
             return None
+        between, rounding, of_each = 0.0, 0.0, weight[:, np.newaxis]
         with np.errstate(over="ignore", invalid="ignore"):
-            apart, of_each = means - self.reference.centers, weight[:, np.newaxis]
-            terms = np.square(apart)  # one array for all that is added up: on wide tables each takes much memory
-            between = float(np.multiply(terms, of_each, out=terms).sum())
-            np.multiply(np.spacing(np.abs(means, out=terms), out=terms), np.abs(apart, out=apart), out=terms)
-            rounding = float(np.multiply(terms, of_each, out=terms).sum())
+            for block in _column_blocks(means):
+                apart = means[:, block] - self.reference.centers[:, block]
+                between += float((np.square(apart) * of_each).sum())
+                rounding += float((np.spacing(np.abs(means[:, block])) * np.abs(apart) * of_each).sum())
         return surrogate - between if max(between, rounding * 1e12) <= surrogate / 2 else None
 
     def total_cost(self, costs: TreeCosts) -> float:
@@ -559,7 +561,7 @@ class FitContext:
                 moved = codes != before
                 changed[codes[moved]] = changed[before[moved]] = True
             here = np.where(changed[codes], codes, np.int32(-1))
-            centers = np.nan_to_num(rows.centers(self.objective, here, k)[0])
+            centers = np.nan_to_num(rows.centers(self.objective, here, k)[0], copy=False)
             np.copyto(row_costs, rows.costs(self.objective, centers, here), where=here >= 0)
             costs.append(rows.sum(row_costs))
             before = codes
@@ -572,13 +574,17 @@ class FitContext:
             return self.cost_of_each(parts() for parts in partitions)
         sizes, weights = rows.encoded.column_sizes if rows.same_columns else None, sum_weights(rows.sample_weight)
         means = means_of_parts(rows.metric.matrix, partitions, k, weights, rows.n_jobs, sizes)
-        between = [cost_around_mean(mean[weight > 0], weight[weight > 0]) for mean, weight in means]
-        exact: dict[int, float] = {}
+        between, exact = list[float](), dict[int, float]()
         for group in groups:
-            most = max(between[i] for i in group)
+            near, most = dict[int, Float64](), -math.inf  # each is as large as the clusters of a wide table are
             for i in group:
-                if not between[i] < most - _ROUNDING * (self.reference.cost + most):
-                    exact[i] = rows.sum(rows.costs(KMEANS, np.nan_to_num(means[i][0]), partitions[i]()))
+                near[i], weight = next(means)
+                between.append(cost_around_mean(near[i], weight))
+                most = max(most, between[i])
+                least = most - _ROUNDING * (self.reference.cost + most)
+                near = {j: mean for j, mean in near.items() if not between[j] < least}
+            for i, mean in near.items():
+                exact[i] = rows.sum(rows.costs(KMEANS, np.nan_to_num(mean, copy=False), partitions[i]()))
         total = next(cost + between[i] for i, cost in exact.items())
         return [exact.get(i, total - own) for i, own in enumerate(between)]
 
@@ -707,11 +713,21 @@ class FitContext:
         return rows.sum(costs) if np.isfinite(costs.max(initial=0.0)) else np.inf
 
 
+def _column_blocks(centers: Float64) -> Iterator[slice]:
+    """Columns a few at a time: of a wide table another array like that of all centers would take much memory."""
+    n_columns = max(1, _BLOCK_VALUES // len(centers))
+    yield from (slice(start, start + n_columns) for start in range(0, centers.shape[1], n_columns))
+
+
 def cost_around_mean(centers: Float64, weight: Float64) -> float:
-    """What the means of clusters cost around the mean of all rows, infinite beyond float64."""
+    """What the means of clusters cost around the mean of all rows, infinite beyond float64; one may have no weight."""
+    occupied, total, cost = np.flatnonzero(weight > 0), weight.sum(), 0.0
+    weight = weight[occupied, np.newaxis]
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = (weight[:, None] * centers).sum(axis=0) / weight.sum()
-        cost = float((weight[:, None] * (centers - mean) ** 2).sum())
+        for block in _column_blocks(centers):
+            of_clusters = centers[occupied, block]
+            mean = (weight * of_clusters).sum(axis=0) / total
+            cost += float((weight * (of_clusters - mean) ** 2).sum())
     return cost if np.isfinite(cost) else np.inf
 
 

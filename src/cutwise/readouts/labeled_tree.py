@@ -81,7 +81,7 @@ class LabeledTree:
         return [feature for feature, kind in kinds if kind.name == "category" and not kind.has_other]
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Sequence[str]:
         """The columns' names."""
         return self.columns.names
 

@@ -10,7 +10,7 @@ largest base, the total weight, and sums of integers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -307,17 +307,18 @@ def means_of_parts(
     weights: SumWeights,
     n_jobs: int,
     column_sizes: Float64 | None,
-) -> list[tuple[Float64, Float64]]:
+) -> Iterator[tuple[Float64, Float64]]:
     """The means and weights of the parts of several partitions: ``KMEANS.centers`` of each, but rows are read once.
 
     They are summed by where all the partitions put them, which takes ``column_sizes`` and whole weights.
     """
     is_whole = weights is None or weights.dtype == np.int64
     if column_sizes is None or not is_whole or matrix.is_sparse or len(partitions) == 1:
-        return [KMEANS.centers(matrix, parts(), n_parts, weights, n_jobs, column_sizes) for parts in partitions]
+        yield from (KMEANS.centers(matrix, parts(), n_parts, weights, n_jobs, column_sizes) for parts in partitions)
+        return
     whole = None if weights is None else weights.astype(np.int64, copy=False)
     total = float(matrix.n_rows if whole is None else whole.sum())
-    means, begin = list[tuple[Float64, Float64]](), 0
+    begin = 0
     while begin < len(partitions):
         # The part of every partition that a row is in, as one number: of far fewer cells than there are rows.
         cell, parts_of = np.zeros(matrix.n_rows, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
@@ -338,8 +339,7 @@ def means_of_parts(
             high, low, weight = (np.zeros((n_parts, *of_cells.shape[1:]), dtype=np.int64) for of_cells in sums)
             for of_parts, of_cells in zip((high, low, weight), sums, strict=True):
                 of_parts[present] = np.add.reduceat(of_cells[order], first, axis=0)
-            means.append((core.means_of_sums(high, low, weight, column_sizes, total), weight.astype(np.float64)))
-    return means
+            yield core.means_of_sums(high, low, weight, column_sizes, total), weight.astype(np.float64)
 
 
 def _check_distance(largest: float) -> None:

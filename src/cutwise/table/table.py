@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from operator import eq
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -259,11 +260,35 @@ def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
     return SearchedColumns(source.copy(), level.copy(), missing.copy(), coded, tuple(kinds))
 
 
+@dataclass(frozen=True, eq=False)
+class NumberedNames(Sequence[str]):
+    """``"x0"``, ``"x1"``, ..., made when asked for: a sparse table may have far more columns than a tree asks about."""
+
+    n_columns: int
+
+    def __len__(self) -> int:
+        return self.n_columns
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        number = range(self.n_columns)[at]
+        return f"x{number}" if isinstance(number, int) else [f"x{i}" for i in number]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
 @dataclass(frozen=True)
 class Columns:
     """The columns of a table without its values."""
 
-    names: tuple[str, ...]  # ``"x0"``, ``"x1"``, ... where the input had none
+    names: Sequence[str]  # ``"x0"``, ``"x1"``, ... where the input had none
     has_names: bool  # whether they came with the input
     kinds: tuple[ColumnKind, ...] = ()  # one a column; numbers where none are given
 
@@ -309,7 +334,7 @@ def name_columns(given: Sequence[object] | None, n_columns: int, *, what: str = 
                 )
             check_unique(given, what=what)
             return Columns(tuple(str(name) for name in given), has_names=True)
-    return Columns(tuple(f"x{i}" for i in range(n_columns)), has_names=False)
+    return Columns(NumberedNames(n_columns), has_names=False)
 
 
 def check_unique(names: Sequence[object], *, what: str = "X") -> None:
@@ -358,7 +383,7 @@ class Table:
     # possibly read-only or a memory map. Sparse: sorted indices, no duplicates, no stored zeros.
     # What distances are measured in may also be ``DerivedRows``, which have rows and no columns to read.
     values: npt.NDArray[np.generic] | sparse.csr_array
-    names: tuple[str, ...]  # ``"x0"``, ``"x1"``, ... where the input had none
+    names: Sequence[str]  # ``"x0"``, ``"x1"``, ... where the input had none
     has_names: bool  # whether they came with the input
     kinds: tuple[ColumnKind, ...]  # (n_columns,), by the input's own columns: integers even if ``values`` is floating
     library: str | None = None  # of the data frame that the input was, such as "polars"
