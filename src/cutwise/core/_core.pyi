@@ -570,19 +570,49 @@ def best_disagreement_cut(
     (disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.
     """
 
-def best_level_set(
-    sums: NDArray[numpy.int64],
-    is_counts: bool,
-    gini: bool = False,
-    counts: NDArray[numpy.int64] | None = None,
-    limits: Limits | None = None,
-) -> tuple[int, float, list[int], int, int] | None:
-    """
-    The levels against all others whose two sides cost least, each served by one cluster.
+class Levels:
+    """The levels of a category by row of an encoded table."""
 
-    sums (n_levels, k): what the rows of every level cost by each cluster or, with is_counts, their weight by label; with gini,
-    impurity decides between equals, among the sets of pairs of labels and, for every label, those of the levels where its share
-    is largest. counts (n_levels,): of the node's rows, for the limits. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.
+    def __init__(self, encoded: Encoded, columns: NDArray[numpy.int32], n_levels: int) -> None:
+        """
+        columns: those of the levels in order; of two levels that of the second alone.
+        """
+
+    def codes(self) -> NDArray[numpy.int32]:
+        """The level of every row, (n_rows,)."""
+
+    def sums(self, histogram: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
+        """
+        The sums of every level, (n_levels, k, width), from those of every slot.
+        """
+
+    def count(
+        self,
+        rows: NDArray[numpy.int32] | None,
+        weights: NDArray[numpy.int64] | None,
+        labels: NDArray[numpy.int32] | None = None,
+        k: int = 1,
+    ) -> NDArray[numpy.int64]:
+        """
+        Weight of the given rows, None for all, by level and label, (n_levels, k); rows of a negative label are left out.
+        """
+
+    def partition(self, rows: NDArray[numpy.int32], inside: Sequence[int]) -> int:
+        """
+        Bring the rows of these levels to the front, both sides in their old order, and give their number.
+        """
+
+def may_separate(
+    levels: Sequence[Levels],
+    histogram: NDArray[numpy.int64],
+    survivors: NDArray[numpy.int32],
+    modes: NDArray[numpy.int32],
+    most: int,
+) -> NDArray[numpy.bool_]:
+    """
+    Whether sets of levels may separate no more than so much from the modes of the centers: one answer a category.
+
+    histogram (n_slots, k, width): its first numbers count. modes (n_categories, k): the level of each center.
     """
 
 def level_weights(
@@ -649,15 +679,37 @@ def least_induced_modes(
     known_score: float | None = None,
     counts: NDArray[numpy.int64] | None = None,
     limits: Limits | None = None,
+    states: NDArray[numpy.int16] | None = None,
 ) -> tuple[bool, float, int, list[int]] | None:
     """
     The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
 
     codes (n_rows,): level of every row; sums (n_levels, k, 1 or 2): what the node's rows lose without their nearest survivor, and
     their weight, by level and it; None: worked out from the costs. Other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
-    nothing worse is wanted. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
+    nothing worse is wanted. states: as in best_induced_cut, of the centers that survive; None: worked out. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
     left side).
     """
+
+@overload
+def least_induced_modes(
+    matrix: Matrix,
+    rows: NDArray[numpy.int32],
+    codes: NDArray[numpy.int32],
+    excess: NDArray[numpy.int32],
+    weights: NDArray[numpy.int64] | None,
+    n_levels: int,
+    sums: NDArray[numpy.int64] | None,
+    survivors: NDArray[numpy.int32],
+    modes: NDArray[numpy.int32],
+    nearest_costs: NDArray[numpy.int64],
+    penalty: float,
+    kills_left: bool,
+    kills_right: bool,
+    known_score: float | None = None,
+    counts: NDArray[numpy.int64] | None = None,
+    limits: Limits | None = None,
+    states: NDArray[numpy.int32] | None = None,
+) -> tuple[bool, float, int, list[int]] | None: ...
 
 @overload
 def least_induced_modes(
@@ -677,6 +729,7 @@ def least_induced_modes(
     known_score: float | None = None,
     counts: NDArray[numpy.int64] | None = None,
     limits: Limits | None = None,
+    states: NDArray[numpy.int64] | None = None,
 ) -> tuple[bool, float, int, list[int]] | None: ...
 
 @overload
@@ -723,6 +776,32 @@ def least_modes_by_shares(
     What least_induced_modes gives, by the shares of all rows of a node, (n,) each.
 
     weight, distinct (n_levels,): of the rows of every level, and how many different ones there are. current: what all cost.
+    """
+
+def least_costs_of_sets(
+    levels: Sequence[Levels],
+    histogram: NDArray[numpy.int64],
+    is_counts: bool,
+) -> NDArray[numpy.int64]:
+    """
+    What a set of levels and all others cost at least, each served by one cluster: one number a category.
+
+    histogram (n_slots, k, 1): what the rows of every slot cost by each cluster or, with is_counts, their weight by label.
+    """
+
+def best_level_set(
+    sums: NDArray[numpy.int64],
+    is_counts: bool,
+    gini: bool = False,
+    counts: NDArray[numpy.int64] | None = None,
+    limits: Limits | None = None,
+) -> tuple[int, float, list[int], int, int] | None:
+    """
+    The levels against all others whose two sides cost least, each served by one cluster.
+
+    sums (n_levels, k): what the rows of every level cost by each cluster or, with is_counts, their weight by label; with gini,
+    impurity decides between equals, among the sets of pairs of labels and, for every label, those of the levels where its share
+    is largest. counts (n_levels,): of the node's rows, for the limits. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.
     """
 
 def best_clique_cuts(

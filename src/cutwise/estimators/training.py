@@ -205,25 +205,28 @@ class TrainingRows:
         coordinates = np.empty((n_clusters, searched.n_columns))
         own = self.weight_of(labels, n_clusters).astype(np.float64)
         own[own == 0] = np.nan
-        for source in np.unique(searched.source).tolist():
-            x, columns = values[:, source], searched.of(source)
-            if searched.level[columns[0]] >= 0:
-                n_levels = max(searched.kinds[source].n_levels, 1)  # a column that is left out has none
-                cells = self.weight_of(labels * n_levels + x.astype(np.intp), n_clusters * n_levels)
-                shares = cells.reshape(n_clusters, n_levels) / own[:, np.newaxis]
-                coordinates[:, columns] = shares[:, searched.level[columns]]
-                continue
-            known = np.isfinite(x)
-            rows = slice(None) if known.all() else known
-            center, weight = objective.centers(
-                as_matrix(np.ascontiguousarray(x[rows, np.newaxis])),
+
+        def of_numbers(columns: Int32, rows: npt.NDArray[np.bool_] | slice) -> tuple[Float64, Float64]:
+            return objective.centers(
+                as_matrix(np.ascontiguousarray(values[:, searched.source[columns]][rows])),
                 np.ascontiguousarray(labels[rows]),
                 n_clusters,
                 None if weights is None else weights[rows],
                 self.n_jobs,
             )
+
+        known = np.flatnonzero((searched.level < 0) & (searched.missing == 0)).astype(np.int32)
+        if len(known):
+            coordinates[:, known] = of_numbers(known, slice(None))[0]
+        for source in np.unique(np.delete(searched.source, known)).tolist():
+            columns = searched.of(source)
+            if searched.level[columns[0]] >= 0:
+                cells = self.encoded.levels(source).count(None, self.weights, labels, n_clusters)
+                coordinates[:, columns] = (cells / own)[searched.level[columns]].T
+                continue
+            center, weight = of_numbers(columns[:1], np.isfinite(values[:, source]))
             for j in columns.tolist():
-                nowhere = math.copysign(math.inf, searched.missing[j]) if searched.missing[j] else math.nan
+                nowhere = math.copysign(math.inf, searched.missing[j])
                 coordinates[:, j] = np.where(weight > 0, center[:, 0], nowhere)
         coordinates[np.isnan(own)] = np.nan
         return coordinates, np.nan_to_num(own)

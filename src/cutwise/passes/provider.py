@@ -564,7 +564,7 @@ class PassProvider:
         if self.searched is None:
             return test
         source = test.feature if test.levels is not None else int(self.searched.source[test.feature])
-        return ask(self.searched, test, *self.values(node, source, test), None).cut
+        return ask(self.searched, test, partial(self.values, node, source, test), None).cut
 
     def _level_sums(self, node: Node, kind: str, category: Category) -> Int64:
         """The sums of every level; of sides, rows and weight alone."""

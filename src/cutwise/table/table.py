@@ -215,7 +215,13 @@ class SearchedColumns:
 
     def of(self, column: int) -> Int32:
         """The searched columns of a column of the table."""
-        return np.flatnonzero(self.source == column).astype(np.int32)
+        return np.arange(self._begin[column], self._begin[column + 1], dtype=np.int32)
+
+    @cached_property
+    def _begin(self) -> list[int]:
+        """The first searched column of every column of the table, and their number."""
+        begin: list[int] = np.searchsorted(self.source, np.arange(len(self.kinds) + 1)).tolist()
+        return begin
 
     def expand(self, values: npt.NDArray[np.generic]) -> Matrix:
         """The searched columns of some rows of the table, made as they are read."""
@@ -230,8 +236,13 @@ class SearchedColumns:
             return np.asarray(x == self.level[j], dtype=np.float64)
         return np.where(np.isnan(x), np.copysign(np.inf, self.missing[j]), x) if self.missing[j] else x
 
-    def codes(self, values: npt.NDArray[np.generic]) -> Float64:
-        """Some rows of the table with one column for all levels of a category, (n, max(coded) + 1)."""
+    def codes(self, values: Float64) -> Float64:
+        """Some rows of the table with one column for all levels of a category, (n, max(coded) + 1).
+
+        The same array where nothing is missing.
+        """
+        if not self.missing.any():
+            return values
         first = np.unique(self.coded, return_index=True)[1].tolist()
         codes = np.empty((len(values), len(first)), dtype=np.float64, order="F")  # written by columns
         for c, j in enumerate(first):
@@ -459,6 +470,11 @@ class EncodedTable:
         last = first + self.encoded.n_bins - 1
         sizes: Float64 = np.maximum(np.abs(self.encoded.low[first]), np.abs(self.encoded.high[last]))
         return sizes
+
+    def levels(self, column: int) -> core.Levels:
+        """Those of the rows in a category of the table."""
+        assert self.searched is not None
+        return core.Levels(self.encoded, self.searched.of(column), max(self.kinds[column].n_levels, 1))
 
     def packed(self, n_jobs: int = 1) -> core.PackedCodes:
         """The codes in fewer bytes, for all trees that are grown; packed once."""

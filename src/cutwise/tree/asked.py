@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -29,21 +30,26 @@ class Asked(NamedTuple):
 
 
 def ask(
-    searched: SearchedColumns, cut: NodeTest, values: Float64, weights: Int64 | None, along: Float64 | None
+    searched: SearchedColumns,
+    cut: NodeTest,
+    rows: Callable[[], tuple[Float64, Int64 | None]],
+    along: Float64 | None,
 ) -> Asked:
     """Say a cut in the table's columns.
 
-    ``cut``: a threshold in a searched column, or levels of a column. ``values`` (m,): those of the node's rows in the
-    table's column. ``weights`` (m,): None for 1 each. ``along``: the surviving centers in the searched column.
+    ``cut``: a threshold in a searched column, or levels of a column. ``rows``: gives the values (m,) of the node's rows
+    in the table's column, and their weights (m,), None for 1 each. ``along``: the surviving centers in the searched
+    column.
     """
     if cut.levels is not None:
-        return _ask_levels(searched, cut.feature, frozenset(cut.levels), values, weights, is_left=True)
+        return _ask_levels(searched, cut.feature, frozenset(cut.levels), *rows(), is_left=True)
     j, source = cut.feature, int(searched.source[cut.feature])
     if searched.level[j] >= 0:
-        return _ask_levels(searched, source, frozenset([int(searched.level[j])]), values, weights, is_left=False)
+        return _ask_levels(searched, source, frozenset([int(searched.level[j])]), *rows(), is_left=False)
     test = NodeTest(source, cut.threshold, cut.lower)
     if searched.missing[j] == 0:
         return Asked(cut, test, False)
+    values, weights = rows()
     centers = np.empty(0) if along is None else along
     side = -1 if searched.missing[j] < 0 else 1
     is_left, finite = values <= cut.threshold, centers[np.isfinite(centers)]

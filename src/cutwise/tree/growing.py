@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -289,9 +290,8 @@ class GrowingTree:
         provider, cut, is_swapped, outside_first = self.provider, test, False, False
         if provider.searched is not None:
             source = test.feature if test.levels is not None else int(provider.searched.source[test.feature])
-            cut, test, is_swapped, outside_first = ask(
-                provider.searched, test, *provider.values(node, source, test), centers
-            )
+            values = partial(provider.values, node, source, test)
+            cut, test, is_swapped, outside_first = ask(provider.searched, test, values, centers)
         provider.partition(node, cut)
         is_same = test.levels is not None or test is cut
         self._test[node] = test if is_same else replace(test, threshold=cut.threshold)

@@ -48,42 +48,22 @@ class Category:
 
 @dataclass(frozen=True, eq=False)
 class CodedCategory(Category):
-    """A category of rows in memory.
+    """A category of rows in memory; ``levels``: those of every row."""
 
-    ``codes`` (m,) int32: the level of every row. ``slots`` (n_columns,) int64: where a histogram has the rows of each
-    level; where ``has_rest``, all others. -1: nowhere.
-    """
-
-    codes: Int32
-    slots: Int64
-    has_rest: npt.NDArray[np.bool_]
+    levels: core.Levels
 
     @cached_property
-    def is_partial(self) -> bool:
-        """Whether a level has no slot of its own rows."""
-        return bool(self.has_rest.any() or (self.slots < 0).any())
-
-    def of_histogram(self, histogram: Int64, totals: Int64) -> Int64:
-        """The sums of every level, (n_levels, k, ...), from a histogram (n_slots, k, ...) and the totals (k, ...)."""
-        own: Int64 = histogram[self.slots]
-        if self.is_partial:
-            own[self.slots < 0] = 0
-            own[self.has_rest] = totals - own[self.has_rest]
-        return own
+    def codes(self) -> Int32:
+        """The level of every row, (m,)."""
+        return self.levels.codes()
 
     def of_rows(self, rows: Int32, excess: npt.NDArray[Any]) -> Int64:
         """What the given rows cost by level and cluster, (n_levels, k), of the costs of all rows, (m, k)."""
         return core.level_costs(self.codes[rows], rows, excess, self.n_levels)
 
-    def of_labels(self, rows: Int32, labels: Int32, k: int, weights: Int64 | None) -> Int64:
-        """Weight of the given rows by level and label, (n_levels, k), of the labels of all rows, (m,)."""
-        cell = self.codes[rows].astype(np.int64) * k + labels[rows]
-        own = None if weights is None else weights[rows]  # sums of integers below 2**53
-        return np.bincount(cell, own, self.n_levels * k).astype(np.int64).reshape(self.n_levels, k)
-
     def weights(self, rows: Int32, weights: Int64 | None) -> Int64:
         """Weight of the given rows by level."""
-        return core.level_weights(self.codes, rows, weights, self.n_levels)
+        return self.levels.count(rows, weights)[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,31 +94,24 @@ def find_levels(searched: SearchedColumns) -> list[Category]:
 
 def find_categories(table: EncodedTable) -> list[CodedCategory]:
     """Those with sets beside single levels, which two levels do not have, and the levels of the rows of a table."""
-    searched, values, encoded = table.searched, table.values, table.encoded
-    if searched is None or values is None:
-        return []
-    found = []
-    for category in find_levels(searched):
-        if category.n_levels == 2:
-            continue
-        source, columns = category.source, category.columns
-        begin, default, n_bins = (
-            a[columns].astype(np.int64) for a in (encoded.slot_begin, encoded.default_bin, encoded.n_bins)
-        )
-        has_level = encoded.low[encoded.value_begin[columns] + n_bins - 1] == 1.0  # the last bin is that of ones
-        has_rest = has_level & (default == n_bins - 1)
-        slots = np.where(has_rest, begin, begin + n_bins - 1 - (default >= 0))
-        slots[~has_level | (has_rest & (n_bins == 1))] = -1
-        codes = values[:, source].astype(np.int32)
-        found.append(CodedCategory(source, category.n_levels, columns, codes, slots, has_rest))
-    return found
+    return [
+        CodedCategory(each.source, each.n_levels, each.columns, table.levels(each.source))
+        for each in ([] if table.searched is None else find_levels(table.searched))
+        if each.n_levels > 2
+    ]
 
 
 def allowed_categories(
-    memory: MemoryProvider, rows: Int32, limits: Limits | None, sums_of: Callable[[CodedCategory], Int64 | None]
+    memory: MemoryProvider,
+    rows: Int32,
+    limits: Limits | None,
+    sums_of: Callable[[CodedCategory], Int64 | None],
+    may_win: npt.NDArray[np.bool_] | None = None,
 ) -> Iterator[LevelSums]:
-    """The categories that may be cut, with what some rows add by level."""
-    for category in memory.categories:
+    """The categories that may be cut, with what some rows add by level; ``may_win``: only those, None for all."""
+    for j, category in enumerate(memory.categories):
+        if may_win is not None and not may_win[j]:
+            continue
         weight, costs = partial(category.weights, rows, memory.weights), None
         if memory.has_costs:
             costs = partial(category.of_rows, rows, memory.costs.excess)
@@ -449,6 +422,15 @@ class MemoryProvider:
         """Of the table, with their levels by row."""
         return find_categories(self.table)
 
+    @cached_property
+    def levels(self) -> list[core.Levels]:
+        """The same of every category, for searches of all of them."""
+        return [category.levels for category in self.categories]
+
+    def modes(self, coordinates: Float64) -> Int32:
+        """The level most frequent in every cluster, (n_categories, k), from the searched coordinates (k, D)."""
+        return np.array([each.modes(coordinates) for each in self.categories], dtype=np.int32)
+
     @property
     def packed(self) -> core.PackedCodes:
         """The codes in fewer bytes."""
@@ -463,6 +445,12 @@ class MemoryProvider:
         """See :class:`Provider`."""
         rows, table = self.rows(node), self.table
         assert table.values is not None
+        if table.kinds[column].name == "category":
+            levels = table.levels(column)
+            counts = levels.count(rows, None)[:, 0]
+            present = np.flatnonzero(counts)
+            weights = counts if table.weights is None else levels.count(rows, table.weights)[:, 0]
+            return present.astype(np.float64), weights[present]
         return table.values[:, column][rows], None if table.weights is None else table.weights[rows]
 
     def kind(self, column: int) -> ColumnKind:
@@ -539,7 +527,10 @@ class MemoryProvider:
         """See :class:`Provider`."""
         table, rows = self.table, self.rows(node)
         if test.levels is not None:
-            n_left = core.partition_levels(table.own, rows, test.feature, test.levels, test.unknown)
+            if table.kinds[test.feature].name == "category":
+                n_left = table.levels(test.feature).partition(rows, test.levels)
+            else:  # whether a value is missing
+                n_left = core.partition_levels(table.own, rows, test.feature, test.levels, test.unknown)
             gap = lower_gap = _NO_GAP
         else:
             ends = test.lower, test.threshold

@@ -63,7 +63,7 @@ struct InducedSearch {
   DepthScore depth;
   int64_t base, current;  // costs of the node that no cut changes, and all its costs
 
-  // What a row costs above its base when served from one side only.
+  // What a row costs more than by its nearest center when served from one side only.
   struct Sides {
     int64_t left, right;
   };
@@ -99,16 +99,20 @@ struct InducedSearch {
 
     // beyond: raised by what it costs above its second nearest center, where neither of the two is on the side.
     int64_t of(int32_t row, bool left, int64_t &beyond) const {
-      const Cost *cost = search.excess + row * search.node.k;
       const Index nearest = search.node.cluster[row];
-      if (static_cast<bool>(is_left[nearest]) == left) return cost[nearest];
-      const Index next = search.second[row];
-      if (static_cast<bool>(is_left[next]) == left) return cost[next];
+      if (static_cast<bool>(is_left[nearest]) == left) return 0;
+      const int64_t loss = search.node.loss_of(row);
+      if (static_cast<bool>(is_left[search.second[row]]) == left) return loss;
+      const Cost *cost = search.excess + row * search.node.k;
       const size_t begin = left ? 0 : n_left, end = left ? n_left : line.size();
       Cost least = std::numeric_limits<Cost>::max();
-      for (size_t r = begin; r < end; ++r) least = std::min(least, cost[line.cluster[r]]);
-      beyond += least - cost[next];
-      return least;
+      for (size_t r = begin; r < end; ++r) {  // costs come in no order: a mask keeps compilers from branches on them
+        const Cost here = cost[line.cluster[r]];
+        least ^= (least ^ here) & -static_cast<Cost>(here < least);
+      }
+      const int64_t more = least - cost[nearest];
+      beyond += more - loss;
+      return more;
     }
     int64_t of(int32_t row, bool left) const {
       int64_t beyond = 0;
@@ -249,7 +253,7 @@ struct InducedSearch {
       }
       passed.insert(std::find_if(passed.begin(), passed.end(), [](const Passed &row) { return row.value > 0.0; }), zeros);
     }
-    sweep_rows(span, passed, base + all.right, 0, true, mine);
+    sweep_rows(span, passed, current + all.right, 0, true, mine);
   }
 
   // What the rows of a bin cost on the left, on the right, and where each costs less.
@@ -316,15 +320,15 @@ struct InducedSearch {
     const SideCosts sides(*this, line, span.n_left);
     if (node.prefers_rows(column)) {
       const std::vector<PlacedRow> placed = place_all(node, span.feature);
-      int64_t sum = base;
+      int64_t sum = current;
       for (const PlacedRow &row : placed) sum += sides.of(row.row, false);
       sweep_rows(span, passed_rows(sides, placed), sum, 0, true, mine);
       return;
     }
     const auto [first, last] = bins_between(span);
     std::vector<Bin> middle(last - first);
-    int64_t sum = base, count = 0;  // everything in the middle counted as right, once added below
-    int64_t beyond = 0;             // the bound
+    int64_t sum = current, count = 0;  // everything in the middle counted as right, once added below
+    int64_t beyond = 0;                // the bound
     const BinReader bin_of(node.encoded, column);
     const double room = mine.cut.feature < 0 ? std::numeric_limits<double>::infinity()
                                              : (mine.score - span.bound.score) * static_cast<double>(current);

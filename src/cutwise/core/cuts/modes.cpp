@@ -9,7 +9,8 @@
 #include "base/simd.hpp"
 #include "cuts/depth.hpp"
 #include "cuts/level_sets.hpp"
-#include "nodes/node.hpp"
+#include "nodes/levels.hpp"
+#include "nodes/separation.hpp"
 
 namespace cutwise {
 namespace {
@@ -28,34 +29,69 @@ std::vector<int64_t> level_weights(const int32_t *codes, const int32_t *rows, in
 struct ModeGroups {
   std::vector<int32_t> survivors, group;  // of every survivor
   std::vector<int32_t> group_of_level;    // -1: nobody's mode
+  std::vector<int32_t> mode_levels;       // all others
   int32_t n_groups = 0;
 
   // clusters: of k, those that survive; mode: of each of them; weight: of every level.
   ModeGroups(const In1<int32_t> &clusters, int64_t k, const In1<int32_t> &mode, const std::vector<int64_t> &weight)
-      : survivors(survivors_of(clusters, k)), group(survivors.size()), group_of_level(weight.size(), -1) {
-    require(mode.size() == survivors.size(), "one mode a survivor");
-    std::vector<int32_t> modes(mode.data(), mode.data() + mode.size());
+      : ModeGroups(survivors_of(clusters, k), mode.data(), weight) {
+    require(mode.size() == clusters.size(), "one mode a survivor");
+  }
+  ModeGroups(std::vector<int32_t> clusters, const int32_t *mode, const std::vector<int64_t> &weight)
+      : survivors(std::move(clusters)), group(survivors.size()), group_of_level(weight.size(), -1) {
+    std::vector<int32_t> modes(mode, mode + survivors.size());
     for (const int32_t level : modes) require(level >= 0 && level < static_cast<int32_t>(weight.size()), "modes are levels");
     std::sort(modes.begin(), modes.end());
     modes.erase(std::unique(modes.begin(), modes.end()), modes.end());
     std::stable_sort(modes.begin(), modes.end(), [&](int32_t a, int32_t b) { return weight[a] > weight[b]; });
     for (size_t i = 0; i < modes.size(); ++i) group_of_level[modes[i]] = std::min(static_cast<int32_t>(i), kMostGroups - 1);
     n_groups = std::min(static_cast<int32_t>(modes.size()), kMostGroups);
-    for (size_t s = 0; s < group.size(); ++s) group[s] = group_of_level[mode(s)];
+    mode_levels = std::move(modes);
+    for (size_t s = 0; s < group.size(); ++s) group[s] = group_of_level[mode[s]];
   }
 
-  // Calls visit(mask of the groups on the left, sums of the left by level) for every partition; the last group is right.
-  template <class Visit>
-  void each(const std::vector<int64_t> &by_group, size_t n_levels, Visit &&visit) const {
-    std::vector<int64_t> left(n_levels, 0);
+  // Calls visit(mask of the groups on the left, what is separated) for every partition that within(what is separated) holds
+  // for; the last group is right. Groups find their sides one after the other, and what those that have one separate among
+  // themselves is a bound on what all do: of rows at a level whose mode has no side yet, at least the lesser part.
+  template <class Within, class Visit>
+  void each(const std::vector<int64_t> &by_group, size_t n_levels, Within &&within, Visit &&visit) const {
+    if (n_groups < 2) return;
+    std::vector<int64_t> sums(2 * n_groups * n_levels,
+                              0);  // of the right and the left by level, by number of groups that have one
+    const auto side = [&](int32_t n_placed, bool is_left) { return sums.data() + (2 * n_placed + is_left) * n_levels; };
+    const auto place = [&](int32_t n_placed, int32_t g, bool is_left) {
+      const int64_t *own = by_group.data() + g * n_levels;
+      int64_t *to = side(n_placed, is_left), *other = side(n_placed, !is_left);
+      if (n_placed > 0) {
+        const int64_t *from = side(n_placed - 1, is_left), *rest = side(n_placed - 1, !is_left);
+        for (size_t v = 0; v < n_levels; ++v) to[v] = from[v] + own[v], other[v] = rest[v];
+      } else {
+        std::copy(own, own + n_levels, to);
+      }
+    };
+    place(0, n_groups - 1, false);
     uint32_t mask = 0;
-    for (uint32_t i = 1; i < (uint32_t{1} << (n_groups - 1)); ++i) {
-      int32_t g = 0;
-      while (((i >> g) & 1) == 0) ++g;
-      mask ^= uint32_t{1} << g;
-      const int64_t sign = (mask >> g) & 1 ? 1 : -1;
-      for (size_t v = 0; v < n_levels; ++v) left[v] += sign * by_group[g * n_levels + v];
-      visit(mask, left);
+    // Group g is placed as the (g + 1)th beside the last one: left first, then right.
+    for (int32_t g = 0, is_left = 1;;) {
+      place(g + 1, g, is_left != 0);
+      mask = (mask & ~(uint32_t{1} << g)) | static_cast<uint32_t>(is_left) << g;
+      const int64_t *left = side(g + 1, true), *right = side(g + 1, false);
+      const int64_t sum = separated(mask, g, left, right, n_levels);
+      const bool is_whole = g == n_groups - 2;
+      if (within(sum)) {
+        if (!is_whole) {
+          ++g, is_left = 1;
+          continue;
+        }
+        if (mask != 0) visit(mask, sum);
+      }
+      while (is_left == 0) {
+        if (g == 0) return;
+        mask &= ~(uint32_t{1} << g);
+        --g;
+        is_left = (mask >> g) & 1;
+      }
+      is_left = 0;
     }
   }
 
@@ -74,13 +110,14 @@ struct ModeGroups {
     return std::count_if(group.begin(), group.end(), [&](int32_t g) { return is_left(mask, g); });
   }
 
-  // What is separated from its centers: by mode, or as little as possible.
-  int64_t separated(uint32_t mask, const std::vector<int64_t> &left, const std::vector<int64_t> &total) const {
+  // What is separated from its centers: by mode, of groups up to g and the last, or as little as possible.
+  int64_t separated(uint32_t mask, int32_t g, const int64_t *left, const int64_t *right, size_t n_levels) const {
     int64_t sum = 0;
-    for (size_t v = 0; v < total.size(); ++v) {
-      const int64_t right = total[v] - left[v];
-      if (group_of_level[v] < 0) sum += std::min(left[v], right);
-      else sum += is_left(mask, group_of_level[v]) ? right : left[v];
+    for (size_t v = 0; v < n_levels; ++v) sum += std::min(left[v], right[v]);
+    for (const int32_t v : mode_levels) {
+      const int32_t own = group_of_level[v];
+      if (own <= g || own == n_groups - 1)
+        sum += std::max<int64_t>(0, is_left(mask, own) ? right[v] - left[v] : left[v] - right[v]);
     }
     return sum;
   }
@@ -107,36 +144,62 @@ std::vector<int32_t> levels_of(const std::vector<uint8_t> &side) {
 
 using FoundMistakes = std::optional<std::tuple<int64_t, int64_t, std::vector<int32_t>>>;
 
+// What rows add by level and group of their cluster; cell(level, cluster): by level and cluster.
+template <class Cell>
+std::vector<int64_t> sums_by_group(const ModeGroups &modes, size_t n_levels, Cell &&cell) {
+  std::vector<int64_t> by_group(modes.n_groups * n_levels, 0);
+  for (size_t v = 0; v < n_levels; ++v)
+    for (size_t s = 0; s < modes.group.size(); ++s)
+      by_group[modes.group[s] * n_levels + v] += cell(static_cast<int64_t>(v), modes.survivors[s]);
+  return by_group;
+}
+
+std::vector<int64_t> sums_by_level(const std::vector<int64_t> &by_group, size_t n_levels) {
+  std::vector<int64_t> total(n_levels, 0);
+  for (size_t i = 0; i < by_group.size(); ++i) total[i % n_levels] += by_group[i];
+  return total;
+}
+
 FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *held, const int64_t *costs, int64_t k,
                               const std::vector<int64_t> &weight, const Limits *limits, const int64_t *counts) {
   const size_t n_levels = weight.size();
-  std::vector<int64_t> by_group(modes.n_groups * n_levels, 0), total(n_levels, 0);
-  for (size_t v = 0; v < n_levels; ++v)
-    for (size_t s = 0; s < modes.group.size(); ++s) {
-      const int64_t here = held[static_cast<int64_t>(v) * k + modes.survivors[s]];
-      by_group[modes.group[s] * n_levels + v] += here;
-      total[v] += here;
-    }
+  const std::vector<int64_t> by_group = sums_by_group(modes, n_levels, [&](int64_t v, int32_t c) { return held[v * k + c]; });
+  const std::vector<int64_t> total = sums_by_level(by_group, n_levels);
   int64_t least = kNone;
   std::vector<uint32_t> tied;
-  std::vector<int64_t> rest(n_levels);
-  modes.each(by_group, n_levels, [&](uint32_t mask, const std::vector<int64_t> &left) {
-    const int64_t mistakes = modes.separated(mask, left, total);
-    for (size_t v = 0; v < n_levels && limits; ++v) rest[v] = total[v] - left[v];
-    if (limits && !modes.are_allowed(mask, modes.sides(mask, rest, left, weight), limits, counts)) return;
-    if (mistakes < least) tied.clear();
-    if (mistakes <= least) tied.push_back(mask);
-    least = std::min(least, mistakes);
-  });
+  std::vector<int64_t> left(n_levels), right(n_levels);
+  const auto add_up_sides = [&](uint32_t mask) {
+    std::fill(left.begin(), left.end(), int64_t{0});
+    right = total;
+    for (int32_t g = 0; g < modes.n_groups; ++g)
+      for (size_t v = 0; v < n_levels && modes.is_left(mask, g); ++v) {
+        left[v] += by_group[g * n_levels + v];
+        right[v] -= by_group[g * n_levels + v];
+      }
+  };
+  modes.each(
+      by_group, n_levels, [&](int64_t mistakes) { return mistakes <= least; },
+      [&](uint32_t mask, int64_t mistakes) {
+        if (limits) {
+          add_up_sides(mask);
+          if (!modes.are_allowed(mask, modes.sides(mask, right, left, weight), limits, counts)) return;
+        }
+        if (mistakes < least) tied.clear();
+        tied.push_back(mask);
+        least = mistakes;
+      });
   if (tied.empty()) return std::nullopt;
+  // Those alike in all levels that have rows are settled by their place in a Gray code.
+  const auto place_of = [](uint32_t mask) {
+    for (uint32_t rest = mask >> 1; rest != 0; rest >>= 1) mask ^= rest;
+    return mask;
+  };
+  std::sort(tied.begin(), tied.end(), [&](uint32_t a, uint32_t b) { return place_of(a) < place_of(b); });
   int64_t best_second = kNone;
   NamedSide best_named;
   std::vector<int32_t> best_levels;
   for (uint32_t mask : tied) {
-    std::vector<int64_t> left(n_levels, 0), right = total;
-    for (int32_t g = 0; g < modes.n_groups; ++g)
-      for (size_t v = 0; v < n_levels && modes.is_left(mask, g); ++v) left[v] += by_group[g * n_levels + v];
-    for (size_t v = 0; v < n_levels; ++v) right[v] -= left[v];
+    add_up_sides(mask);
     const std::vector<uint8_t> side = modes.sides(mask, right, left, weight);  // on the left, those of the right are mistakes
     int64_t second = 0;
     if (costs) {
@@ -189,31 +252,19 @@ struct GroupOrder {
 CUTWISE_CLONES void find_order(GroupOrder<int32_t> &order, size_t n_groups) { order.find(n_groups); }
 CUTWISE_CLONES void find_order(GroupOrder<int64_t> &order, size_t n_groups) { order.find(n_groups); }
 
-// What rows lose by level without the centers of a side; left_pads, right_pads (k,): 0 for the centers of that side, more than
-// any cost for all others.
+// What the centers of a side cost at least; pads (k,): 0 for these, more than any cost for all others.
 template <class Cost>
-CUTWISE_INLINE void add_side_losses(const Cost *excess, const int32_t *rows, const int32_t *codes, int64_t n, int64_t k,
-                                    const Cost *left_pads, const Cost *right_pads, int64_t *left, int64_t *right) {
-  for (int64_t i = 0; i < n; ++i) {
-    const Cost *cost = excess + static_cast<int64_t>(rows[i]) * k;
-    Cost in_left = std::numeric_limits<Cost>::max(), in_right = std::numeric_limits<Cost>::max();
-    for (int64_t j = 0; j < k; ++j) {
-      in_left = std::min(in_left, std::max(cost[j], left_pads[j]));
-      in_right = std::min(in_right, std::max(cost[j], right_pads[j]));
-    }
-    const Cost nearest = std::min(in_left, in_right);
-    left[codes[rows[i]]] += in_left - nearest;
-    right[codes[rows[i]]] += in_right - nearest;
-  }
+CUTWISE_INLINE Cost least_of_side(const Cost *cost, const Cost *pads, int64_t k) {
+  Cost least = std::numeric_limits<Cost>::max();
+  for (int64_t j = 0; j < k; ++j) least = std::min(least, std::max(cost[j], pads[j]));
+  return least;
 }
 
-CUTWISE_CLONES void side_losses(const int32_t *excess, const int32_t *rows, const int32_t *codes, int64_t n, int64_t k,
-                                const int32_t *left_pads, const int32_t *right_pads, int64_t *left, int64_t *right) {
-  add_side_losses(excess, rows, codes, n, k, left_pads, right_pads, left, right);
+CUTWISE_CLONES int32_t least_padded(const int32_t *cost, const int32_t *pads, int64_t k) {
+  return least_of_side(cost, pads, k);
 }
-CUTWISE_CLONES void side_losses(const int64_t *excess, const int32_t *rows, const int32_t *codes, int64_t n, int64_t k,
-                                const int64_t *left_pads, const int64_t *right_pads, int64_t *left, int64_t *right) {
-  add_side_losses(excess, rows, codes, n, k, left_pads, right_pads, left, right);
+CUTWISE_CLONES int64_t least_padded(const int64_t *cost, const int64_t *pads, int64_t k) {
+  return least_of_side(cost, pads, k);
 }
 
 // Of every set of groups, in place: the sum over its subsets.
@@ -225,8 +276,10 @@ CUTWISE_CLONES void add_subsets(int64_t *sums, size_t n_groups) {
 
 using FoundModes = std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>>;
 
-template <class Cost>
+template <class State>
 struct InducedModes {
+  using Cost = typename State::Cost;
+
   const ModeGroups &modes;
   const DepthScore &depth;
   std::vector<int64_t> weight;  // of every level, from the first partition on that is looked at
@@ -245,6 +298,7 @@ struct InducedModes {
     int64_t n = 0;
     const Cost *excess = nullptr;
     const int64_t *weights = nullptr;  // null: 1 each
+    const State *states = nullptr;     // null: nobody knows the nearest centers
   } of{};
 
   struct Best {
@@ -284,7 +338,11 @@ struct InducedModes {
     constexpr int64_t kMostCells = 1 << 20;
     const auto q = static_cast<size_t>(modes.n_groups), n_levels = weight.size();
     std::vector<std::vector<int32_t>> centers(q);
-    for (size_t s = 0; s < modes.survivors.size(); ++s) centers[modes.group[s]].push_back(modes.survivors[s]);
+    std::vector<int32_t> group_of(k, -1);
+    for (size_t s = 0; s < modes.survivors.size(); ++s) {
+      centers[modes.group[s]].push_back(modes.survivors[s]);
+      group_of[modes.survivors[s]] = modes.group[s];
+    }
     const size_t at_once = std::min<size_t>(n_levels, kMostCells >> q);
     std::vector<int64_t> cells(at_once << q);
     const auto order = std::make_unique<GroupOrder<Cost>>();
@@ -302,6 +360,9 @@ struct InducedModes {
         for (; i < of.n && some < kRowsAtOnce; ++i) {
           level[some] = static_cast<size_t>(of.codes[of.numbers[i]]) - begin;
           if (level[some] >= at_once) continue;
+          // Its level is always on the side of that group: where it is the nearest, the row loses nothing.
+          const int32_t own = modes.group_of_level[of.codes[of.numbers[i]]];
+          if (of.states && own >= 0 && group_of[of.states[of.numbers[i]].nearest] == own) continue;
           const Cost *cost = of.excess + static_cast<int64_t>(of.numbers[i]) * k;
           Cost nearest = std::numeric_limits<Cost>::max();
           for (size_t g = 0; g < q; ++g) {
@@ -310,8 +371,6 @@ struct InducedModes {
             order->cost[g][some] = least;
             nearest = std::min(nearest, least);
           }
-          // Its level is always on the side of that group: it loses nothing.
-          const int32_t own = modes.group_of_level[of.codes[of.numbers[i]]];
           some += own < 0 || order->cost[own][some] > nearest;
         }
         find_order(*order, q);
@@ -345,27 +404,19 @@ struct InducedModes {
   // `lost`.
   std::vector<Candidate> candidates() const {
     std::vector<Candidate> found;
+    const auto score_of = [&](int64_t more) { return depth.quick_bound(depth.current + more, 0, depth.points, 1, 0); };
+    const auto may_be_price = [&](int64_t more) { return score_of(more) <= limit(); };
     const auto offer = [&](uint32_t mask, int64_t more) {
-      const Candidate cut{depth.quick_bound(depth.current + more, 0, depth.points, 1, 0), depth.current + more, mask};
-      if (cut.score <= limit()) found.push_back(cut);
+      if (may_be_price(more)) found.push_back({score_of(more), depth.current + more, mask});
     };
     for (uint32_t mask = 1; mask < lost.size(); ++mask) offer(mask, lost[mask]);
-    if (lost.empty())
-      modes.each(by_group, weight.size(),
-                 [&](uint32_t mask, const std::vector<int64_t> &left) { offer(mask, modes.separated(mask, left, total)); });
+    if (lost.empty()) modes.each(by_group, weight.size(), may_be_price, offer);
     return found;
   }
 
   void add_up_by_group() {
-    const size_t n_levels = weight.size();
-    by_group.assign(modes.n_groups * n_levels, 0);
-    total.assign(n_levels, 0);
-    for (size_t v = 0; v < n_levels; ++v)
-      for (size_t s = 0; s < modes.survivors.size(); ++s) {
-        const int64_t loss = sums[(static_cast<int64_t>(v) * k + modes.survivors[s]) * width];
-        by_group[modes.group[s] * n_levels + v] += loss;
-        total[v] += loss;
-      }
+    by_group = sums_by_group(modes, weight.size(), [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
+    total = sums_by_level(by_group, weight.size());
   }
 
   // Whether a partition may win with some weight on its left, by what rows lose at least without their nearest center: more
@@ -432,18 +483,51 @@ struct InducedModes {
     });
   }
 
-  void evaluate(uint32_t mask) {
+  // Where their level may be, what rows lose by level on the side that has not their nearest center; whether the partition may
+  // win yet.
+  bool add_side_losses(const Candidate &cut, std::vector<int64_t> &left, std::vector<int64_t> &right) const {
+    const uint32_t mask = cut.mask;
+    int64_t beyond = 0;  // what rows lose more than without their nearest center, where their level can be on one side alone
+    std::vector<Cost> pads[2];  // of the left, of the right
+    for (auto &pad : pads) pad.assign(static_cast<size_t>(k), std::numeric_limits<Cost>::max());
+    std::vector<uint8_t> is_left(k, 0);
+    for (size_t s = 0; s < modes.survivors.size(); ++s) {
+      is_left[modes.survivors[s]] = modes.is_left(mask, modes.group[s]);
+      pads[!is_left[modes.survivors[s]]][modes.survivors[s]] = 0;
+    }
+    std::vector<int32_t> forced(weight.size(), -1);  // whether a level is on the left; -1: that is free
+    for (const int32_t v : modes.mode_levels) forced[v] = modes.is_left(mask, modes.group_of_level[v]);
+    for (int64_t i = 0; i < of.n; ++i) {
+      const int32_t row = of.numbers[i], level = of.codes[row];
+      const Cost *cost = of.excess + static_cast<int64_t>(row) * k;
+      if (!of.states) {
+        const Cost in_left = least_padded(cost, pads[0].data(), k), in_right = least_padded(cost, pads[1].data(), k);
+        left[level] += in_left - std::min(in_left, in_right);
+        right[level] += in_right - std::min(in_left, in_right);
+        continue;
+      }
+      const State &state = of.states[row];
+      const int32_t nearest_left = is_left[state.nearest];
+      if (forced[level] == nearest_left) continue;
+      int64_t loss = state.loss;
+      if (is_left[state.second] == nearest_left) {
+        loss = least_padded(cost, pads[nearest_left].data(), k) - cost[state.nearest];
+        if (forced[level] >= 0) beyond += loss - state.loss;
+        if (depth.quick_bound(cut.induced + beyond, 0, depth.points, 1, 0) > limit()) return false;
+      }
+      (nearest_left ? right : left)[level] += loss;
+    }
+    return true;
+  }
+
+  void evaluate(const Candidate &cut) {
+    const uint32_t mask = cut.mask;
     std::vector<int64_t> left(weight.size(), 0), right(weight.size(), 0);  // what levels lose there
     for (const Share &share : shares) {
       if ((share.groups & mask) == 0) left[share.level] += share.loss;
       if ((share.groups & ~mask) == 0) right[share.level] += share.loss;
     }
-    if (lost.empty()) {
-      std::vector<Cost> pads[2];
-      for (auto &pad : pads) pad.assign(static_cast<size_t>(k), std::numeric_limits<Cost>::max());
-      for (size_t s = 0; s < modes.survivors.size(); ++s) pads[!modes.is_left(mask, modes.group[s])][modes.survivors[s]] = 0;
-      side_losses(of.excess, of.numbers, of.codes, of.n, k, pads[0].data(), pads[1].data(), left.data(), right.data());
-    }
+    if (lost.empty() && !add_side_losses(cut, left, right)) return;
     const std::vector<uint8_t> side = modes.sides(mask, left, right, weight);
     if (!modes.are_allowed(mask, side, limits, counts)) return;
     int64_t induced = depth.current;
@@ -498,7 +582,7 @@ struct InducedModes {
       return std::tie(a.score, a.induced, a.mask) < std::tie(b.score, b.induced, b.mask);
     });
     for (const Candidate &cut : found)
-      if (may_win(cut)) evaluate(cut.mask);
+      if (may_win(cut)) evaluate(cut);
     return best.is_none() ? std::nullopt : FoundModes{{best.is_valid, best.score, best.induced, best.levels}};
   }
 };
@@ -511,6 +595,84 @@ std::vector<int64_t> copied(const In1<int64_t> &values) { return {values.data(),
 using namespace cutwise;
 
 void bind_modes(nb::module_ &m) {
+  nb::class_<Levels>(m, "Levels", "The levels of a category by row of an encoded table.")
+      .def(nb::init<const Encoded &, const In1<int32_t> &, int32_t>(), "encoded"_a, "columns"_a, "n_levels"_a,
+           nb::keep_alive<1, 2>(), "columns: those of the levels in order; of two levels that of the second alone.")
+      .def(
+          "codes",
+          [](const Levels &levels) {
+            NewArray<int32_t, 1> codes(levels.n_rows());
+            for (int64_t i = 0; i < levels.n_rows(); ++i) codes.data()[i] = levels(i);
+            return codes.to_numpy();
+          },
+          "The level of every row, (n_rows,).")
+      .def(
+          "sums",
+          [](const Levels &levels, In3<int64_t> histogram) {
+            NewArray<int64_t, 3> sums(levels.size(), histogram.shape(1), histogram.shape(2));
+            const std::vector<int64_t> found = levels.sums(histogram);
+            std::copy(found.begin(), found.end(), sums.data());
+            return sums.to_numpy();
+          },
+          "histogram"_a, "The sums of every level, (n_levels, k, width), from those of every slot.")
+      .def(
+          "count",
+          [](const Levels &levels, const std::optional<In1<int32_t>> &rows, const Weights &weights,
+             const std::optional<In1<int32_t>> &labels, int64_t k) {
+            const int64_t *weight = checked(weights, levels.n_rows());
+            require(has_shape(labels, levels.n_rows()) && (labels || k == 1), "there is one label for each row");
+            const int32_t *label = labels ? labels->data() : nullptr;
+            NewArray<int64_t, 2> sums(levels.size(), k);
+            std::fill(sums.data(), sums.data() + levels.size() * k, int64_t{0});
+            const auto add = [&, to = sums.data()](int64_t row) {
+              const int32_t of = label ? label[row] : 0;
+              if (of >= 0 && of < k) to[levels(row) * k + of] += weight ? weight[row] : 1;
+            };
+            if (rows) std::for_each_n(rows->data(), rows->size(), add);
+            else
+              for (int64_t row = 0; row < levels.n_rows(); ++row) add(row);
+            return sums.to_numpy();
+          },
+          "rows"_a.none(), "weights"_a.none(), "labels"_a.none() = nb::none(), "k"_a = 1,
+          "Weight of the given rows, None for all, by level and label, (n_levels, k); rows of a negative label are left out.")
+      .def(
+          "partition",
+          [](const Levels &levels, Out1<int32_t> rows, const std::vector<int32_t> &inside) {
+            std::vector<uint8_t> is_inside(levels.size(), 0);
+            for (const int32_t level : inside)
+              if (level >= 0 && level < levels.size()) is_inside[level] = 1;
+            const auto *last = std::stable_partition(rows.data(), rows.data() + rows.size(),
+                                                     [&](int32_t row) { return is_inside[levels(row)] != 0; });
+            return last - rows.data();
+          },
+          "rows"_a.noconvert(), "inside"_a,
+          "Bring the rows of these levels to the front, both sides in their old order, and give their number.");
+  m.def(
+      "may_separate",
+      [](const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
+         int64_t most) {
+        const auto k = static_cast<int64_t>(histogram.shape(1)), width = static_cast<int64_t>(histogram.shape(2));
+        const std::vector<int32_t> clusters = survivors_of(survivors, k);
+        require(has_shape(modes, levels.size(), k), "every category has modes");
+        NewArray<bool, 1> found(levels.size());
+        std::vector<int32_t> own(clusters.size());
+        for (size_t j = 0; j < levels.size(); ++j) {
+          for (size_t s = 0; s < own.size(); ++s) own[s] = modes(j, clusters[s]);
+          const auto n_levels = static_cast<size_t>(levels[j]->size());
+          const ModeGroups groups(clusters, own.data(), std::vector<int64_t>(n_levels, 0));
+          const std::vector<int64_t> sums = levels[j]->sums(histogram);
+          const auto by_group =
+              sums_by_group(groups, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
+          bool &may = found.data()[j] = false;
+          groups.each(
+              by_group, n_levels, [&](int64_t sum) { return !may && sum <= most; }, [&](uint32_t, int64_t) { may = true; });
+        }
+        return found.to_numpy();
+      },
+      "levels"_a, "histogram"_a, "survivors"_a, "modes"_a, "most"_a,
+      R"(Whether sets of levels may separate no more than so much from the modes of the centers: one answer a category.
+
+histogram (n_slots, k, width): its first numbers count. modes (n_categories, k): the level of each center.)");
   m.def(
       "level_weights",
       [](In1<int32_t> codes, In1<int32_t> rows, const Weights &weights, int64_t n_levels) {
@@ -562,15 +724,18 @@ void bind_modes(nb::module_ &m) {
 held (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
 each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
 Gives (mistakes, cost of the sides, levels of the left side), or None when no allowed partition has modes on both sides.)");
-  auto for_costs = [&](auto zero, const char *doc) {
-    using Cost = decltype(zero);
+  auto for_states = [&](auto of_type, const char *doc) {
+    using State = decltype(of_type);
+    using Cost = typename State::Cost;
     m.def(
         "least_induced_modes",
         [](const Matrix &matrix, In1<int32_t> rows, In1<int32_t> codes, In2<Cost> excess, const Weights &weights,
            int64_t n_levels, std::optional<In3<int64_t>> sums, In1<int32_t> survivors, In1<int32_t> modes,
            In2<int64_t> nearest_costs, double penalty, bool kills_left, bool kills_right, std::optional<double> known_score,
-           std::optional<In1<int64_t>> counts, const Limits *limits) -> FoundModes {
+           std::optional<In1<int64_t>> counts, const Limits *limits,
+           std::optional<In2<typename State::Word>> states) -> FoundModes {
           const int64_t k = static_cast<int64_t>(excess.shape(1));
+          require(has_shape(states, matrix.n_rows(), State::width()), "states has one line per row");
           require(static_cast<int64_t>(excess.shape(0)) == matrix.n_rows() && codes.size() == excess.shape(0),
                   "costs and codes have one line per row");
           const int64_t *row_weights = checked(weights, matrix.n_rows()), n = static_cast<int64_t>(rows.size());
@@ -595,31 +760,41 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
           const uint8_t kills[2] = {kills_left, kills_right};
           const DepthScore depth{current, points, static_cast<int64_t>(groups.survivors.size()), penalty, kills, kills + 1};
           nb::gil_scoped_release release;
-          InducedModes<Cost> search{groups,
-                                    depth,
-                                    of_level,
-                                    k,
-                                    sum,
-                                    width,
-                                    limits,
-                                    counts ? counts->data() : nullptr,
-                                    known_score.value_or(std::numeric_limits<double>::infinity())};
-          search.of = {&matrix, rows.data(), codes.data(), n, excess.data(), row_weights};
+          InducedModes<State> search{groups,
+                                     depth,
+                                     of_level,
+                                     k,
+                                     sum,
+                                     width,
+                                     limits,
+                                     counts ? counts->data() : nullptr,
+                                     known_score.value_or(std::numeric_limits<double>::infinity())};
+          search.of = {&matrix,
+                       rows.data(),
+                       codes.data(),
+                       n,
+                       excess.data(),
+                       row_weights,
+                       states ? reinterpret_cast<const State *>(states->data()) : nullptr};
           return search.run();
         },
         "matrix"_a, "rows"_a, "codes"_a, "excess"_a.noconvert(), "weights"_a.none(), "n_levels"_a, "sums"_a.none(),
         "survivors"_a, "modes"_a, "nearest_costs"_a, "penalty"_a, "kills_left"_a, "kills_right"_a,
-        "known_score"_a.none() = nb::none(), "counts"_a.none() = nb::none(), "limits"_a.none() = nb::none(), doc);
+        "known_score"_a.none() = nb::none(), "counts"_a.none() = nb::none(), "limits"_a.none() = nb::none(),
+        "states"_a.noconvert().none() = nb::none(), doc);
   };
-  for_costs(int32_t{}, R"(The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
+  for_states(SmallState{},
+             R"(The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
 
 codes (n_rows,): level of every row; sums (n_levels, k, 1 or 2): what the node's rows lose without their nearest survivor, and
 their weight, by level and it; None: worked out from the costs. Other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
-nothing worse is wanted. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
+nothing worse is wanted. states: as in best_induced_cut, of the centers that survive; None: worked out. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
 left side).)");
-  for_costs(int64_t{}, "");
-  auto for_shares = [&](auto zero, const char *doc) {
-    using Cost = decltype(zero);
+  for_states(MiddleState{}, "");
+  for_states(LargeState{}, "");
+  auto for_shares = [&](auto of_type, const char *doc) {
+    using State = decltype(of_type);
+    using Cost = typename State::Cost;
     m.def(
         "mode_shares",
         [](In1<int32_t> codes, In2<Cost> excess, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes) {
@@ -636,7 +811,7 @@ left side).)");
           {
             nb::gil_scoped_release release;
             const DepthScore none;
-            InducedModes<Cost> found{groups, none, of_level, k};
+            InducedModes<State> found{groups, none, of_level, k};
             found.of = {nullptr, rows.data(), codes.data(), n, excess.data()};
             found.add_shares(false);
             for (const auto &share : found.shares) {
@@ -650,11 +825,11 @@ left side).)");
         "codes"_a, "excess"_a.noconvert(), "weight"_a, "survivors"_a, "modes"_a, doc);
   };
   for_shares(
-      int32_t{},
+      SmallState{},
       R"(What a batch of rows loses by level and the centers nearest to it: those of batches add up for least_modes_by_shares.
 
 codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's rows. Gives (level, centers' groups, loss), each once.)");
-  for_shares(int64_t{}, "");
+  for_shares(LargeState{}, "");
   m.def(
       "least_modes_by_shares",
       [](In1<int32_t> level, In1<uint64_t> of_groups, In1<int64_t> loss, In1<int64_t> weight, In1<int64_t> distinct,
@@ -670,16 +845,16 @@ codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's
         const uint8_t kills[2] = {kills_left, kills_right};
         const int64_t points = std::accumulate(of_level.begin(), of_level.end(), int64_t{0});
         const DepthScore depth{current, points, static_cast<int64_t>(groups.survivors.size()), penalty, kills, kills + 1};
-        InducedModes<int32_t> search{groups,
-                                     depth,
-                                     of_level,
-                                     k,
-                                     nullptr,
-                                     2,
-                                     limits,
-                                     counts ? counts->data() : nullptr,
-                                     known_score.value_or(std::numeric_limits<double>::infinity()),
-                                     distinct.data()};
+        InducedModes<SmallState> search{groups,
+                                        depth,
+                                        of_level,
+                                        k,
+                                        nullptr,
+                                        2,
+                                        limits,
+                                        counts ? counts->data() : nullptr,
+                                        known_score.value_or(std::numeric_limits<double>::infinity()),
+                                        distinct.data()};
         for (size_t i = 0; i < level.size(); ++i) {
           require(level(i) >= 0 && level(i) < static_cast<int32_t>(of_level.size()) && of_groups(i) >> groups.n_groups == 0,
                   "shares are of levels and groups");

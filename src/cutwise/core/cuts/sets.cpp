@@ -5,6 +5,7 @@
 #include "base/arrays.hpp"
 #include "cuts/level_sets.hpp"
 #include "cuts/surrogate_sums.hpp"
+#include "nodes/levels.hpp"
 #include "nodes/node.hpp"
 
 namespace cutwise {
@@ -23,9 +24,9 @@ struct SetSearch {
   const int64_t *cells;  // (n_levels, k)
   size_t n_levels;
   int64_t k;
-  const int64_t *counts;               // of every level, for the limits
-  const Limits *limits;                // null: every set is allowed
-  std::vector<int64_t> total, weight;  // by cluster; by level, 1 where rows are known of
+  const int64_t *counts;                        // of every level, for the limits
+  const Limits *limits;                         // null: every set is allowed
+  std::vector<int64_t> total, weight, n_level;  // by cluster; by level, 1 where rows are known of; what levels add up to
   BestSet best;
 
   const int64_t *at(size_t v) const { return cells + static_cast<int64_t>(v) * k; }
@@ -33,9 +34,11 @@ struct SetSearch {
   void prepare() {
     total.assign(k, 0);
     weight.assign(n_levels, 0);
+    n_level.assign(n_levels, 0);
     for (size_t v = 0; v < n_levels; ++v)
       for (int64_t j = 0; j < k; ++j) {
         total[j] += at(v)[j];
+        n_level[v] += at(v)[j];
         if (Sums::is_counts) weight[v] += at(v)[j];
         else if (at(v)[j] != 0 || (counts && counts[v] > 0)) weight[v] = 1;  // limits count rows that cost nothing
       }
@@ -60,25 +63,28 @@ struct SetSearch {
   }
 
   // What level v costs under cluster j.
-  int64_t cost(size_t v, int64_t j, int64_t n_level) const { return Sums::is_counts ? n_level - at(v)[j] : at(v)[j]; }
+  int64_t cost(size_t v, int64_t j) const { return Sums::is_counts ? n_level[v] - at(v)[j] : at(v)[j]; }
+
+  // What the levels cost, each by the cheaper of two clusters: by pair, (k, k).
+  std::vector<int64_t> costs_of_pairs() const {
+    std::vector<int64_t> of_pair(k * k, kNone);
+    for (int64_t i = 0; i < k; ++i) std::fill_n(of_pair.begin() + i * k + i + 1, k - i - 1, int64_t{0});
+    for (size_t v = 0; v < n_levels; ++v)
+      for (int64_t i = 0; i < k; ++i)
+        for (int64_t j = i + 1; j < k; ++j) of_pair[i * k + j] += std::min(cost(v, i), cost(v, j));
+    return of_pair;
+  }
 
   void pairs() {
-    std::vector<int64_t> of_pair(k * k, 0), n_level(n_levels, 0);
-    for (size_t v = 0; v < n_levels; ++v) {
-      for (int64_t j = 0; j < k; ++j) n_level[v] += at(v)[j];
-      for (int64_t i = 0; i < k; ++i)
-        for (int64_t j = i + 1; j < k; ++j) of_pair[i * k + j] += std::min(cost(v, i, n_level[v]), cost(v, j, n_level[v]));
-    }
-    int64_t least = kNone;
-    for (int64_t i = 0; i < k; ++i)
-      for (int64_t j = i + 1; j < k; ++j) least = std::min(least, of_pair[i * k + j]);
+    const std::vector<int64_t> of_pair = costs_of_pairs();
+    const int64_t least = *std::min_element(of_pair.begin(), of_pair.end());
     std::vector<uint8_t> side(n_levels);
     std::vector<int64_t> part(k);
     for (int64_t i = 0; i < k; ++i)
       for (int64_t j = i + 1; j < k; ++j) {
         if (of_pair[i * k + j] > least) continue;
         for (size_t v = 0; v < n_levels; ++v) {
-          const int64_t a = cost(v, i, n_level[v]), b = cost(v, j, n_level[v]);
+          const int64_t a = cost(v, i), b = cost(v, j);
           side[v] = a < b ? 1 : b < a ? 0 : 2;
         }
         place_ties(side, weight);
@@ -102,24 +108,22 @@ struct SetSearch {
 
     SetSearch &search;
     std::vector<size_t> present;
-    std::vector<int64_t> n_level, rest_count;
+    std::vector<int64_t> rest_count;
     std::vector<uint8_t> side;
     std::vector<Move> moves;
     int64_t least = kNone, lack = 0, most = 0, steps = 0;
     uint8_t to = 0;
 
-    explicit Bounded(SetSearch &s) : search(s), n_level(s.n_levels, 0), side(s.n_levels, 0) {
-      for (size_t v = 0; v < s.n_levels; ++v) {
+    explicit Bounded(SetSearch &s) : search(s), side(s.n_levels, 0) {
+      for (size_t v = 0; v < s.n_levels; ++v)
         if (s.counts[v] > 0) present.push_back(v);
-        for (int64_t c = 0; c < s.k; ++c) n_level[v] += s.at(v)[c];
-      }
     }
 
     void run(int64_t i, int64_t j) {
       const int64_t need = search.limits->least_of(1);
       int64_t count[2] = {0, 0}, cost = 0;
       for (size_t v : present) {
-        const int64_t a = search.cost(v, i, n_level[v]), b = search.cost(v, j, n_level[v]);
+        const int64_t a = search.cost(v, i), b = search.cost(v, j);
         side[v] = a < b;
         count[side[v]] += search.counts[v];
         cost += std::min(a, b);
@@ -130,7 +134,7 @@ struct SetSearch {
       if (most < lack) return;
       moves.clear();
       for (size_t v : present) {
-        const int64_t a = search.cost(v, i, n_level[v]), b = search.cost(v, j, n_level[v]);
+        const int64_t a = search.cost(v, i), b = search.cost(v, j);
         if (side[v] != to) moves.push_back({v, std::abs(a - b), search.counts[v]});
       }
       std::stable_sort(moves.begin(), moves.end(), [](const Move &x, const Move &y) {
@@ -223,13 +227,37 @@ using namespace cutwise;
 
 void bind_sets(nb::module_ &m) {
   m.def(
+      "least_costs_of_sets",
+      [](const std::vector<const Levels *> &levels, In3<int64_t> histogram, bool is_counts) {
+        const auto k = static_cast<int64_t>(histogram.shape(1));
+        require(histogram.shape(2) == 1, "histogram has one number a cell");
+        NewArray<int64_t, 1> found(levels.size());
+        for (size_t j = 0; j < levels.size(); ++j) {
+          const std::vector<int64_t> sums = levels[j]->sums(histogram);
+          const auto least = [&](const auto &of) {
+            SetSearch<std::decay_t<decltype(of)>> search{
+                of, sums.data(), static_cast<size_t>(levels[j]->size()), k, nullptr, nullptr, {}, {}, {}, {}};
+            search.prepare();
+            const std::vector<int64_t> of_pair = search.costs_of_pairs();
+            return *std::min_element(of_pair.begin(), of_pair.end());
+          };
+          found.data()[j] =
+              is_counts ? least(LabelCounts{nullptr, nullptr, k, Purity::kMajority}) : least(CostSums<int64_t>{nullptr, k});
+        }
+        return found.to_numpy();
+      },
+      "levels"_a, "histogram"_a, "is_counts"_a,
+      R"(What a set of levels and all others cost at least, each served by one cluster: one number a category.
+
+histogram (n_slots, k, 1): what the rows of every slot cost by each cluster or, with is_counts, their weight by label.)");
+  m.def(
       "best_level_set",
       [](In2<int64_t> sums, bool is_counts, bool gini, std::optional<In1<int64_t>> counts, const Limits *limits) {
         const int64_t k = sums.shape(1);
         require(!limits || (counts && counts->size() == sums.shape(0)), "with limits there is one count a level");
         auto run = [&](const auto &of) {
           SetSearch<std::decay_t<decltype(of)>> search{
-              of, sums.data(), sums.shape(0), k, limits ? counts->data() : nullptr, limits, {}, {}, {}};
+              of, sums.data(), sums.shape(0), k, limits ? counts->data() : nullptr, limits, {}, {}, {}, {}};
           nb::gil_scoped_release release;
           return search.run();
         };

@@ -10,20 +10,21 @@ namespace {
 
 constexpr int64_t kChangedAtOnce = 1 << 18;  // changed rows that are listed together: a list of all would cost memory
 constexpr int64_t kRowsOfPiece = 1 << 14;
+constexpr int64_t kCostsAhead = 8;  // whose costs are asked for
 
 // Nearest and second nearest surviving cluster of one row, lowest number first among equals.
 template <class Cost>
 void two_nearest(const Cost *cost, const std::vector<int32_t> &survivors, int32_t &nearest, int32_t &second) {
-  // No branch depends on the costs, which come in no order; every cost is below the largest of its type.
+  // Costs come in no order: masks keep compilers from branches on them. Every cost is below the largest of its type.
   Cost least = std::numeric_limits<Cost>::max(), next = least;
   nearest = second = -1;
   for (int32_t c : survivors) {
     const Cost here = cost[c];
-    const bool is_least = here < least, is_next = here < next;
-    second = is_least ? nearest : (is_next ? c : second);
-    next = is_least ? least : (is_next ? here : next);
-    nearest = is_least ? c : nearest;
-    least = is_least ? here : least;
+    const int32_t is_least = -static_cast<int32_t>(here < least), is_next = -static_cast<int32_t>(here < next);
+    second ^= (second ^ c ^ ((c ^ nearest) & is_least)) & is_next;
+    nearest ^= (nearest ^ c) & is_least;
+    next ^= (next ^ here ^ ((here ^ least) & static_cast<Cost>(is_least))) & static_cast<Cost>(is_next);
+    least ^= (least ^ here) & static_cast<Cost>(is_least);
   }
 }
 
@@ -84,6 +85,7 @@ struct Reassignment {
       std::vector<int64_t> found(2 * k, 0);
       for (int64_t i = piece * kRowsOfPiece; i < std::min(n_some, (piece + 1) * kRowsOfPiece); ++i) {
         const int64_t row = some[i];
+        if (i + kCostsAhead < n_some) prefetch(excess + some[i + kCostsAhead] * k, k * static_cast<int64_t>(sizeof(Cost)));
         State &state = states[row];
         if (!all && !is_changed(state)) continue;
         const bool finds_new = all || is_separated(state);

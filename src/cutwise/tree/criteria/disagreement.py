@@ -87,10 +87,11 @@ class FewestDisagree(CheapestCut):
 
         def of_level(category: CodedCategory) -> Int64:
             if sums.histogram is None:
-                return category.of_labels(rows, memory.labels, len(sums.totals), memory.weights)
-            return category.of_histogram(sums.histogram, sums.totals)
+                return category.levels.count(rows, memory.weights, memory.labels, len(sums.totals))
+            return category.levels.sums(sums.histogram[:, :, np.newaxis])[:, :, 0]
 
-        return self.or_set(cut, allowed_categories(memory, rows, self.limits, of_level), memory.table.searched)
+        may_win = self.may_win(memory, cut)
+        return self.or_set(cut, allowed_categories(memory, rows, self.limits, of_level, may_win), memory.table.searched)
 
 
 @dataclass(frozen=True, eq=False)

@@ -154,6 +154,7 @@ class NearestTwoRows:
         self._histogram, self._totals = memory.new_histogram(k, width=2 if nearest.depth_penalty else 1)
         self._nearest_costs = np.zeros((k, 2), dtype=np.int64)
         self._states = new_states(memory.table.n_rows, k, self._costs.excess.dtype)
+        self._modes: Int32 | None = None  # of all categories
 
     def least(self, search: LeastInduced, rows: Int32) -> SeparatingCut | None:
         """See :class:`LeastInduced`."""
@@ -169,18 +170,36 @@ class NearestTwoRows:
             cut = SeparatingCut.at(feature, threshold, nearest.coordinates, search.node.survivors)
             best = Induced(is_valid, score, induced, cut)
 
+        histogram = self._histogram
+
         def sums_of(category: CodedCategory) -> Int64 | None:
-            return None if self._histogram is None else category.of_histogram(self._histogram, self._totals)
+            return None if histogram is None else category.levels.sums(histogram)
 
         def least_by_modes(of: LevelSums, modes: Int32, *settings: Any) -> tuple[bool, float, int, list[int]] | None:
             category: Any = of.category
-            return core.least_induced_modes(
+            found: tuple[bool, float, int, list[int]] | None = core.least_induced_modes(
                 table.matrix, rows, category.codes, self._excess, table.weights, category.n_levels, of.sums,
-                search.node.survivors, modes, self._nearest_costs, nearest.depth_penalty, *settings,
+                search.node.survivors, modes, self._nearest_costs, nearest.depth_penalty, *[*settings, self._states],
             )  # fmt: skip
+            return found
 
-        sets = allowed_categories(self._memory, rows, search.node.limits, sums_of)
+        sets = allowed_categories(self._memory, rows, search.node.limits, sums_of, self._may_win(search, best))
         return search.best(best, sets, table.searched, least_by_modes)
+
+    def _may_win(self, search: LeastInduced, best: Induced | None) -> npt.NDArray[np.bool_] | None:
+        """Which categories may have a set of levels that scores no more than a valid cut; None: nobody knows."""
+        survivors, memory, penalty = search.node.survivors, self._memory, search.nearest.depth_penalty
+        current = int(self._nearest_costs[survivors].sum())
+        if self._histogram is None or best is None or not best.is_valid or current == 0 or not memory.categories:
+            return None
+        if self._modes is None:
+            self._modes = memory.modes(search.nearest.coordinates)
+        least = best.score
+        if penalty:  # every row is one test deep at least, less where the test makes others redundant
+            first = [each.columns[0] for each in memory.categories]
+            least += penalty * (float((search.kills_left[first] + search.kills_right[first]).max()) - 1.0)
+        most = min(least * current * (1.0 + 2.0**-40), 2.0**62) + 1.0 - current
+        return core.may_separate(memory.levels, self._histogram, survivors, self._modes, int(most))
 
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
         """See :class:`cutwise.tree.provider.Provider`."""

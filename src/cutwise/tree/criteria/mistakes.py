@@ -145,9 +145,9 @@ class FewestByModes:
     def among(self, memory: MemoryProvider, rows: Int32) -> SeparatingCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
         clusters_of_rows = memory.state_of(self.mistakes)
-        sets = allowed_categories(
-            memory, rows, self.node.limits, lambda category: clusters_of_rows.by_level(category, rows)
-        )
+        may_win = None if self.cut is None else clusters_of_rows.may_win(self.node.survivors, self.cut.mistakes)
+        sums_of = partial(clusters_of_rows.by_level, rows=rows)
+        sets = allowed_categories(memory, rows, self.node.limits, sums_of, may_win)
         return self.best(sets, partial(_costs_of_sides, memory, rows), memory.table.searched)
 
     def best(
@@ -217,6 +217,7 @@ class MistakeRows:
         self._already_mistaken: dict[int, Int32] = {}
         self._most_costs: npt.NDArray[Any] | None = None
         self._costs_by_cluster: Int64 | None = None
+        self._modes: Int32 | None = None  # of all categories
 
     def most_costs(self) -> npt.NDArray[Any]:
         """By row: what it costs at most, 0 where nobody asked yet."""
@@ -243,10 +244,17 @@ class MistakeRows:
 
     def by_level(self, category: CodedCategory, rows: Int32) -> Int64:
         """Weight of the rows of a node by level and cluster, of those that are with their clusters yet."""
-        k = len(self._coordinates)
         if self._histogram is not None:
-            return category.of_histogram(self._histogram[:, :, 0], self._totals[:, 0])
-        return category.of_labels(rows[self._cluster[rows] >= 0], self._cluster, k, self._memory.weights)
+            return category.levels.sums(self._histogram)[:, :, 0]
+        return category.levels.count(rows, self._memory.weights, self._cluster, len(self._coordinates))
+
+    def may_win(self, survivors: Int32, most: int) -> npt.NDArray[np.bool_] | None:
+        """Which categories may have a set of levels that separates no more rows than that; None: nobody knows."""
+        if self._histogram is None or not self._memory.categories:
+            return None
+        if self._modes is None:
+            self._modes = self._memory.modes(self._coordinates)
+        return core.may_separate(self._memory.levels, self._histogram, survivors, self._modes, most)
 
     def fewest(self, node: SeparationNode, rows: Int32) -> tuple[int, Int32, Float64]:
         """See :class:`FewestMistakes`."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from cutwise import core
 from cutwise.core import Int32, Int64
@@ -97,9 +98,17 @@ class CheapestCut:
         def of_level(category: CodedCategory) -> Int64:
             if sums.histogram is None:
                 return category.of_rows(rows, excess)
-            return category.of_histogram(sums.histogram, sums.totals)
+            return category.levels.sums(sums.histogram[:, :, np.newaxis])[:, :, 0]
 
-        return self.or_set(cut, allowed_categories(memory, rows, self.limits, of_level), memory.table.searched)
+        may_win = self.may_win(memory, cut)
+        return self.or_set(cut, allowed_categories(memory, rows, self.limits, of_level, may_win), memory.table.searched)
+
+    def may_win(self, memory: MemoryProvider, cut: LeafCut | None) -> npt.NDArray[np.bool_] | None:
+        """Which categories may have a set of levels that costs no more than a cut; None: nobody knows."""
+        if cut is None or self.sums.histogram is None or not memory.categories:
+            return None
+        histogram = self.sums.histogram[:, :, np.newaxis]
+        return np.asarray(core.least_costs_of_sets(memory.levels, histogram, self.by_label) <= math.floor(cut.cost))
 
     def or_set(
         self, cut: LeafCut | None, sets: Iterable[LevelSums], searched: SearchedColumns | None
