@@ -143,7 +143,7 @@ def test_only_the_columns_that_the_rules_ask_about_are_needed(cutwise, refused, 
 @pytest.mark.parametrize("command", ["predict", "explain", "report"])
 def test_a_table_given_for_the_model_is_said_to_be_one(refused, blobs_csv, model, command):
     assert f"{model} is the model, and {blobs_csv} the table" in refused(command, blobs_csv, model)
-    assert "no model can be read from it" in refused(command, blobs_csv, blobs_csv)
+    assert "is no cutwise model, or was cut short" in refused(command, blobs_csv, blobs_csv)
 
 
 def test_warnings_speak_of_the_table_and_not_of_attributes(cutwise, tmp_path):

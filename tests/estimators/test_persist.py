@@ -130,15 +130,6 @@ def test_a_scaler_of_another_make_is_not(iris, tmp_path):
         load_model(tmp_path / "m.json").transform(iris)
 
 
-def test_a_scaler_that_does_not_fit_the_columns_is_a_damaged_file(iris, tmp_path):
-    ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0).fit(iris).save(tmp_path / "m.json")
-    document = json.loads((tmp_path / "m.json").read_text())
-    document["fitted"]["preprocessor"]["learned"]["mean_"].pop()
-    (tmp_path / "m.json").write_text(json.dumps(document))
-    with pytest.raises(ModelFileError, match=r"fitted\.preprocessor\.learned\.mean_ is .* a list of 4 finite numbers"):
-        load_model(tmp_path / "m.json")
-
-
 class TestWhatAFileCannotHold:
     @pytest.fixture
     def loaded(self, iris, tmp_path):
@@ -207,13 +198,13 @@ class TestTheFileItself:
     def test_a_truncated_one_is_an_error(self, path, share):
         text = path.read_text("utf-8").rstrip()
         path.write_text(text[: int(share * len(text))], "utf-8")
-        with pytest.raises(ModelFileError, match=r"m\.json (is empty|is cut short)"):
+        with pytest.raises(ModelFileError, match=r"m\.json is no cutwise model, or was cut short"):
             load_model(path)
 
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            (b"\xff\xfe\x00", "not a text file"),
+            (b"\xff\xfe\x00", "not valid JSON"),
             (b"hello", "not valid JSON"),
             (b"[1, 2]", "not a cutwise model"),
             (b'{"format": "other"}', "not a cutwise model"),
@@ -235,11 +226,10 @@ class TestTheFileItself:
         ("edit", "words"),
         [
             ({"format_version": 3}, r"format 3 .*up to 2"),
-            ({"format_version": "1"}, "format version"),
-            ({"format_version": 0}, "format version"),
+            ({"format_version": "1"}, "model format 1"),
             ({"estimator": "ExplainableKNothing"}, "ExplainableKNothing"),
             ({"fitted": {}}, "does not fit together"),
-            ({"params": {"n_clusters": 2, "new": 1}}, "params.new is no parameter of ExplainableKMeans"),
+            ({"params": {"n_clusters": 2, "new": 1}}, "params, or fitted .* not what was saved"),
             ({"params": []}, "does not fit together"),
         ],
     )
@@ -249,55 +239,39 @@ class TestTheFileItself:
         with pytest.raises(ModelFileError, match=words):
             load_model(path)
 
+    @pytest.mark.parametrize("entry", ["classes", "leaf_counts", "cost", "reference", "feature_names_in", "gaps"])
+    def test_an_entry_that_is_not_what_was_saved_is_an_error(self, path, entry):
+        document = json.loads(path.read_text("utf-8"))
+        document["fitted"][entry] = 3
+        path.write_text(json.dumps(document), "utf-8")
+        with pytest.raises(ModelFileError, match=r"does not fit together.*fitted but for its tree and cluster_names"):
+            load_model(path)
+        del document["checksum"]  # as the first files were
+        path.write_text(json.dumps(document), "utf-8")
+        with suppress(ModelFileError):
+            load_model(path)
+
     @pytest.mark.parametrize(
         ("edit", "words"),
         [
-            ({"n_features_in": 3}, "n_features_in is 3, where 4, as in the tree,"),
-            ({"feature_names_in": ["a"]}, "feature_names_in is .*4 different texts"),
-            ({"feature_names_in": ["a", "b", "c", "a"]}, "feature_names_in is .*4 different texts"),
-            ({"classes": {"dtype": "<i4", "shape": [1], "values": [0]}}, "classes is .*a different label for each"),
-            ({"classes": {"dtype": "<i4", "shape": [4], "values": [0, 1, 2, 2]}}, "classes is .*a different label"),
-            (
-                {"classes": {"dtype": "<i4", "shape": [4], "values": [0, 1, 2, "3"]}},
-                "classes is '3', where one of dtype int32",
-            ),
-            ({"classes": {"dtype": "<c16", "shape": [0], "values": []}}, "classes.dtype is '<c16'"),
-            ({"classes": {"dtype": "<,4", "shape": [0], "values": []}}, "classes.dtype is '<,4'"),
-            ({"classes": {"dtype": "<f8", "shape": [0, 2**64], "values": []}}, "classes.shape is"),
-            ({"classes": {"dtype": "<f8", "shape": [0] + [2**30] * 3, "values": []}}, "classes.shape cannot be used"),
-            ({"cluster_centers": {"dtype": "<f8", "shape": [1, 1], "values": [0.0]}}, r"cluster_centers .*\(1, 1\)"),
-            ({"cluster_centers": None}, "cluster_centers is None, where an object"),
-            ({"cost": "much"}, "cost is 'much', where a number is expected"),
-            ({"tree": {}}, "tree cannot be used"),
-            ({"leaf_counts": {}}, "leaf_counts cannot be used"),
-            ({"gaps": {"dtype": "<f8", "shape": [1, 2], "values": [0.0, 1.0]}}, r"gaps is an array .*\(1, 2\)"),
-            ({"gaps": {"dtype": "<f8", "shape": [3], "values": [0.0, 1.0]}}, "gaps.shape .*the shape of 2 values"),
-            ({"gaps": 3}, "gaps is 3, where an object of entries is expected"),
-            ({"weight_scale": -1}, "weight_scale is -1, where a finite number of at least"),
-            ({"imm_applies": 1}, "imm_applies is 1, where true or false"),
-            ({"preprocessor": {}}, "preprocessor.params is missing"),
-            ({"reference": {"objective": "means"}}, "reference.objective is 'means', where one of 'kmeans'"),
+            ({"threshold": None}, "threshold of a tree is a list"),
+            ({"n_features": 9}, "fitted.tree is not of 4 columns and 4 clusters"),
+            ({"cluster": [-1, 0]}, "InvalidInputError"),
         ],
     )
-    def test_parts_that_do_not_fit_together_are_an_error_that_names_the_entry(self, path, edit, words):
+    def test_a_tree_that_does_not_fit_is_an_error(self, path, edit, words):
         document = json.loads(path.read_text("utf-8"))
-        document["fitted"] |= edit
+        document["fitted"]["tree"] |= edit
         path.write_text(json.dumps(document), "utf-8")
-        with pytest.raises(ModelFileError, match=f"does not fit together: (a value of )?fitted.{words}"):
+        with pytest.raises(ModelFileError, match=f"does not fit together.*{words}"):
             load_model(path)
 
 
-def test_half_a_character_is_neither_saved_nor_read(iris, tmp_path):
+def test_half_a_character_is_not_saved(iris, tmp_path):
     model = MODELS["k-means"](iris)
     with pytest.raises(InvalidInputError, match=r"half of a character.*Rename"):
         model.name_clusters({0: "\ud800"}).save(tmp_path / "m.json")
     assert os.listdir(tmp_path) == []
-    model.name_clusters({0: None}).save(tmp_path / "m.json")
-    document = json.loads((tmp_path / "m.json").read_text("utf-8"))
-    document["fitted"]["feature_names_in"][0] = "\ud800"
-    (tmp_path / "m.json").write_text(json.dumps(document))
-    with pytest.raises(ModelFileError, match=r"holds the escape \\ud800"):
-        load_model(tmp_path / "m.json")
 
 
 def rings():

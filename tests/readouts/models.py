@@ -3,7 +3,7 @@
 import numpy as np
 
 from cutwise import ClusterExplainer
-from cutwise.estimators._entries import Entries, pack_array
+from cutwise.estimators._entries import pack_array
 from cutwise.readouts.labeled_tree import count_leaves
 
 
@@ -37,7 +37,7 @@ def model_of(tree, names, classes=None):
         "candidates": {},
         "agreement": 1.0,
     }
-    model._restore_fitted(Entries(held, "fitted"))
+    model._restore_fitted(held)
     return model
 
 

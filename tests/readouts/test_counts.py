@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LeafCounts, count_leaves
 from tests.tree.random_trees import random_tree, rows_for
 
@@ -53,34 +52,3 @@ def test_counts_survive_json_and_cannot_be_written():
     for name in NAMES:
         np.testing.assert_array_equal(getattr(again, name), getattr(counts, name))
         assert not getattr(again, name).flags.writeable
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda d: d.pop("weight"),
-        lambda d: d.update(more=[1]),
-        lambda d: d.update(n_rows=[1]),
-        lambda d: d.update(weight=["a"] * 7),
-        lambda d: d.update(agreeing=[-1.0] * 7),
-        lambda d: d.update(agreeing=[float("nan")] * 7),
-        lambda d: d.update(n_rows=None),
-        lambda d: d.update(n_rows=[1.5] * 7),
-    ],
-)
-def test_damaged_counts_are_refused(change):
-    _, tree, leaf, codes = problem(3)
-    data = count_leaves(tree, leaf, codes, 5).to_dict()
-    change(data)
-    with pytest.raises(InvalidInputError):
-        LeafCounts.from_dict(data)
-
-
-def test_what_does_not_fit_is_refused():
-    _, tree, leaf, codes = problem(4)
-    with pytest.raises(InvalidInputError, match="length"):
-        count_leaves(tree, leaf, codes[1:], 5)
-    with pytest.raises(InvalidInputError, match="length"):
-        count_leaves(tree, leaf, codes, 5, np.ones(3))
-    with pytest.raises(InvalidInputError, match="from 0 to 1"):
-        count_leaves(tree, leaf, codes, 2)

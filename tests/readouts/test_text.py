@@ -76,10 +76,7 @@ def test_a_tree_of_depth_5000_is_written(to_the_left):
 
 def test_what_does_not_fit_the_tree_is_refused():
     tree = small_tree()
-    _, _, _, _, counts = made(0)
     with pytest.raises(InvalidInputError, match="2 columns, and 1 names"):
         tree_text(LabeledTree(tree, ["income"]))
-    with pytest.raises(InvalidInputError, match="3 leaves, and 8"):
-        tree_text(LabeledTree(tree, ["income", "age"], counts))
     with pytest.raises(InvalidInputError, match="codes up to 2"):
         tree_text(LabeledTree(tree, ["income", "age"], classes=np.array(["a", "b"])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -29,7 +29,7 @@ from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.threshold_tree import NodeTest
 
 from ._base import Grow, TreeClusterer, unlimited
-from ._entries import Entries, pack_float
+from ._entries import pack_float
 from ._front import TreeFront, tree_front
 from ._growth import Growing
 from ._lazy import fit_lazily
@@ -401,13 +401,10 @@ class ExplainableClusterer(TreeClusterer):
             "search": None if record is None else asdict(record),
         }
 
-    def _restore_fitted(self, state: Entries) -> None:
+    def _restore_fitted(self, state: Mapping[str, Any]) -> None:
         super()._restore_fitted(state)
-        price = state.later("limits_price", state.number)
-        self.limits_price_ = math.nan if price is None else price
-        penalty = state.later("depth_penalty", lambda key: state.number(key, minimum=0, finite=True))
-        if penalty is not None:
-            self.depth_penalty_ = penalty
-        record = state.later("search", lambda key: state.made(key, SearchRecord.from_dict))
-        if record is not None:
-            self.search_ = record
+        self.limits_price_ = float(state.get("limits_price", "nan"))
+        if state.get("depth_penalty") is not None:
+            self.depth_penalty_ = state["depth_penalty"]
+        if state.get("search") is not None:
+            self.search_ = SearchRecord.from_dict(state["search"])

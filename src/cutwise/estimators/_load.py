@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._entries import DamagedEntryError, Entries, unpack_params
-from cutwise.estimators._model_file import FORMAT, FORMAT_VERSION
-from cutwise.exceptions import ModelFileError
+from cutwise.estimators._entries import unpack_param
+from cutwise.estimators._model_file import FORMAT, FORMAT_VERSION, checksum
+from cutwise.exceptions import CutwiseError, ModelFileError
 
 # Names, not classes: the baselines are built upon the estimators, and are imported only for a file that holds one.
 _HOMES = {
@@ -57,66 +57,49 @@ def load_model(path: str | os.PathLike[str]) -> TreeEstimator:
     True
     """
     document = _read(Path(path))
-    estimator_class = _estimator_class(document, path)
-    try:
-        model = estimator_class(**unpack_params(Entries(document.get("params"), "params"), estimator_class))
-        model._restore_fitted(Entries(document.get("fitted"), "fitted"))
-    except DamagedEntryError as error:
-        raise ModelFileError(
-            f"{path} is a cutwise model file, but its content does not fit together: {error}.\nIt was probably edited "
-            "or damaged: mend that entry, or save the model again."
-        ) from error
-    return model
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """The document in a file, of a format and version that this release reads."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ModelFileError(
-            f"{path} cannot be read ({error.strerror or error}). Give the path of a file written by save(path)."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ModelFileError(
-            f"{path} is not a text file, so it is not a cutwise model. Give a file written by save(path)."
-        ) from error
-    if not text.strip():
-        raise ModelFileError(f"{path} is empty. Give a file written by save(path).")
-    try:
-        document = json.loads(text.strip())
-        json.dumps(document, ensure_ascii=False).encode()  # an escape may stand for half of a character
-    except UnicodeEncodeError as error:
-        raise ModelFileError(
-            f"{path} holds the escape {ascii(error.object[error.start])[1:-1]}, half of a character, so no model can "
-            "be read from it. Save the model again."
-        ) from error
-    except (ValueError, RecursionError) as error:
-        text = text.strip()
-        is_at_end = isinstance(error, json.JSONDecodeError) and error.pos >= len(text)
-        cut_short = text.startswith("{") and (is_at_end or not text.endswith("}"))
-        what = "is cut short" if cut_short else "is not valid JSON"
-        raise ModelFileError(
-            f"{path} {what} ({error}), so no model can be read from it. Save the model again."
-        ) from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelFileError(f"{path} holds JSON, but not a cutwise model. Give a file written by save(path).")
-    version = document.get("format_version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise ModelFileError(f"{path} does not say which format version it has ({version!r}). Save the model again.")
-    if version > FORMAT_VERSION:
-        raise ModelFileError(
-            f"{path} has model format {version} (written by {document.get('written_by', 'an unknown release')}); this "
-            f"release reads formats up to {FORMAT_VERSION}.\nUpgrade cutwise, or save the model with the older release."
-        )
-    return document
-
-
-def _estimator_class(document: dict[str, Any], path: str | os.PathLike[str]) -> type[TreeEstimator]:
     name = document.get("estimator")
     if not isinstance(name, str) or name not in _HOMES:
         raise ModelFileError(
             f"{path} holds a model of the kind {name!r}; this release reads {', '.join(_HOMES)}. Upgrade cutwise."
         )
-    found: type[TreeEstimator] = getattr(import_module(_HOMES[name]), name)
-    return found
+    estimator_class: type[TreeEstimator] = getattr(import_module(_HOMES[name]), name)
+    try:
+        if document.get("checksum") not in (None, checksum(document)):
+            raise ValueError("params, or fitted but for its tree and cluster_names, are not what was saved")
+        params = {name: unpack_param(value) for name, value in document["params"].items()}
+        model = estimator_class(**params)
+        model._restore_fitted(document["fitted"])
+    except _DAMAGED as error:
+        raise ModelFileError(
+            f"{path} is a cutwise model file, but its content does not fit together: {type(error).__name__}: {error}.\n"
+            "It was probably edited or damaged: save the model again."
+        ) from error
+    return model
+
+
+_DAMAGED = (CutwiseError, TypeError, ValueError, LookupError, AttributeError, OverflowError)
+"""What entries end in that are missing, or are others than those that were saved."""
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The document in a file, of a format and version that this release reads."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelFileError(
+            f"{path} cannot be read ({error.strerror or error}). Give the path of a file written by save(path)."
+        ) from error
+    except (ValueError, RecursionError) as error:  # no text in UTF-8, or no JSON
+        raise ModelFileError(
+            f"{path} is no cutwise model, or was cut short: it is not valid JSON ({error}). Give a file written by "
+            "save(path)."
+        ) from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFileError(f"{path} holds JSON, but not a cutwise model. Give a file written by save(path).")
+    version = document.get("format_version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has model format {version} (written by {document.get('written_by', 'an unknown release')}); this "
+            f"release reads formats up to {FORMAT_VERSION}.\nUpgrade cutwise, or save the model with the older release."
+        )
+    return document

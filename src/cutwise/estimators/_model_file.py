@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,20 +23,19 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise._whole import write_whole
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators._entries import (
-    Entries,
     UnserializableParam,
     pack_array,
     pack_fitted,
     pack_float,
     pack_kinds,
     pack_param,
+    unpack_array,
     unpack_fitted,
     unpack_kinds,
 )
-from cutwise.estimators.table_scaler import TableScaler
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LeafCounts, read_cluster_names
-from cutwise.reference.objective import FEATURE_SPACE, OBJECTIVES, Reference
+from cutwise.reference.objective import Reference
 from cutwise.table.instants import has_instant
 from cutwise.table.table import NUMBER, are_plain
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -44,8 +43,6 @@ from cutwise.tree.threshold_tree import ThresholdTree
 FORMAT = "cutwise model"
 FORMAT_VERSION = 2
 """Raised by one whenever an older release could misread a newer file: 2 is of columns that are no known numbers."""
-
-SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
@@ -92,7 +89,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             The folder is missing or cannot be written.
         """
         check_is_fitted(self, "tree_")
-        document = {
+        document: dict[str, Any] = {
             "format": FORMAT,
             "format_version": 1 if self.tree_.is_plain and are_plain(self._columns_of_fit().kinds) else FORMAT_VERSION,
             "written_by": f"cutwise {version('cutwise')}",
@@ -100,6 +97,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             "params": {name: pack_param(value) for name, value in self.get_params(deep=False).items()},
             "fitted": self._fitted_state(),
         }
+        document["checksum"] = checksum(document)
         text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
         try:
             content = text.encode()
@@ -141,40 +139,33 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             **({"intake": self._intake} if self._intake else {}),
         }
 
-    def _restore_fitted(self, state: Entries) -> None:
-        """The inverse of ``_fitted_state``.
-
-        Raises ``DamagedEntryError``: an entry is missing, or does not fit the others.
-        """
-        d = state.integer("n_features_in", minimum=1)
-        tree = state.made("tree", ThresholdTree.from_dict)
-        if tree.n_features != d:
-            raise state.refuse("n_features_in", f"{tree.n_features}, as in the tree,")
-        self.tree_, self.n_leaves_, self.depth_, self.n_features_in_ = tree, tree.n_leaves, tree.depth, d
-        names = state.optional("feature_names_in", lambda key: state.texts(key, d))
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        self._kinds = state.later("kinds", lambda key: state.made(key, unpack_kinds)) or ()
-        if len(self._kinds) not in (0, d):
-            raise state.refuse("kinds", f"the kinds of {d} columns")
+    def _restore_fitted(self, state: Mapping[str, Any]) -> None:
+        """The inverse of ``_fitted_state``; entries that the first files did not have may be missing."""
+        tree, kinds = ThresholdTree.from_dict(state["tree"]), unpack_kinds(state.get("kinds", ()))
+        self.tree_, self.n_leaves_, self.depth_, self._kinds = tree, tree.n_leaves, tree.depth, kinds
+        self.n_features_in_, self.classes_ = state["n_features_in"], unpack_array(state["classes"])
+        if tree.n_features != self.n_features_in_ or tree.cluster.max() >= len(self.classes_):
+            raise ValueError(
+                f"fitted.tree is not of {self.n_features_in_} columns and {len(self.classes_)} clusters, as the rest is"
+            )
         for feature, *bounds in zip(tree.feature.tolist(), tree.lower.tolist(), tree.threshold.tolist(), strict=True):
-            kind = self._kinds[feature] if self._kinds and feature >= 0 else NUMBER
+            kind = kinds[feature] if kinds and feature >= 0 else NUMBER
             if kind.name == "date" and not all(has_instant(bound, kind) for bound in bounds if np.isfinite(bound)):
-                raise state.refuse("tree", f"dates of the years 1 to 9999 as bounds of column {feature}")
-        self._frame_library = state.later("frame_library", state.text)
-        self._intake = state.later("intake", lambda key: state.made(key, _check_intake)) or {}
-        self._restore_clusters(state)
-        self._gaps = state.optional("gaps", lambda key: state.array(key, "f", (tree.n_nodes, 4)))
-        self._column_spreads = state.later("column_spreads", lambda key: state.array(key, "f", (d,)))
-        self._weight_scale = state.number("weight_scale", minimum=SMALLEST, finite=True)
-        self._imm_applies = state.flag("imm_applies")
-        self.cost_ = state.number("cost")
-        self.surrogate_cost_ = state.number("surrogate_cost")
-        self.cost_ratio_ = state.number("cost_ratio")
-        total_cost = state.later("total_cost", state.number)
-        self.total_cost_ = float("nan") if total_cost is None else total_cost
-        digest = state.later("digest", state.text)
-        if digest is not None and digest != _digest(tree, self._leaf_counts):
+                raise ValueError(f"fitted.tree has other bounds of column {feature} than dates of the years 1 to 9999")
+        if state["feature_names_in"] is not None:
+            self.feature_names_in_ = np.array(state["feature_names_in"], dtype=object)
+        self._frame_library, self._intake = state.get("frame_library"), state.get("intake", {})
+        named = zip(self.classes_.tolist(), state.get("cluster_names", ()), strict="cluster_names" in state)
+        self.cluster_names_ = read_cluster_names(self.classes_.tolist(), dict(named))
+        self._leaf_counts = LeafCounts.from_dict(state["leaf_counts"])
+        gaps, spreads = state["gaps"], state.get("column_spreads")
+        self._gaps = None if gaps is None else unpack_array(gaps)
+        self._column_spreads = None if spreads is None else unpack_array(spreads)
+        self._weight_scale, self._imm_applies = float(state["weight_scale"]), state["imm_applies"]
+        for name in ("cost", "surrogate_cost", "cost_ratio"):
+            setattr(self, f"{name}_", float(state[name]))
+        self.total_cost_ = float(state.get("total_cost", "nan"))
+        if state.get("digest") not in (None, _digest(tree, self._leaf_counts)):
             self._clear_figures()
         self._restore_space(state)
 
@@ -186,65 +177,36 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self._gaps, self._imm_applies = None, False
         self.cost_ = self.surrogate_cost_ = self.cost_ratio_ = float("nan")
 
-    def _restore_clusters(self, state: Entries) -> None:
-        """Read what the clusters are called, and how many rows they had."""
-        k = int(self.tree_.cluster.max()) + 1
-        self.classes_ = state.array("classes", "iufbUO", (None,))
-        labels = self.classes_.tolist()
-        finite = self.classes_.dtype.kind != "f" or bool(np.isfinite(self.classes_).all())
-        if len(labels) < k or len(set(labels)) < len(labels) or not finite:
-            raise state.refuse("classes", f"a different label for each of the tree's clusters, at least {k},")
-        k = len(labels)
-
-        def names_of(named: Any) -> dict[Any, str]:
-            return read_cluster_names(labels, dict(zip(labels, named, strict=True)))
-
-        self.cluster_names_ = state.later("cluster_names", lambda key: state.made(key, names_of)) or {}
-        self._leaf_counts = state.made("leaf_counts", LeafCounts.from_dict)
-        if self._leaf_counts.n_leaves != self.tree_.n_leaves or len(self._leaf_counts.cluster_weight) != k:
-            raise state.refuse("leaf_counts", f"the counts of {self.tree_.n_leaves} leaves and {k} clusters")
-
-    def _restore_space(self, state: Entries) -> None:
+    def _restore_space(self, state: Mapping[str, Any]) -> None:
         """Read where distances are measured: the reference, the centers and the preprocessor."""
-        k, reference = len(self.classes_), state.part("reference")
-        objective = reference.text("objective", (*OBJECTIVES, FEATURE_SPACE))
-        unknown_space = isinstance(self.preprocessor, UnserializableParam)
-        # The feature space of a kernel has no coordinates; a transformer's output may have any number, a scaler's d.
-        fitted = state.later("preprocessor", lambda key: unpack_fitted(state.part(key)))
-        width = len(fitted.get_feature_names_out()) if isinstance(fitted, TableScaler) else self.n_features_in_
-        p = 0 if objective == FEATURE_SPACE else None if unknown_space else width
-        centers = reference.array("centers", "f", (k, p))
+        reference = state["reference"]
         # The labels belong to the training rows, which the file does not hold.
         none = np.empty(0, dtype=np.int32)
-        self.reference_ = Reference(none, centers, reference.number("cost"), objective)
-        if objective != FEATURE_SPACE:
-            self.cluster_centers_ = state.array("cluster_centers", "f", centers.shape)
-        if unknown_space:
+        centers, cost = unpack_array(reference["centers"]), float(reference["cost"])
+        self.reference_ = Reference(none, centers, cost, reference["objective"])
+        if state["cluster_centers"] is not None:
+            self.cluster_centers_ = unpack_array(state["cluster_centers"])
+        fitted = state.get("preprocessor")
+        if isinstance(self.preprocessor, UnserializableParam):
             return
-        if (fitted is None) != (self.preprocessor is None) and self.preprocessor != "auto":
-            if fitted is not None:
-                raise state.refuse("preprocessor", "null, as in params,")
-            # It learned what JSON cannot hold.
+        if fitted is not None:
+            self.preprocessor_ = unpack_fitted(fitted)
+        elif self.preprocessor is None or isinstance(self.preprocessor, str):
+            self.preprocessor_ = None
+        else:  # it learned what JSON cannot hold
             self.set_params(preprocessor=UnserializableParam(repr(self.preprocessor)))
-            return
-        names = self._columns_of_fit().names
-        if fitted is not None and (
-            fitted.n_features_in_ != len(names) or tuple(getattr(fitted, "feature_names_in_", names)) != names
-        ):
-            raise state.refuse("preprocessor", f"a scaler of the same {self.n_features_in_} columns")
-        self.preprocessor_ = fitted
 
 
-def _check_intake(intake: Any) -> dict[str, Any]:
-    """What was done to a table before fit, as the command line says it, and the options that it had: texts."""
-    lists = {name: list(intake.get(name, [])) for name in ("notes", "numbers", "options")}
-    left_out = dict(intake["left_out"])
-    if not all(isinstance(text, str) for text in [*left_out.values(), *chain(*lists.values())]):
-        raise ValueError("notes, reasons, names and options are texts")
-    return {**lists, "left_out": left_out}
+def checksum(document: Mapping[str, Any]) -> str:
+    """What tells whether a model file is as it was saved, but for what may be edited: tree and names of clusters."""
+    fitted = {name: entry for name, entry in document["fitted"].items() if name not in ("tree", "cluster_names")}
+    return _hashed([document["estimator"], document["params"], fitted])
 
 
 def _digest(tree: ThresholdTree, counts: LeafCounts) -> str:
     """What tells whether a tree is still the one whose rows were counted."""
-    content = json.dumps([tree.to_dict(), counts.to_dict()], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
+    return _hashed([tree.to_dict(), counts.to_dict()])
+
+
+def _hashed(content: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -17,7 +17,7 @@ from sklearn.utils import ClassifierTags
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages, tell
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._entries import Entries, pack_float
+from cutwise.estimators._entries import pack_float
 from cutwise.estimators._growth import (
     Candidate,
     LabelProblem,
@@ -388,13 +388,10 @@ class ClusterExplainer(TreeEstimator):
         found = {"growth": self.growth_, "candidates": self.candidates_, "limits_price": pack_float(self.limits_price_)}
         return super()._fitted_state() | found
 
-    def _restore_fitted(self, state: Entries) -> None:
+    def _restore_fitted(self, state: Mapping[str, Any]) -> None:
         super()._restore_fitted(state)
-        self.growth_ = state.text("growth")
-        price = state.later("limits_price", state.number)
-        self.limits_price_ = math.nan if price is None else price
-        candidates = state.part("candidates")
-        self.candidates_ = {name: candidates.number(name, minimum=0, finite=True) for name in candidates.values}
+        self.growth_, self.candidates_ = state["growth"], state["candidates"]
+        self.limits_price_ = float(state.get("limits_price", "nan"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.estimators._base import TreeClusterer
-from cutwise.estimators._entries import Entries, pack_float
+from cutwise.estimators._entries import pack_float
 from cutwise.estimators._explainable_kernel import (
     KernelContext,
     features_of,
@@ -359,12 +360,10 @@ class ExplainableKernelKMeans(TreeClusterer):
             "normalized_mutual_info": pack_float(self.normalized_mutual_info_),
         }
 
-    def _restore_fitted(self, state: Entries) -> None:
+    def _restore_fitted(self, state: Mapping[str, Any]) -> None:
         super()._restore_fitted(state)
-        self.gamma_ = state.number("gamma")
-        self.approximation_error_ = state.number("approximation_error")
-        self.surrogate_features_ = state.optional("surrogate_features", state.text)
-        self.adjusted_rand_index_ = state.number("adjusted_rand_index")
-        self.normalized_mutual_info_ = state.number("normalized_mutual_info")
+        for name in ("gamma", "approximation_error", "adjusted_rand_index", "normalized_mutual_info"):
+            setattr(self, f"{name}_", float(state[name]))
+        self.surrogate_features_ = state["surrogate_features"]
         if not self._leaf_counts.known:
             self.adjusted_rand_index_ = self.normalized_mutual_info_ = float("nan")
