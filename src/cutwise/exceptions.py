@@ -167,9 +167,7 @@ class NotNumericError(UnsupportedInputError):
         message += "."
         if len(like) > 1:
             message += f" {len(like)} columns are like that: {listed(like)}."
-        place = column.removeprefix("column ")
-        cells = f"{what}[{place}]" if "'" in place else f"{what}[:, {place}]"
-        message += f"\n{_TO_NUMBERS.get(kind, 'Turn it into numbers').format(given, cells=cells)}"
+        message += f"\n{_TO_NUMBERS.get(kind, 'Turn it into numbers').format(given)}"
         if drop:
             message += ", or leave it out"
             if like:
@@ -412,13 +410,7 @@ _TO_NUMBERS = {
     "text among numbers": "If {} marks a missing value, read it as one (pandas.read_csv has na_values; "
     "pandas.to_numeric has errors='coerce') and fill it in",
     "dates or times": "Turn it into numbers (days since a first date, or day, month and year as columns)",
-    "durations": "Turn it into numbers (seconds or days)",
-    "periods": "Make dates of it ({cells}.dt.to_timestamp())",
-    "intervals": "Take their middles (pandas.arrays.IntervalArray({cells}).mid)",
-    "complex numbers": "Complex data not supported: make two columns (numpy.real({cells}), numpy.imag({cells}))",
-    "lists": "Give each part a column of its own (pandas.DataFrame({cells}.tolist()))",
-    "mappings": "Give each part a column of its own (pandas.json_normalize({cells}))",
-    "bytes": "Make texts of it ({cells}.str.decode('utf-8'))",
+    "complex numbers": "Complex data not supported: make two columns, of the real and of the imaginary parts",
 }
 
 

@@ -34,7 +34,6 @@ _COMPRESSED = {
     "too few indices": _replace("indices", lambda x: x[:-3]),
     "too few values": _replace("data", lambda x: x[:-3]),
     "too short an indptr": _replace("indptr", lambda x: x[:-2]),
-    "indices that are no integers": _replace("indices", lambda x: x + 0.5),
     "values in another dimension": _replace("data", lambda x: x[None]),
 }
 _LISTED = {

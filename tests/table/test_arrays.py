@@ -164,21 +164,20 @@ def test_an_unnamed_table_has_made_up_names():
         (
             np.zeros((2, 2)) * 1j,
             InvalidInputError,
-            r"column 0 holds complex numbers(.|\n)*Complex data not supported: .*numpy.real\(X\[:, 0\]",
+            r"column 0 holds complex numbers(.|\n)*Complex data not supported: make two columns",
         ),
         (np.array([[1, 2j]], dtype=object), InvalidInputError, "column 1 holds complex numbers: 2j in row 0"),
-        ([[1, 2], [3]], InvalidInputError, "row 0 has 2 values and row 1 has 1"),
-        ([[1, [2]], [3, 4]], InvalidInputError, r"X holds \[2\] in row 0, column 1 .*Give each part a column"),
+        ([[1, 2], [3]], InvalidInputError, "X cannot be read as an array.*Give every row one value a column"),
         (np.matrix([[1.0]]), UnsupportedInputError, "np.matrix is not supported"),
         ("data.csv", UnsupportedInputError, r"a str \('data.csv'\). Give .*pandas.read_csv\('data.csv'\)"),
-        ({"a": [1]}, UnsupportedInputError, r"a dict. Give a data frame: pandas.DataFrame\(X\)"),
+        ({"a": [1]}, UnsupportedInputError, "must be a table .*, not dict"),
         (None, UnsupportedInputError, "not NoneType"),
-        (np.zeros((2, 2), dtype=[("a", "f8")]), UnsupportedInputError, "structured array"),
+        (np.zeros((2, 2), dtype=[("a", "f8")]), UnsupportedInputError, "values of type"),
         ([["a", 1]], NotNumericError, "column 0 holds text: 'a' in row 0"),
         ([[1, 2], [3, "b"]], NotNumericError, "column 1 holds text among numbers: 'b' in row 1"),
         ([["1"], ["2"]], NotNumericError, "numbers written as text: '1' in row 0(.|\n)*pandas.to_numeric"),
         (np.array([["1"], ["?"]]), NotNumericError, r"text among numbers: '\?' in row 1"),
-        (np.array([[b"a"]]), NotNumericError, "column 0 holds bytes"),
+        (np.array([[b"a"]]), NotNumericError, "column 0 holds values of type 'bytes"),
         (np.array([["2020-01-01"]], dtype="M8[D]"), NotNumericError, "dates or times: '2020-01-01'"),
         (np.array([[1]], dtype="m8[s]"), NotNumericError, "durations"),
     ],
@@ -191,7 +190,7 @@ def test_what_is_no_table_of_numbers_is_refused(X, error, message):
 def test_an_object_that_is_no_number_is_refused_in_the_words_of_float():
     X = np.ones((3, 2), dtype=object)
     X[1, 0] = {"foo": "bar"}
-    with pytest.raises(TypeError, match=r"column 0 holds mappings: (.|\n)*argument must be .* string.* number"):
+    with pytest.raises(TypeError, match=r"values of type 'dict': (.|\n)*argument must be .* string.* number"):
         read_table(X)
 
 

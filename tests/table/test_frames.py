@@ -127,15 +127,14 @@ def test_categories_are_refused_even_when_they_are_numbers(column):
 
 
 def test_lists_and_other_objects_are_refused():
-    with pytest.raises(NotNumericError, match=r"holds lists.*\n.*pandas.DataFrame\(X\['a'\].tolist\(\)\)"):
+    with pytest.raises(NotNumericError, match=r"holds values of type 'list': \[1\] in row 0.*\n.*leave it out"):
         read_table(pl.DataFrame({"a": [[1], [2]]}))
-    with pytest.raises(NotNumericError, match=r"holds periods.*\n.*\(X\['a'\].dt.to_timestamp\(\)\)"):
+    with pytest.raises(NotNumericError, match="holds values of type 'Period'"):
         read_table(pd.DataFrame({"a": pd.period_range("2020", periods=2)}))
-    with pytest.raises(NotNumericError, match=r"column 'a' holds bytes.*\n.*X\['a'\].str.decode"):
+    with pytest.raises(NotNumericError, match="column 'a' holds values of type 'bytes'"):
         read_table(pl.DataFrame({"a": [b"1", b"2"]}))
     with pytest.raises(
-        InvalidInputError,
-        match=r"column 'a' holds complex numbers: 1j.*\nComplex data not supported: .*numpy.imag\(X\['a'\]",
+        InvalidInputError, match=r"column 'a' holds complex numbers: 1j.*\nComplex data not supported: make two columns"
     ):
         read_table(pd.DataFrame({"a": [1j, 2j]}))
 
@@ -259,10 +258,8 @@ def test_duplicate_names_are_refused_and_named(frame):
 
 @pytest.mark.parametrize("series", [pd.Series([1, 2]), pl.Series([1, 2]), pa.chunked_array([[1, 2]]), pa.array([1, 2])])
 def test_a_single_column_container_is_refused_with_what_makes_a_table_of_it(series):
-    with pytest.raises(UnsupportedInputError, match=rf"X is one column \(an? {type(series).__name__}\)") as caught:
+    with pytest.raises(InvalidInputError, match=r"Expected 2D array, got 1D array instead.*\n.*reshape\(-1, 1\)"):
         read_table(series)
-    step = str(caught.value).partition("Give a table: ")[2].removesuffix(".")
-    assert read_table(eval(step, {"X": series, "pyarrow": pa})).values.tolist() == [[1], [2]]
 
 
 def test_a_lazy_frame_is_refused_with_the_way_to_collect_it():

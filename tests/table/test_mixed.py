@@ -169,7 +169,7 @@ ROW = {"region": ["N"], "grade": ["a"], "day": [pd.Timestamp("2024-01-01")], "x"
         (lambda: read(pd.DataFrame({"a": [b"x", b"y"]})), "bytes"),
         (
             lambda: read(pd.DataFrame({"a": [[1], [2]]})),
-            "must hold numbers, texts or dates, but column 'a' holds lists",
+            "must hold numbers, texts or dates, but column 'a' holds values of type 'list'",
         ),
         (lambda: read(pd.DataFrame({"a": ["x", "x"]}), categorical=[]), "'a' holds text: 'x' in row 0"),
         (

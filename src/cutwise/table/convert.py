@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import PurePath
-from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import narwhals as nw
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.core import MATRIX_DTYPES
-from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedInputError, listed, shown
+from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedInputError, listed
 from cutwise.table.table import DerivedRows
 
 from .table import BOOL, INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
@@ -70,14 +70,10 @@ _NUMBERS = (Real, Decimal, Fraction, np.bool_)
 # What the values of a column are called that are no numbers.
 _KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((str,), "text"),
-    ((bytes, bytearray), "bytes"),
     ((np.datetime64, datetime.date, datetime.time), "dates or times"),
     ((np.timedelta64, datetime.timedelta), "durations"),
     ((complex, np.complexfloating), "complex numbers"),
-    ((Mapping,), "mappings"),
-    ((list, tuple, set, frozenset, np.ndarray), "lists"),
 )
-_KIND_BY_NAME = {"Period": "periods", "Interval": "intervals"}  # of pandas, which need not be installed
 
 
 @dataclass(frozen=True)
@@ -92,9 +88,8 @@ class NonNumericValue:
     @property
     def kind(self) -> str:
         """What such values are called in an error: by the column's type where it says more than the value's."""
-        name = type(self.value).__name__
-        found = next((kind for types, kind in _KINDS if isinstance(self.value, types)), _KIND_BY_NAME.get(name))
-        return self.column_kind or found or f"values of type {name!r}"
+        found = next((kind for types, kind in _KINDS if isinstance(self.value, types)), None)
+        return self.column_kind or found or f"values of type {type(self.value).__name__!r}"
 
     @property
     def is_mendable(self) -> bool:
@@ -219,9 +214,9 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
             # One text among numbers turns them all into text: look at what was written.
             values = np.asarray(X, dtype=object)
     except ValueError as error:
-        if isinstance(X, (list, tuple)):
-            raise InvalidInputError(_ragged(X, what)) from error
-        raise InvalidInputError(f"{what} cannot be read as an array: {error}") from error
+        raise InvalidInputError(
+            f"{what} cannot be read as an array: {error} Give every row one value a column."
+        ) from error
     except TypeError as error:
         raise UnsupportedInputError(f"{what} of type {type(X).__name__} cannot be read as an array: {error}") from error
     if X is None or (values.ndim == 0 and values.dtype.kind in "OSU"):
@@ -270,34 +265,13 @@ def _from_objects(
     return np.column_stack(numbers).astype(matrix_dtype(dtypes), copy=False), tuple(map(number_kind, dtypes))
 
 
-def _ragged(rows: list[Any] | tuple[Any, ...], what: str) -> str:
-    """Why nested lists make no array: the first row whose length differs."""
-    try:
-        lengths = [len(row) for row in rows]
-    except TypeError:
-        return f"{what} cannot be read as an array: its rows are not all lists of numbers."
-    for row, length in enumerate(lengths):
-        if length != lengths[0]:
-            return (
-                f"The rows of {what} have different lengths: row 0 has {lengths[0]} values and row {row} has {length}. "
-                "Give every row one value a column."
-            )
-    cells = ((r, c, cell) for r, row in enumerate(rows) for c, cell in enumerate(row) if hasattr(cell, "__len__"))
-    r, c, cell = next(((r, c, cell) for r, c, cell in cells if not isinstance(cell, str)), (0, 0, rows[0]))
-    return (
-        f"{what} holds {shown(cell)} in row {r}, column {c} (both counted from 0), where one value is needed. "
-        "Give each part a column of its own."
-    )
-
-
 def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse.csr_array, tuple[ColumnKind, ...]]:
     """A scipy sparse matrix or array as the core's CSR, and the kinds of its columns; the input is never changed.
 
     A canonical CSR of a dtype the core reads shares its memory with the result.
     """
     try:
-        X = X.tocoo() if X.format == "dok" else X
-        _check_structure(X)  # every index: scipy and the kernels trust them all
+        X = _checked(X)
     except (ValueError, IndexError) as error:
         raise InvalidInputError(
             f"{what} is not a valid sparse matrix: {error}. Build it anew from its entries."
@@ -320,47 +294,22 @@ def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse
     return csr, kinds
 
 
-def _check_structure(X: Any) -> None:
-    """Raise ``ValueError`` where scipy would read or write beyond the arrays of a matrix on converting it."""
-    n_rows, n_columns = X.shape
-    if X.format == "coo":
-        for name, found, end in (("row", X.row, n_rows), ("column", X.col, n_columns)):
-            _check_indices(f"{name} indices", found, end)
-            if X.data.shape != found.shape:
-                raise ValueError(f"there are {len(found)} {name} indices and data of shape {X.data.shape}")
-    elif X.format == "dia":
-        if X.data.ndim != 2 or X.offsets.shape != X.data.shape[:1]:
-            raise ValueError(f"there are {X.offsets.size} offsets and data of shape {X.data.shape}")
+def _checked(X: Any) -> Any:
+    """The same matrix, of which scipy has looked at every index: conversions and the kernels trust them all."""
+    if X.format == "dok":
+        X = X.tocoo()
     elif X.format == "lil":
-        if len(X.rows) != n_rows or len(X.data) != n_rows or list(map(len, X.rows)) != list(map(len, X.data)):
-            raise ValueError("its rows of indices and of data differ in length")
-        _check_indices("indices", np.array([j for row in X.rows for j in row] or [0]), n_columns)
-    elif X.format in ("csr", "csc", "bsr"):
-        is_bsr = X.format == "bsr"
-        if X.data.ndim != (3 if is_bsr else 1):
-            raise ValueError(f"its data has {X.data.ndim} dimensions")
-        height, width = X.data.shape[1:] if is_bsr else (1, 1)
-        if not height or not width or n_rows % height or n_columns % width:
-            raise ValueError(f"its blocks of shape {height} x {width} do not fill the shape {n_rows} x {n_columns}")
-        n_major, n_minor = n_rows // height, n_columns // width
-        if X.format == "csc":
-            n_major, n_minor = n_minor, n_major
-        _check_indices("values of indptr", X.indptr, len(X.indices) + 1)
-        if len(X.indptr) != n_major + 1 or len(X.data) != len(X.indices):
-            raise ValueError(
-                f"its arrays have {len(X.indptr)}, {len(X.indices)} and {len(X.data)} entries (indptr, indices, data), "
-                f"where {n_major + 1} and twice as many as there are stored values are needed"
-            )
-        if X.indptr[0] != 0 or (X.indptr[1:] < X.indptr[:-1]).any():
-            raise ValueError("its values of indptr do not rise from 0")
-        _check_indices("indices", X.indices[: X.indptr[-1]], n_minor)
-
-
-def _check_indices(name: str, indices: npt.NDArray[Any], end: int) -> None:
-    if indices.ndim != 1 or indices.dtype.kind not in "iu":
-        raise ValueError(f"its {name} are integers in one dimension, not {indices.dtype} of shape {indices.shape}")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < end:
-        raise ValueError(f"its {name} reach from {indices.min()} to {indices.max()}, beyond 0 to {end - 1}")
+        rows = np.repeat(np.arange(len(X.rows)), list(map(len, X.rows)))
+        columns, data = (list(chain.from_iterable(lists)) for lists in (X.rows, X.data))
+        X = sparse.coo_array((np.array(data, dtype=X.dtype), (rows, columns)), shape=X.shape)
+    if X.format == "coo":
+        return sparse.coo_array((X.data, (X.row, X.col)), shape=X.shape)
+    if X.format == "dia":
+        return sparse.dia_array((X.data, X.offsets), shape=X.shape)
+    # What checks it may also cut off what it does not need: a view of the arrays of the input.
+    made = getattr(sparse, f"{X.format}_array")((X.data, X.indices, X.indptr), shape=X.shape)
+    made.check_format(full_check=True)
+    return made
 
 
 def _to_csr(X: Any) -> Any:
@@ -501,7 +450,7 @@ class _Source:
 def _source_of(series: Series) -> _Source | NonNumericValue:
     """How to read one column, or the first value that makes it unreadable."""
     dtype = series.dtype
-    if dtype == nw.Boolean or dtype in _INTEGERS:
+    if dtype == nw.Boolean or dtype.is_integer():
         kind = BOOL if dtype == nw.Boolean else INTEGER
         if series.null_count() > 0 or dtype in (nw.Int128, nw.UInt128):
             return _Source(np.dtype(np.float64), kind, lambda: _floats(series.cast(nw.Float64)))
@@ -561,87 +510,26 @@ def _pandas_whole(native: Any) -> npt.NDArray[np.generic] | sparse.coo_array | N
     return np.asarray(native.to_numpy())
 
 
-# What gives the rows of something that only describes them, by its type's name.
-_COLLECT = {"DuckDBPyRelation": "df()", "RecordBatchReader": "read_all()", "LazyFrame": "collect()"}
-_COLLECT |= {"Table": "to_pandas()", "DataFrame": "toPandas()"}
-
-# What reads a file, by its ending.
-_READERS = {".parquet": "polars.scan_parquet", ".pq": "polars.scan_parquet", ".json": "pandas.read_json"}
-_READERS |= {".xlsx": "pandas.read_excel", ".feather": "pandas.read_feather", ".npy": "numpy.load"}
-
-
 def is_estimator(given: object) -> bool:
     """Whether it is one of scikit-learn's kind, and no data."""
     return hasattr(given, "fit") and hasattr(given, "get_params") and not isinstance(given, type)
 
 
-def _is_lazy(given: Any) -> bool:
-    return hasattr(given, "read_all") or isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame)
-
-
-def _holds(*attributes: str) -> Callable[[Any], bool]:
-    """Whether something is a list, and the first item has one of these attributes."""
-    return lambda v: isinstance(v, (list, tuple)) and len(v) > 0 and any(hasattr(v[0], name) for name in attributes)
-
-
-_LATER = "a {own}, whose rows are not in memory yet"
-_SELECT = "SELECT * FROM table_name"
-_ANEW = "; of batches, a function that opens them anew: cutwise.Batches(lambda: iter(parts))"
-# What people give for data: how it is known (types, attributes that it has, or a function that says so), what it is
-# called, and what to give where a table is wanted and where one value a row is; nothing where it is right.
-_MISTAKEN: tuple[tuple[Any, str, str, str], ...] = (
-    ((type, FunctionType, MethodType, ModuleType), "{value}", "the table itself", "the values themselves, one a row"),
-    (is_estimator, "a clusterer ({own})", "the table first: fit(X)", "its labels: {own}(...).fit(X).labels_"),
-    (_is_lazy, _LATER, "{what}.{collect}{files}", "{what}.{collect}['name'], or 'name', that of a column of X"),
-    (
-        ["sql", "execute"],
-        "a connection to a database",
-        f"{{what}}.sql('{_SELECT}')",
-        f"{{what}}.sql('{_SELECT}').df()['name']",
-    ),
-    (
-        ["cursor"],
-        "a connection to a database",
-        f"pandas.read_sql('{_SELECT}', {{what}})",
-        "pandas.read_sql(...)['name']",
-    ),
-    (["readline"], "an open file", "what it holds: pandas.read_csv({what})", "pandas.read_csv({what})['name']"),
-    (Iterator, "a {own}, which can be read only once", f"numpy.array(list({{what}})){_ANEW}", "list({what})"),
-    ((str, PathLike), "a {own} ({value})", "what the file holds: {reader}({value})", "{reader}({value})['name']"),
-    (Mapping, "a {own}", "a data frame: pandas.DataFrame({what})", "its values, one a row: list({what}.values())"),
-    ((Set, ValuesView), "a {own}", "rows in an order: a list or an array", "values in the order of the rows: a list"),
-    (["to_frame", "iloc"], "one column (a {own}), or one row: {what}.to_frame().T", "a table: {what}.to_frame()", ""),
-    (["to_frame"], "one column (a {own})", "a table: {what}.to_frame()", ""),
-    (["to_pylist"], "one column (a {own})", "a table: pyarrow.table({{'x': {what}}})", ""),
-    (_holds("columns", "schema"), "a {own} of data frames", "pandas.concat({what}), or cutwise.Batches({what})", ""),
-    (_holds("to_frame"), "a {own} of columns", "a table: pandas.concat({what}, axis=1)", ""),
-    (_holds("keys"), "a {own} of dicts", "a table: pandas.DataFrame({what})", ""),
-    (_holds("casefold"), "a {own} of texts", "a table: pandas.DataFrame({{'text': {what}}})", ""),
-    (lambda v: isinstance(v, np.ndarray) and v.dtype.names, "a structured array", "pandas.DataFrame({what})", ""),
-)
-
-
 def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
-    """Raises ``UnsupportedInputError`` for what is no ``table``, or no value a row, and says what to give."""
-    for test, called, rows, values in _MISTAKEN:
-        if (rows if table else values) and _is(given, test):
-            own, is_text = type(given).__name__, isinstance(given, str | PathLike)
-            words = {
-                "what": what,
-                "own": own,
-                "value": repr(str(given)) if is_text else f"the {own} {getattr(given, '__name__', '')}",
-                "reader": _READERS.get(PurePath(given).suffix.lower(), "pandas.read_csv") if is_text else "",
-                "collect": _COLLECT.get(own, "collect()" if hasattr(given, "collect") else "compute()"),
-                "files": ", or the files anew: pyarrow.dataset.dataset(...)" if hasattr(given, "read_all") else "",
-            }
-            step = (rows if table else values).format(**words)
-            raise UnsupportedInputError(f"{what} is {called.format(**words)}. Give {step}.")
-
-
-def _is(given: Any, test: Any) -> bool:
-    if isinstance(test, list):
-        return all(hasattr(given, name) for name in test)
-    return isinstance(given, test) if isinstance(test, type | tuple) else bool(test(given))
-
-
-_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.Int128) + (nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64, nw.UInt128)
+    """Raises ``UnsupportedInputError`` for what only leads to a ``table``, or to one value a row: how to get it."""
+    own, column = type(given).__name__, "" if table else "['name']"
+    if is_estimator(given):
+        called, step = f"a clusterer ({own})", f"its labels: {own}(...).fit(X).labels_"
+        step = "the table first: fit(X)" if table else step
+    elif isinstance(given, str | PathLike):
+        reader = "polars.scan_parquet" if PurePath(given).suffix == ".parquet" else "pandas.read_csv"
+        called, step = f"a {own} ({str(given)!r})", f"what the file holds: {reader}({str(given)!r}){column}"
+    elif hasattr(given, "read_all") or isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame):
+        collect = {"DuckDBPyRelation": "df()", "RecordBatchReader": "read_all()"}.get(own, "collect()")
+        called, step = f"a {own}, whose rows are not in memory yet", f"{what}.{collect}{column}"
+    elif isinstance(given, Iterator):
+        called, step = f"a {own}, which can be read only once", f"list({what})"
+        step += "; of batches, a function that opens them anew: cutwise.Batches(lambda: iter(parts))" if table else ""
+    else:
+        return
+    raise UnsupportedInputError(f"{what} is {called}. Give {step}.")
