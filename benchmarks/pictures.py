@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from cutwise.bench import exkmc, kernel, shallow
+from cutwise.bench.measures import trees_of
 from cutwise.bench.runner import Record, read_records
 from cutwise.datasets import CATALOG
 
@@ -130,7 +131,7 @@ def _png(figure: Any) -> bytes:
 
 def pictures_of_exkmc(records: list[Record]) -> dict[str, bytes]:
     """Cost ratio, accuracy and surrogate cost against the number of leaves, a panel a set."""
-    values = exkmc.values_of(records)
+    values = trees_of(records)
     surrogate = {
         exkmc.title_of(name): {
             "cost": _median_line(algorithms["exkmc_imm"], "cost_ratio"),
@@ -156,10 +157,8 @@ def _leaf_curves(values: Any, figure: str, label: str, *, ratios: bool = False) 
 
 
 def _median_line(points: Any, figure: str, *, dashed: bool = False) -> Line:
-    sizes = sorted(points)
-    samples = [points[size][figure].values for size in sizes]
-    error = [float(np.std(values)) for values in samples]
-    return Line(sizes, [float(np.median(values)) for values in samples], error, dashed)
+    by_size = points.groupby("size")[figure]
+    return Line(list(by_size.groups), by_size.median().tolist(), by_size.std(ddof=0).tolist(), dashed)
 
 
 def pictures_of_shallow(records: list[Record]) -> dict[str, bytes]:

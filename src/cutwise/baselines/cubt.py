@@ -203,14 +203,12 @@ def prune_nearest(
     mindist: float,
     alpha: float,
     n_leaves: int,
-    known: dict[int, float] | None = None,
 ) -> npt.NDArray[np.bool_]:
     """Unite sibling leaves, the least dissimilar first, while they are near or the leaves are too many.
 
     ``positions``, ``weights``, ``alpha``: as in ``dissimilarity``. ``mindist``: siblings less dissimilar than this are
-    united. ``n_leaves``: siblings are united, however dissimilar, while there are more leaves. ``known``:
-    dissimilarities of the children of nodes, for this ``alpha``; those found are added. For searches over the other
-    parameters. Returns ``is_leaf`` (n_nodes,) bool: true at the leaves of the pruned tree, and below them.
+    united. ``n_leaves``: siblings are united, however dissimilar, while there are more leaves. Returns ``is_leaf``
+    (n_nodes,) bool: true at the leaves of the pruned tree, and below them.
     """
     left, right = np.array(sketch.left), np.array(sketch.right)
     is_leaf = left < 0
@@ -218,15 +216,12 @@ def prune_nearest(
     inner = np.flatnonzero(~is_leaf)
     parent[left[inner]] = parent[right[inner]] = inner
     count = len(inner) + 1
-    known = {} if known is None else known
     queue: list[tuple[float, int]] = []
 
     def consider(node: int) -> None:
         if node >= 0 and is_leaf[left[node]] and is_leaf[right[node]]:
-            if node not in known:
-                siblings = sketch.rows[left[node]], sketch.rows[right[node]]
-                known[node] = dissimilarity(positions, weights, *siblings, alpha)
-            heapq.heappush(queue, (known[node], node))
+            siblings = sketch.rows[left[node]], sketch.rows[right[node]]
+            heapq.heappush(queue, (dissimilarity(positions, weights, *siblings, alpha), node))
 
     for node in inner.tolist():
         consider(node)
@@ -244,22 +239,18 @@ def join_nearest(
     leaves: list[Rows],
     alpha: float,
     n_clusters: int,
-    to_leaf: list[Float64] | None = None,
 ) -> list[int]:
     """Unite the two least dissimilar of all groups of leaves until ``n_clusters`` are left.
 
-    ``positions``, ``weights``, ``alpha``: as in ``dissimilarity``. ``leaves``: rows of every leaf. ``to_leaf``: for
-    every leaf the distance of all rows to its nearest row, where it is at hand. Returns ``group``: for every leaf the
-    number of its group, from 0 on.
+    ``positions``, ``weights``, ``alpha``: as in ``dissimilarity``. ``leaves``: rows of every leaf. Returns
+    ``group``: for every leaf the number of its group, from 0 on.
     """
     group = list(range(len(leaves)))
     if len(leaves) <= n_clusters:
         return group
     rows_of = dict(enumerate(leaves))
     # The distance to a union is the smaller of the distances to its parts, so points are compared only once.
-    if to_leaf is None:
-        to_leaf = [nearest_distances(positions[rows], positions) for rows in leaves]
-    to_group = dict(enumerate(to_leaf))
+    to_group = {i: nearest_distances(positions[rows], positions) for i, rows in rows_of.items()}
 
     def between(a: int, b: int) -> float:
         return max(

@@ -6,7 +6,6 @@ The grids of CUBT's and CLTree's parameters are searched for the cheapest tree o
 from __future__ import annotations
 
 import time
-import warnings
 from collections import defaultdict
 from functools import cache
 from typing import Any
@@ -16,15 +15,13 @@ from sklearn.model_selection import ParameterGrid
 
 from cutwise import ExplainableKMeans, datasets
 from cutwise.baselines import CLTREE_GRID, CUBT, CUBT_GRID, KDTree
-from cutwise.baselines.base import Sketch, Task, finish_tree, label_by_surrogate_cost
+from cutwise.baselines.base import Task, finish_tree, label_by_surrogate_cost
 from cutwise.baselines.cltree import cut_back, grow_with_virtual_points, prune_sparse
-from cutwise.baselines.cubt import grow_by_deviance, join_nearest, nearest_distances, prune_nearest
-from cutwise.bench.measures import BenchReference, Sample, figures_of, fit_quietly, kmeans_reference_of
+from cutwise.bench.measures import BenchReference, Trees, figures_of, fit_quietly, kmeans_reference_of, trees_of
 from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.core import Float64, Int32
 from cutwise.datasets import CATALOG
 from cutwise.estimators import encode_rows
-from cutwise.exceptions import EmptyClusterWarning
 from cutwise.reference.objective import from_centers
 from cutwise.table.intake import read_table
 from cutwise.tree.cart import cart_trees
@@ -56,9 +53,8 @@ def _table(sets: Sets, name: str) -> tuple[Any, int]:
 
 
 @cache
-def _cubt_search(sets: Sets, name: str) -> CubtSearch:
-    X, k = _table(sets, name)
-    return CubtSearch(X, k, sizes_of(k))
+def _cubt_parameters(sets: Sets, name: str, size: int) -> dict[str, Any]:
+    return cubt_parameters(*_table(sets, name), size)
 
 
 @cache
@@ -95,8 +91,7 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
         keep("cart", size, each.tree, time.perf_counter() - start)
     if name not in SYNTHETIC and len(X) <= LARGEST_SEARCH:
         for size in sizes:
-            start = time.perf_counter()
-            keep("cubt", size, _cubt_search(sets, name).tree(size, reference), time.perf_counter() - start)
+            keep("cubt", size, *_grow(CUBT, X, k, size, reference, **_cubt_parameters(sets, name, size)))
             start = time.perf_counter()
             keep("cltree", size, _cltree_search(sets, name).tree(size, reference), time.perf_counter() - start)
     return {"kmeans_seconds": reference.seconds, "reference_cost": reference.cost, "trees": dict(found)}
@@ -109,34 +104,12 @@ def _grow(make: Any, X: Any, k: int, size: int, reference: BenchReference, **opt
 
 def report(records: list[Record]) -> dict[str, str]:
     """Tables from the records of the jobs."""
-    values = values_of(records)
+    trees = trees_of(records)
     return {
-        "curves.md": _curve_tables(values, "cost_ratio", "Cost ratio"),
-        "accuracy.md": _curve_tables(values, "accuracy", "Share of rows in their reference cluster"),
-        "surrogate.md": _surrogate_table(values),
-        "time.md": _time_table(records, values),
-    }
-
-
-Values = dict[str, dict[str, dict[int, dict[str, Sample]]]]  # data set -> algorithm -> size -> figure
-
-
-def values_of(records: list[Record]) -> Values:
-    """The figures of every tree, over the references."""
-    lists: dict[str, dict[str, dict[int, dict[str, list[float]]]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    )
-    for record in records:
-        for algorithm, points in record["result"]["trees"].items():
-            for point in points:
-                for figure, value in point.items():
-                    lists[record["key"]["set"]][algorithm][int(point["size"])][figure].append(value)
-    return {
-        name: {
-            a: {size: {f: Sample(tuple(v)) for f, v in figures.items()} for size, figures in points.items()}
-            for a, points in algorithms.items()
-        }
-        for name, algorithms in lists.items()
+        "curves.md": _curve_tables(trees, "cost_ratio", "Cost ratio"),
+        "accuracy.md": _curve_tables(trees, "accuracy", "Share of rows in their reference cluster"),
+        "surrogate.md": _surrogate_table(trees),
+        "time.md": _time_table(trees),
     }
 
 
@@ -145,37 +118,28 @@ def title_of(name: str) -> str:
     return SYNTHETIC.get(name) or CATALOG[name].title
 
 
-def _curve_tables(values: Values, figure: str, what: str) -> str:
+def _curve_tables(trees: Trees, figure: str, what: str) -> str:
     parts = [
         f"# ExKMC paper: {what.lower()} against the number of leaves\n\n"
         "Medians over the references; the parameters of CLTree and CUBT are the cheapest of the paper's grids at every "
         "size, and like KDTree they may end with fewer leaves than the size allows.\n"
     ]
-    for name, algorithms in values.items():
-        sizes = sorted(next(iter(algorithms.values())))
-        rows = [
-            [HEADINGS[a], *(f"{np.median(algorithms[a][size][figure].values):.3f}" for size in sizes)]
-            for a in HEADINGS
-            if a in algorithms
-        ]
-        header = ("leaves at most", *map(str, sizes))
+    for name, algorithms in trees.items():
+        medians = {a: algorithms[a].groupby("size")[figure].median() for a in HEADINGS if a in algorithms}
+        rows = [[HEADINGS[a], *(f"{value:.3f}" for value in of_sizes)] for a, of_sizes in medians.items()]
+        header = ("leaves at most", *map(str, medians["exkmc"].index))
         parts.append(f"\n## {title_of(name)}\n\n" + markdown_table(header, rows))
     return "".join(parts)
 
 
-def _surrogate_table(values: Values) -> str:
+def _surrogate_table(trees: Trees) -> str:
     rows = []
-    for name, algorithms in values.items():
-        points = algorithms["exkmc_imm"]
-        for figure, what in (("surrogate_ratio", "surrogate"), ("cost_ratio", "cost")):
-            first = what == "surrogate"
-            cells = [f"{np.median(points[size][figure].values):.3f}" for size in sorted(points)]
-            rows.append([title_of(name) if first else "", what, *cells])
-        apart = [
-            np.median(points[size]["surrogate_ratio"].values) / np.median(points[size]["cost_ratio"].values) - 1
-            for size in sorted(points)
-        ]
-        rows.append(["", "apart", *(f"{100 * each:.1f} %" for each in apart)])
+    for name, algorithms in trees.items():
+        medians = algorithms["exkmc_imm"].groupby("size")[["surrogate_ratio", "cost_ratio"]].median()
+        surrogate, cost = medians["surrogate_ratio"], medians["cost_ratio"]
+        rows.append([title_of(name), "surrogate", *(f"{value:.3f}" for value in surrogate)])
+        rows.append(["", "cost", *(f"{value:.3f}" for value in cost)])
+        rows.append(["", "apart", *(f"{100 * each:.1f} %" for each in surrogate / cost - 1)])
     header = ("set", "", "k leaves", "1.5 k", "2 k", "2.5 k", "3 k", "3.5 k", "4 k")
     return (
         "# ExKMC paper, Figure 5: surrogate cost and true cost\n\n"
@@ -184,29 +148,19 @@ def _surrogate_table(values: Values) -> str:
     )
 
 
-def _time_table(records: list[Record], values: Values) -> str:
-    kmeans: dict[str, list[float]] = defaultdict(list)
-    for record in records:
-        kmeans[record["key"]["set"]].append(record["result"]["kmeans_seconds"])
+def _time_table(trees: Trees) -> str:
     rows = []
-    for name, algorithms in values.items():
-        sizes = sorted(algorithms["exkmc_imm"])
-        double = 2 * sizes[0]
-
-        def seconds(algorithm: str, size: int, of: Any = algorithms) -> str:
-            if algorithm not in of:
-                return ""
-            return f"{np.median(of[algorithm][size]['seconds'].values):.3f}"
-
+    for name, algorithms in trees.items():
+        seconds = {a: own.groupby("size")["seconds"].median() for a, own in algorithms.items()}
+        sizes = seconds["exkmc_imm"].index
+        k, double = sizes[0], 2 * sizes[0]
+        shown = (("exkmc_imm", k), ("exkmc_imm", double), ("exkmc", double), ("cart", sizes[-1]), ("kdtree", double))
+        of_kmeans = algorithms["exkmc_imm"]["kmeans_seconds"].median()
         rows.append(
             [
                 title_of(name),
-                "" if name in SYNTHETIC else f"{np.median(kmeans[name]):.2f}",
-                seconds("exkmc_imm", sizes[0]),
-                seconds("exkmc_imm", double),
-                seconds("exkmc", double),
-                seconds("cart", sizes[-1]),
-                seconds("kdtree", double),
+                "" if name in SYNTHETIC else f"{of_kmeans:.2f}",
+                *(f"{seconds[a][size]:.3f}" if a in seconds else "" for a, size in shown),
             ]
         )
     return (
@@ -250,63 +204,14 @@ EXKMC = Experiment(
 # ---- the grid searches
 
 
-class CubtSearch:
-    """CUBT's grid on one table: no step of it looks at the reference, so one search serves all seeds.
+def cubt_parameters(X: Float64, n_clusters: int, size: int) -> dict[str, Any]:
+    """Those of CUBT's grid with the cheapest tree of at most ``size`` leaves; no step of it looks at the reference."""
 
-    ``X`` (n, d). ``sizes``: numbers of leaves.
-    """
+    def cost(parameters: Any) -> float:
+        model, _ = fit_quietly(CUBT(n_clusters, max_leaves=size, reference=X[:n_clusters], **parameters), X)
+        return float(model.cost_)
 
-    def __init__(self, X: Float64, n_clusters: int, sizes: list[int]) -> None:
-        self._X, self._n_clusters = X, n_clusters
-        ones = np.ones(len(X), dtype=np.int64)
-        best = dict.fromkeys(sizes, (np.inf, dict[str, Any]()))
-        seen: set[tuple[Any, ...]] = set()
-        for growth in ParameterGrid({name: CUBT_GRID[name] for name in ("minsize", "mindev")}):
-            sketch = grow_by_deviance(X, X, ones, minsize=int(growth["minsize"]), mindev=growth["mindev"])
-            tree = (*sketch.feature, *map(str, sketch.cut))
-            if tree in seen:
-                continue
-            seen.add(tree)
-            distances = _Distances(sketch, X)
-            for pruning in ParameterGrid({name: CUBT_GRID[name] for name in ("mindist", "alpha")}):
-                alpha = pruning["alpha"]
-                for size in sizes:
-                    is_leaf = prune_nearest(
-                        sketch, X, ones, n_leaves=size, known=distances.of_siblings[alpha], **pruning
-                    )
-                    leaves = sketch.leaves_under(is_leaf)
-                    rows = [sketch.rows[leaf] for leaf in leaves]
-                    near = [distances.to_node(leaf) for leaf in leaves]
-                    group = join_nearest(X, ones, rows, alpha, n_clusters, near)
-                    codes = np.empty(len(X), dtype=np.int32)
-                    for of_leaf, cluster in zip(rows, group, strict=True):
-                        codes[of_leaf] = cluster
-                    cost = _own_cost(X, codes)
-                    if cost < best[size][0] * (1 - 1e-12):
-                        best[size] = cost, {**growth, **pruning}
-        self.parameters = {size: parameters for size, (_, parameters) in best.items()}
-
-    def tree(self, size: int, reference: BenchReference) -> ThresholdTree:
-        """The cheapest tree of at most ``size`` leaves, its clusters numbered as the reference's."""
-        model = CUBT(self._n_clusters, max_leaves=size, reference=reference.centers, **self.parameters[size])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyClusterWarning)
-            return model.fit(self._X).tree_
-
-
-class _Distances:
-    """Distances that one grown tree needs again and again, each found once."""
-
-    def __init__(self, sketch: Sketch, X: Float64) -> None:
-        self._sketch, self._X = sketch, X
-        self._to_node: dict[int, Float64] = {}
-        self.of_siblings: dict[float, dict[int, float]] = defaultdict(dict)
-
-    def to_node(self, node: int) -> Float64:
-        """Distance of every row to the node's nearest row."""
-        if node not in self._to_node:
-            self._to_node[node] = nearest_distances(self._X[self._sketch.rows[node]], self._X)
-        return self._to_node[node]
+    return dict(min(ParameterGrid(CUBT_GRID), key=cost))
 
 
 class CltreeSearch:

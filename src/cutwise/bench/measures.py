@@ -7,13 +7,16 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import metrics
 from cutwise.exceptions import EmptyClusterWarning
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,35 +80,45 @@ def figures_of(tree: Any, X: Any, reference: BenchReference, seconds: float) -> 
     }
 
 
-@dataclass(frozen=True)
-class Sample:
-    """One figure over the seeds."""
+Trees = dict[str, dict[str, "pd.DataFrame"]]
+"""By data set and algorithm: figures of trees, a line a seed (and a size)."""
 
-    values: tuple[float, ...]
 
-    @property
-    def mean(self) -> float:
-        """Over the seeds."""
-        return float(np.mean(self.values))
+def trees_of(records: Sequence[dict[str, Any]]) -> Trees:
+    """The figures of all trees of some jobs, with the seconds that k-means took on their way."""
+    import pandas as pd
 
-    @property
-    def standard_error(self) -> float:
-        """Of the mean; 0 for one seed, whose spread is unknown."""
-        n = len(self.values)
-        return float(np.std(self.values, ddof=1) / math.sqrt(n)) if n > 1 else 0.0
+    lines = [
+        {"set": record["key"]["set"], "tree": tree, "kmeans_seconds": record["result"]["kmeans_seconds"], **figures}
+        for record in records
+        for tree, found in record["result"]["trees"].items()
+        for figures in (found if isinstance(found, list) else [found])
+    ]
+    return {
+        name: dict(list(of_set.groupby("tree", sort=False)))
+        for name, of_set in pd.DataFrame(lines).groupby("set", sort=False)
+    }
 
-    def is_far_from(self, published: float, *, least: float, published_seeds: int) -> bool:
-        """Whether the mean is farther than ``least`` and three combined standard errors from a published mean.
 
-        The papers print no standard errors: theirs is taken to be that of our values over as many seeds as theirs.
-        """
-        theirs = self.standard_error * math.sqrt(len(self.values) / published_seeds)
-        return abs(self.mean - published) > max(least, 3 * math.hypot(self.standard_error, theirs))
+def standard_error(values: pd.Series) -> float:
+    """Of the mean; 0 for one seed, whose spread is unknown."""
+    return float(values.sem()) if len(values) > 1 else 0.0
 
-    def text(self, digits: int = 3) -> str:
-        """The mean and, of several seeds, its standard error."""
-        spread = f" ± {self.standard_error:.{digits}f}" if len(self.values) > 1 else ""
-        return f"{self.mean:.{digits}f}{spread}"
+
+def is_far_from(values: pd.Series, published: float, *, least: float, published_seeds: int) -> bool:
+    """Whether the mean is farther than ``least`` and three combined standard errors from a published mean.
+
+    The papers print no standard errors: theirs is taken to be that of our values over as many seeds as theirs.
+    """
+    ours = standard_error(values)
+    theirs = ours * math.sqrt(len(values) / published_seeds)
+    return abs(float(values.mean()) - published) > max(least, 3 * math.hypot(ours, theirs))
+
+
+def with_error(values: pd.Series, digits: int = 3) -> str:
+    """The mean and, of several seeds, its standard error."""
+    spread = f" ± {standard_error(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{values.mean():.{digits}f}{spread}"
 
 
 def compare(sample: Sequence[float], base: Sequence[float], larger_is: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cutwise import ExplainableKMeans, metrics
-from cutwise.bench.measures import BenchReference, Sample, figures_of, fit_quietly, kmeans_reference_of
+from cutwise.bench.measures import BenchReference, figures_of, fit_quietly, kmeans_reference_of
 from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 from cutwise.reference.objective import KMEANS
@@ -92,7 +92,7 @@ HEADINGS = (
 def _table(values: Values) -> str:
     rows, removed = [], list[float]()
     for name, figures in values.items():
-        mean = {figure: Sample(tuple(by_seed)).mean for figure, by_seed in figures.items()}
+        mean = {figure: float(np.mean(by_seed)) for figure, by_seed in figures.items()}
         cells = []
         for figure in ("cost_ratio", "unseen"):
             before, after = mean[f"best_{figure}"], mean[figure]

@@ -5,14 +5,26 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cutwise import ExplainableKMeans
-from cutwise.bench.measures import Sample, compare, figures_of, fit_quietly, kmeans_reference_of
+from cutwise.bench.measures import (
+    Trees,
+    compare,
+    figures_of,
+    fit_quietly,
+    is_far_from,
+    kmeans_reference_of,
+    trees_of,
+    with_error,
+)
 from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXSHALLOW_SEEDS = 30
 """References a data set in the ExShallow paper's tables."""
@@ -69,8 +81,6 @@ LARGEST_SIZE_DIFFERENCE = 0.1
 # What counts for an algorithm, and for the paper's colors.
 _LARGER_IS = {"cost_ratio": "worse", "waes": "worse", "wad": "worse", "nmi": "better"}
 
-Samples = dict[str, dict[str, dict[str, Sample]]]  # data set -> algorithm -> figure
-
 
 def _work(sets: Sets, name: str, seed: int) -> Record:
     """All trees from the same reference."""
@@ -102,42 +112,30 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
 
 def report(records: list[Record]) -> dict[str, str]:
     """Tables from the records of the jobs."""
-    samples = _samples(records)
+    trees = trees_of(records)
     return {
-        "summary.txt": _summary(samples),
-        "table2.md": _table_2(samples),
-        "table3.md": _table_3(samples),
-        "table4.md": _table_4(records, samples),
+        "summary.txt": _summary(trees),
+        "table2.md": _table_2(trees),
+        "table3.md": _table_3(trees),
+        "table4.md": _table_4(trees),
         "figures4and5.md": _curve_table(records),
     }
 
 
-def _samples(records: list[Record]) -> Samples:
-    values: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for record in records:
-        for algorithm, figures in record["result"]["trees"].items():
-            for figure, value in figures.items():
-                values[record["key"]["set"]][algorithm][figure].append(value)
-    return {
-        name: {a: {f: Sample(tuple(v)) for f, v in figures.items()} for a, figures in algorithms.items()}
-        for name, algorithms in values.items()
-    }
-
-
-def _beside(sample: Sample, published: float, *, is_cost: bool) -> tuple[str, bool]:
+def _beside(ours: pd.Series, published: float, *, is_cost: bool) -> tuple[str, bool]:
     """Ours, marked where it is too far from the published figure."""
     if is_cost:
-        far = sample.is_far_from(published, least=LEAST_COST_DIFFERENCE, published_seeds=EXSHALLOW_SEEDS)
+        far = is_far_from(ours, published, least=LEAST_COST_DIFFERENCE, published_seeds=EXSHALLOW_SEEDS)
     else:
-        far = abs(sample.mean - published) > LARGEST_SIZE_DIFFERENCE * published
-    return sample.text(3 if is_cost else 2) + (" **!**" if far else ""), far
+        far = bool(abs(ours.mean() - published) > LARGEST_SIZE_DIFFERENCE * published)
+    return with_error(ours, 3 if is_cost else 2) + (" **!**" if far else ""), far
 
 
-def _figures_beside(ours: dict[str, Sample], published: Published) -> tuple[list[str], bool]:
+def _figures_beside(ours: pd.DataFrame, published: Published) -> tuple[list[str], bool]:
     """Published figure, ours, for each of cost, WAES, WAD and NMI; whether cost or WAES is too far."""
     cost, cost_is_far = _beside(ours["cost_ratio"], published.cost_ratio, is_cost=True)
     waes, waes_is_far = _beside(ours["waes"], published.waes, is_cost=False)
-    shown = {"cost_ratio": cost, "waes": waes, "wad": ours["wad"].text(2), "nmi": ours["nmi"].text(2)}
+    shown = {"cost_ratio": cost, "waes": waes, "wad": with_error(ours["wad"], 2), "nmi": with_error(ours["nmi"], 2)}
     cells = [cell for figure, own in shown.items() for cell in (f"{getattr(published, figure):.2f}", own)]
     return cells, cost_is_far or waes_is_far
 
@@ -145,24 +143,24 @@ def _figures_beside(ours: dict[str, Sample], published: Published) -> tuple[list
 _BESIDE = ("cost, paper", "ours", "WAES, paper", "ours", "WAD, paper", "ours", "NMI, paper", "ours")
 
 
-def _table_2(samples: Samples) -> str:
+def _table_2(trees: Trees) -> str:
     rows, n_far, beaten = [], 0, defaultdict[tuple[str, str], int](int)
-    for name, algorithms in samples.items():
+    for name, algorithms in trees.items():
         for algorithm in ALGORITHMS:
             ours = algorithms[algorithm]
             cells, is_far = _figures_beside(ours, PUBLISHED[name][algorithm])
             n_far += is_far
             verdicts = []
             for figure, larger_is in _LARGER_IS.items():
-                verdict = compare(ours[figure].values, algorithms["exshallow"][figure].values, larger_is)
+                verdict = compare(ours[figure], algorithms["exshallow"][figure], larger_is)
                 if verdict:
                     verdicts.append(f"{'+' if verdict == 'better' else '-'}{_SHORT[figure]}")
                     beaten[algorithm, f"{verdict} {figure}"] += 1
             rows.append([CATALOG[name].title, HEADINGS[algorithm], *cells, " ".join(verdicts)])
-    seeds = max((len(each["imm"]["waes"].values) for each in samples.values()), default=0)
+    seeds = max((len(each["imm"]) for each in trees.values()), default=0)
     tests = "\n".join(
         f"- {HEADINGS[a]}: cost better on {beaten[a, 'better cost_ratio']} and worse on "
-        f"{beaten[a, 'worse cost_ratio']} of {len(samples)} sets, WAES better on {beaten[a, 'better waes']} and worse "
+        f"{beaten[a, 'worse cost_ratio']} of {len(trees)} sets, WAES better on {beaten[a, 'better waes']} and worse "
         f"on {beaten[a, 'worse waes']}."
         for a in ALGORITHMS[1:]
     )
@@ -179,53 +177,47 @@ def _table_2(samples: Samples) -> str:
     )
 
 
-def _summary(samples: Samples) -> str:
+def _summary(trees: Trees) -> str:
     """Table 2 in short: cost ratio and WAES, the paper's first."""
 
     def cell(name: str, algorithm: str) -> str:
-        paper, ours = PUBLISHED[name][algorithm], samples[name][algorithm]
-        cost, waes = ours["cost_ratio"].mean, ours["waes"].mean
+        paper, ours = PUBLISHED[name][algorithm], trees[name][algorithm]
+        cost, waes = ours["cost_ratio"].mean(), ours["waes"].mean()
         pairs = f"{paper.cost_ratio:.2f} → {cost:.2f}", f"{paper.waes:.2f} → {waes:.2f}"
         return ", ".join(pair.replace(" ", "\u00a0") for pair in pairs)  # a pair is not broken
 
-    rows = [[CATALOG[name].title, *(cell(name, algorithm) for algorithm in ALGORITHMS)] for name in samples]
+    rows = [[CATALOG[name].title, *(cell(name, algorithm) for algorithm in ALGORITHMS)] for name in trees]
     return markdown_table(("cost ratio, WAES", *(HEADINGS[algorithm] for algorithm in ALGORITHMS)), rows)
 
 
 _SHORT = {"cost_ratio": "c", "waes": "e", "wad": "d", "nmi": "n"}
 
 
-def _table_3(samples: Samples) -> str:
+def _table_3(trees: Trees) -> str:
     rows, dominated, held = [], 0, 0
-    for name, algorithms in samples.items():
+    for name, algorithms in trees.items():
         for algorithm in ("exkmc", "exshallow_star"):
             cells, _ = _figures_beside(algorithms[algorithm], PUBLISHED[name][algorithm])
             rows.append([CATALOG[name].title, HEADINGS[algorithm], *cells])
-        star, kmc = algorithms["exshallow_star"], algorithms["exkmc"]
-        dominated += all(star[figure].mean <= kmc[figure].mean + 1e-9 for figure in ("cost_ratio", "waes"))
-        pairs = zip(
-            star["cost_ratio"].values, kmc["cost_ratio"].values, star["waes"].values, kmc["waes"].values, strict=True
-        )
-        held += all(c <= d + 1e-9 and e <= f + 1e-9 for c, d, e, f in pairs)
+        star, kmc = (algorithms[tree][["cost_ratio", "waes"]] for tree in ("exshallow_star", "exkmc"))
+        dominated += bool((star.mean() <= kmc.mean() + 1e-9).all())
+        held += bool((star.to_numpy() <= kmc.to_numpy() + 1e-9).all())
     return (
         "# ExShallow paper, Table 3\n\n"
         "ExShallow* searches for the depth penalty with which it costs no more than KMC (ExKMC with k leaves) on the "
         "same reference, and has explanations no longer. Columns and marks as in Table 2.\n\n"
         + markdown_table(("set", "tree", *_BESIDE), rows, left=2)
-        + f"\nIn the means ExShallow* is no worse than KMC in both on {dominated} of {len(samples)} sets; on every "
+        + f"\nIn the means ExShallow* is no worse than KMC in both on {dominated} of {len(trees)} sets; on every "
         f"single reference, on {held} of them.\n"
     )
 
 
-def _table_4(records: list[Record], samples: Samples) -> str:
-    kmeans: dict[str, list[float]] = defaultdict(list)
-    for record in records:
-        kmeans[record["key"]["set"]].append(record["result"]["kmeans_seconds"])
+def _table_4(trees: Trees) -> str:
     columns = ("exshallow", "exshallow_star", "exgreedy", "imm", "exkmc")
     rows = []
-    for name, algorithms in samples.items():
-        of_kmeans = float(np.median(kmeans[name]))
-        ours = [float(np.median(algorithms[a]["seconds"].values)) for a in columns]
+    for name, algorithms in trees.items():
+        of_kmeans = algorithms["imm"]["kmeans_seconds"].median()
+        ours = [algorithms[a]["seconds"].median() for a in columns]
         paper_kmeans = PUBLISHED[name]["kmeans"].seconds
         published = [PUBLISHED[name][a].seconds - paper_kmeans for a in columns]
         rows.append(
