@@ -142,12 +142,6 @@ def test_a_command_without_drop_does_not_propose_it(cutwise, refused, table, tmp
     assert not out.exists()
 
 
-def test_one_more_column_with_missing_values_is_told_in_the_singular(refused, tmp_path):
-    path = tmp_path / "missing.csv"
-    path.write_text("a,b,c\n1,2,3\n,,4\n5,6,7\n")
-    assert "and so has 'b'" in refused("fit", path, "-k", 2, "--algorithm", "optimal")
-
-
 def test_missing_labels_are_not_cured_by_dropping_their_column(refused, tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("a,lab\n1,0\n2,\n3,1\n")

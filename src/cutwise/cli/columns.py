@@ -81,35 +81,27 @@ def complete_rows(
     complete: npt.NDArray[np.bool_] = ~missing.any(axis=1).to_numpy()
     if complete.all():
         return complete
-    counts = missing.sum()
-    holding = [column for column in frame.columns if counts[column]]
-    columns = holding
-    if not complete.any():  # as long as a column without any value stays, leaving out rows leaves none
-        without = [column for column in holding if counts[column] == len(frame)]
-        columns = without or [counts.idxmax()]
-    if set(columns) & set(needed):
-        columns = []
     if drop_missing and complete.any():
         note(f"{int((~complete).sum())} of {len(frame)} rows have missing values and are left out")
         return complete
-    if drop_missing:
-        instead = f" Leave out columns in place of rows, such as with {_drop_option(columns)}." if columns else ""
-        raise InvalidInputError(
-            f"Every row of {source.name} has a missing value: --drop-missing would leave none.{instead}"
-        )
-    first = holding[0]
-    many = int(counts[first])
-    reading = source.readings.get(first)
-    marks = "NaN" if reading is None or not reading.markers else reading.marks
-    also = f", and so {'has' if len(holding) == 2 else 'have'} {listed(holding[1:])}" if len(holding) > 1 else ""
+    counts = missing.sum()
+    holding = [column for column in frame.columns if counts[column]]
+    # As long as a column without any value stays, leaving out rows leaves none.
+    empty = [column for column in holding if counts[column] == len(frame)]
+    columns = [column for column in empty or holding if column not in needed]
     steps = ["those rows out with --drop-missing"] if complete.any() else []
-    if columns:
-        steps.append(f"the column{'' if steps else ' out'} with {_drop_option(columns)}")
+    steps += [f"columns out with {_drop_option(columns)}"] if columns else []
     step = f"Leave {', or '.join(steps)}." if steps else "Fill them in first."
+    if drop_missing:
+        raise InvalidInputError(
+            f"Every row of {source.name} has a missing value: --drop-missing would leave none. {step}"
+        )
+    first, reading = holding[0], source.readings.get(holding[0])
+    marks = "NaN" if reading is None or not reading.markers else reading.marks
+    also = f", and so in {listed(holding[1:])}" if len(holding) > 1 else ""
     raise InvalidInputError(
-        f"Column {first!r} has {many} missing value{'s' if many > 1 else ''} ({marks}), the first in "
-        f"{source.row(int(missing[first].to_numpy().argmax()))}{also}. "
-        f"{step}"
+        f"Column {first!r} has {counts[first]} missing value{'s' if counts[first] > 1 else ''} ({marks}), the first in "
+        f"{source.row(int(missing[first].to_numpy().argmax()))}{also}. {step}"
     )
 
 
@@ -133,7 +125,7 @@ def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = Tru
             raise _no_numbers_alone(column, words, may_drop=may_drop)
     if wrong:
         row = int(frame[wrong[0]].notna().to_numpy().argmax())
-        also = f", and so {'does' if len(wrong) == 2 else 'do'} {listed(wrong[1:])}" if len(wrong) > 1 else ""
+        also = f", and so in {listed(wrong[1:])}" if len(wrong) > 1 else ""
         needed = f"Leave out what is not measured: {_drop_option(wrong)}" if may_drop else "Numbers are needed there"
         raise InvalidInputError(
             f"Column {wrong[0]!r} holds {look_at(source, wrong[0]).why_left_out(mixed=False)}, such as "

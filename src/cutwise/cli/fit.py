@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cutwise.cli.columns import Task, cut_features, find_labeled, find_source, in_memory_alone, prepare
-from cutwise.cli.models import label_lines, labels_path, name_clusters, print_fit, write_labels
+from cutwise.cli.models import labels_frame, labels_path, name_clusters, print_fit, write_labels
 from cutwise.cli.options import (
     SCALE_HELP,
     SCALES,
@@ -126,9 +126,10 @@ def command(
         if out is not None:
             outputs.write(out, model.save)
         if labels is not None:
-            named = model.cluster_names_
-            lines = label_lines(model.labels_, rows=task.rows, n_rows=len(source.frame), names=named)
-            outputs.write(labels, lambda part: write_labels(part, lines, named))
+            rows, names = task.rows, model.cluster_names_
+            assert rows is not None
+            lines = labels_frame(model.labels_, rows=rows, n_rows=len(source.frame), names=names)
+            outputs.write(labels, lambda part: write_labels(lines, part))
     for line in _without_part(task):
         note(line)
     if as_json:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from cutwise.cli.columns import with_numbers
 from cutwise.cli.options import SCALES
@@ -136,42 +135,23 @@ def name_clusters(model: TreeEstimator, given: Sequence[str]) -> None:
         model.name_clusters(names)
 
 
-def label_header(names: Mapping[Any, str]) -> list[str]:
-    """What a line of clusters holds: rows are counted from 0; ``names``: of the clusters that have one."""
-    return ["row", "cluster", "name"] if names else ["row", "cluster"]
+def labels_frame(
+    labels: npt.NDArray[Any], *, rows: npt.NDArray[Any], n_rows: int, names: Mapping[Any, str], first: int = 0
+) -> pd.DataFrame:
+    """A line for each of ``n_rows`` rows, from number ``first`` on: ``labels`` (n,) of ``rows`` (n,), else nothing.
+
+    ``names``: of the clusters that have one; a column of their own where there are any.
+    """
+    import pandas as pd
+
+    clusters = pd.Series(labels.tolist(), index=rows, dtype=object).reindex(range(n_rows))
+    frame = pd.DataFrame({"row": range(first, first + n_rows), "cluster": clusters})
+    return frame.assign(name=clusters.map(names)) if names else frame
 
 
-def label_lines(
-    labels: Any, *, rows: Any, n_rows: int, names: Mapping[Any, str], first: int = 0
-) -> Iterator[list[Any]]:
-    """A line for each of ``n_rows`` rows, from number ``first`` on: ``labels`` (n,) of ``rows`` (n,), else None."""
-    clusters: list[Any] = [None] * n_rows
-    for row, cluster in zip(rows.tolist(), labels.tolist(), strict=True):
-        clusters[row] = cluster
-    for row, cluster in enumerate(clusters, first):
-        yield [row, cluster, names.get(cluster)] if names else [row, cluster]
-
-
-@contextmanager
-def labels_csv(path: Path | None, names: Mapping[Any, str]) -> Iterator[Callable[[Iterable[list[Any]]], None]]:
-    """What writes lines of clusters to a file, or to standard output: a header before the first, if there are any."""
-    import csv
-
-    with nullcontext(sys.stdout) if path is None else open(path, "w", encoding="utf-8", newline="") as file:
-        lines, header = csv.writer(file, lineterminator="\n"), [label_header(names)]
-
-        def write(rows: Iterable[list[Any]]) -> None:
-            lines.writerows(header)
-            header.clear()
-            lines.writerows(rows)
-
-        yield write
-
-
-def write_labels(path: Path, lines: Iterable[list[Any]], names: Mapping[Any, str]) -> None:
-    """Write lines of clusters to a file."""
-    with labels_csv(path, names) as write:
-        write(lines)
+def write_labels(frame: pd.DataFrame, file: IO[str] | Path) -> None:
+    """Write lines of clusters as CSV; the first of them come with a header."""
+    frame.to_csv(file, index=False, header=bool(frame["row"].eq(0).any()), lineterminator="\n")
 
 
 def labels_path(path: str | None) -> str | None:

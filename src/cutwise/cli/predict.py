@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,13 +15,12 @@ from cutwise._whole import whole_folder
 from cutwise.cli.columns import check_as_fitted, columns_without_gaps, complete_rows
 from cutwise.cli.models import (
     as_fitted,
-    label_header,
-    label_lines,
-    labels_csv,
+    labels_frame,
     labels_path,
     read_as_at_fit,
     read_model,
     tested_columns,
+    write_labels,
 )
 from cutwise.cli.options import FILE_HELP, Header, ModelFile, Separator
 from cutwise.cli.screen import Outputs, file_or_stdout, note, working
@@ -28,6 +28,8 @@ from cutwise.cli.tables import find_files, is_parquet, read_in_parts
 from cutwise.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from cutwise.estimators import TreeEstimator
 
 EXAMPLES = (
@@ -73,8 +75,8 @@ def command(
         fitted = read_model(model, file)
 
         def write(place: Path | None) -> int:
-            with labels_csv(place, fitted.cluster_names_) as lines:
-                n_rows, n_left_out = read(fitted, file, lines)
+            with nullcontext(sys.stdout) if place is None else _csv(place) as lines:
+                n_rows, n_left_out = read(fitted, file, partial(write_labels, file=lines))
             if n_rows == 0:
                 raise InvalidInputError(f"{file} holds no rows.")
             return n_left_out
@@ -88,7 +90,7 @@ def command(
 def _predict(
     fitted: TreeEstimator,
     path: str,
-    write: Callable[[Iterable[list[Any]]], None],
+    write: Callable[[pd.DataFrame], None],
     *,
     drop_missing: bool,
     separator: str | None,
@@ -106,8 +108,8 @@ def _predict(
             complete_rows(source, table[needed], drop_missing=False, needed=needed)
         rows = complete.nonzero()[0]
         labels = fitted.predict(as_fitted(fitted, source, table[complete])) if len(rows) else rows
-        named = fitted.cluster_names_
-        write(label_lines(labels, rows=rows, n_rows=len(complete), names=named, first=source.first_row))
+        names = fitted.cluster_names_
+        write(labels_frame(labels, rows=rows, n_rows=len(complete), names=names, first=source.first_row))
         n_rows, n_left_out = n_rows + len(complete), n_left_out + int((~complete).sum())
     return n_rows, n_left_out
 
@@ -128,9 +130,12 @@ def _predict_each(model: str, files: list[str], out: str | None, read: Callable[
     with whole_folder(out) as folder, working("predicting", steps=len(files)) as begin:
         for path, name in zip(files, names, strict=True):
             begin(f"{path}, after {n_rows:,} rows")
-            as_csv, named = name.endswith(".csv"), fitted.cluster_names_
-            with labels_csv(folder / name, named) if as_csv else _labels_parquet(folder / name, fitted) as write:
-                here, left_out = read(fitted, path, write)
+            if name.endswith(".csv"):
+                with _csv(folder / name) as file:
+                    here, left_out = read(fitted, path, partial(write_labels, file=file))
+            else:
+                with _labels_parquet(folder / name, fitted) as write:
+                    here, left_out = read(fitted, path, write)
             n_rows, n_left_out = n_rows + here, n_left_out + left_out
     _say(n_left_out)
     note(f"wrote {len(files)} files of {n_rows:,} rows to {out}")
@@ -147,19 +152,17 @@ def _part_name(path: str) -> str:
     return name.stem + (".parquet" if is_parquet(path) else ".csv")
 
 
+def _csv(place: Path) -> IO[str]:
+    return open(place, "w", encoding="utf-8", newline="")
+
+
 @contextmanager
-def _labels_parquet(path: Path, fitted: TreeEstimator) -> Iterator[Callable[[Iterable[list[Any]]], None]]:
+def _labels_parquet(path: Path, fitted: TreeEstimator) -> Iterator[Callable[[pd.DataFrame], None]]:
     """What writes lines of clusters to a Parquet file."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    header = label_header(fitted.cluster_names_)
-    types = [pa.int64(), pa.array(fitted.classes_.tolist()).type, pa.string()]
-    schema = pa.schema(list(zip(header, types, strict=False)))
+    fields = [("row", pa.int64()), ("cluster", pa.array(fitted.classes_.tolist()).type)]
+    schema = pa.schema([*fields, *([("name", pa.string())] if fitted.cluster_names_ else [])])
     with parquet.ParquetWriter(path, schema) as writer:
-
-        def write(lines: Iterable[list[Any]]) -> None:
-            rows = [dict(zip(header, line, strict=True)) for line in lines]
-            writer.write_table(pa.Table.from_pylist(rows, schema))
-
-        yield write
+        yield lambda lines: writer.write_table(pa.Table.from_pandas(lines, schema, preserve_index=False))

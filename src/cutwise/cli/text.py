@@ -31,6 +31,7 @@ _NUMBER_OR_NONE = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?|nan?|
 _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # as Excel writes it
 _TOTAL = re.compile(r"((grand |sub)?total|sums?|totals|gesamt|summe|insgesamt|average|mean)\s*:?", re.IGNORECASE)
 _BLOCK_BYTES = 1 << 20
+_CODE = re.compile(rb"[^0-9.+-]0[0-9]{2}")
 
 
 @dataclass(frozen=True)
@@ -344,19 +345,12 @@ def _read_cells(file: IO[bytes], columns: Sequence[str], layout: Layout, encodin
 
 def may_hold_codes(file: IO[bytes]) -> bool:
     """Whether a cell may start with three digits of which the first is 0; a pass over the bytes is cheap."""
-    import numpy as np
-
-    before = b"\n"
     file.seek(0)
+    before = b"\n"
     while block := file.read(_BLOCK_BYTES):
-        text = before + block
-        before = text[-3:]
-        byte = np.frombuffer(text, dtype=np.uint8)
-        at = np.flatnonzero(byte[1:-2] == ord("0")) + 1
-        at = at[~np.isin(byte[at - 1], np.frombuffer(b"0123456789.+-", dtype=np.uint8))]
-        digit = byte - np.uint8(ord("0")) < 10  # what is below wraps around
-        if (digit[at + 1] & digit[at + 2]).any():
+        if _CODE.search(before + block):
             return True
+        before = block[-3:]
     return False
 
 
