@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-Watcher = Callable[[str, float, float], object]
+Watcher = Callable[[str, float], object]
 
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
 def watched_by(watcher: Watcher) -> Iterator[None]:
-    """Let ``watcher`` be called with the stage at work, and the shares of a fit that are done by then and at its end.
+    """Let ``watcher`` be called with the stage at work, and the share of a fit that is done by then.
 
     Trees of all sizes take about as long again as the fit before them, and plain CART does: with them it ends at 3.
     """
@@ -31,7 +31,7 @@ def tell(what: str, within: float = 0.0) -> None:
     if (watcher := _WATCHER.get()) is not None:
         start = _USUALLY_DONE.get(what.partition(":")[0], 0.0)
         end = min((later for later in _USUALLY_DONE.values() if later > start), default=3.0)
-        watcher(what, start + (end - start) * min(within, 1.0), end)
+        watcher(what, start + (end - start) * min(within, 1.0))
 
 
 _USUALLY_DONE = {

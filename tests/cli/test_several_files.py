@@ -452,42 +452,6 @@ def test_files_that_do_not_fit_are_refused_and_nothing_is_written(cutwise, tmp_p
 
 
 @pytest.mark.usefixtures("in_batches")
-@pytest.mark.parametrize(
-    ("names", "lines", "said"),
-    [
-        ("kind age income", {-1: "total,3,4"}, ["of totals"]),
-        ("kind age income", {-1: " SUM: ,3,4"}, ["of totals"]),
-        ("kind age income", {-1: "total,,"}, ["of totals"]),
-        ("kind age income", {-2: "Source: us,,", -1: "by them,,"}, ["of notes"]),
-        ("kind age income", {-2: "total,3,4", -1: "Source: us,,"}, ["of notes", "of totals"]),
-        ("kind age income", {20: "# half,,", -1: "# the end,,"}, ["of comments"]),
-        ("kind age income", {20: "here,,", -1: "total,3,4"}, ["of totals"]),
-        ("kind age income", {20: "here,,", -1: "there,,"}, []),
-        ("kind age income", {20: "total,3,4"}, []),
-        ("kind age income", {20: "total,3,4", -1: "total,3,4"}, []),
-        ("age kind income", {-1: "3,total,4"}, ["of totals"]),
-        ("age kind income", {-2: "3,total,4", -1: "by them,,"}, ["of notes", "of totals"]),
-        ("kind sort plan", {20: "kind,sort,plan", -1: "total,,"}, ["of names again", "of totals"]),
-        ("age income", {-1: "# the end,"}, ["of comments"]),
-        ("age income", {-1: "total,"}, ["of totals"]),
-    ],
-)
-def test_lines_that_are_no_rows_are_left_out_in_batches_as_in_memory(cutwise, table, tmp_path, names, lines, said):
-    words = {name: np.where(table["age"] > 10 * i, f"k{i}", "l") for i, name in enumerate(("kind", "sort", "plan"))}
-    rows = table.assign(**words)[names.split()].to_csv(index=False).splitlines()
-    for at, line in lines.items():
-        rows.insert(len(rows) if at < 0 else at, line)
-    (tmp_path / "a.csv").write_text("\n".join(rows))
-    memory, batches = (cutwise("fit", tmp_path / "a.csv", "-k", 3, *limit) for limit in ([], ["--max-memory", "1kB"]))
-    assert memory.code == 0
-    assert batches.out == memory.out
-    told = [line for line in batches.err.splitlines() if "read in batches" not in line]
-    assert told == memory.err.splitlines()
-    assert all(any(what in line for line in told) for what in said)
-    assert sum("left out" in line for line in told) == len(said)
-
-
-@pytest.mark.usefixtures("in_batches")
 @pytest.mark.parametrize("limit", [[], ["--max-memory", "1kB"]])
 @pytest.mark.parametrize(
     ("other", "words"),

@@ -7,9 +7,8 @@ import os
 import re
 import sys
 import textwrap
-import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import get_terminal_size
@@ -34,8 +33,8 @@ _WHOLE = re.compile(
 
 T = TypeVar("T")
 
-_ANY_WIDTH = 10_000
-"""Wide enough for every table: what rich measures is capped at the width that it is given."""
+_ANY_WIDTH = 1 << 20
+"""Wide enough for every line of a table where nobody's screen ends it."""
 
 
 def harmless(text: str) -> str:
@@ -95,53 +94,33 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: 
 
     A cell may hold several lines; the columns ``right`` are set flush right.
     """
-    cells = [[harmless(cell) for cell in row] for row in [header, *rows]]
-    if sys.stdout.isatty():
-        _print_ruled(cells[0], cells[1:], right)
-    else:
-        _print_plain(cells, right)
-
-
-def _print_ruled(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
-    lines = any("\n" in cell for row in rows for cell in row)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, show_lines=lines)
+    cells = [[harmless(cell) for cell in row] for row in [header, *rows]]
+    if sys.stdout.isatty():
+        lines = any("\n" in cell for row in rows for cell in row)
+        console = Console()
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, show_lines=lines)
+    else:
+        console = Console(width=_ANY_WIDTH, no_color=True)
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
 
     def cell(column: int, text: str) -> Text:
         # Text, not str: square brackets in a name are no markup.
         return Text(text.replace(" ", _NO_BREAK) if column in right else _bound(text))
 
-    for column, name in enumerate(header):
-        table.add_column(cell(column, name), justify="right" if column in right else "left")
-    for row in rows:
+    for column, name in enumerate(cells[0]):
+        is_figure = column in right
+        table.add_column(cell(column, name), justify="right" if is_figure else "left", no_wrap=is_figure)
+    for row in cells[1:]:
         table.add_row(*(cell(column, text) for column, text in enumerate(row)))
-    if console.measure(table, options=console.options.update(width=_ANY_WIDTH)).minimum > console.width:
-        _print_blocks(header, rows, right, console.width)
-        return
     with console.capture() as capture:
         console.print(table)
-    sys.stdout.write(capture.get().replace(_NO_BREAK, " "))
-
-
-def _print_blocks(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], width: int) -> None:
-    """A block a row for narrow terminals: the first cell, its figures, and its texts below them."""
-
-    def write(text: str, indent: str, later: str) -> None:
-        for line in text.split("\n"):
-            sys.stdout.write(_filled(indent + line, width, later=later) + "\n")
-
-    for row in rows:
-        write(f"{header[0]} {row[0]}".strip(), "", "  ")
-        figures = [f"{header[i]}{_NO_BREAK}{row[i]}" for i in right if i and row[i]]
-        write(", ".join(figures).replace("\n", " "), "  ", "  ")
-        for column in range(1, len(row)):
-            if column not in right and row[column]:
-                write(row[column], "  ", "    ")
+    for line in capture.get().replace(_NO_BREAK, " ").splitlines():
+        sys.stdout.write(line.rstrip() + "\n")
 
 
 def _bound(text: str) -> str:
@@ -159,18 +138,6 @@ def _filled(text: str, width: int, *, later: str) -> str:
     return text.replace(_NO_BREAK, " ")
 
 
-def _print_plain(cells: Sequence[Sequence[str]], right: Sequence[int]) -> None:
-    lines = [[cell.split("\n") for cell in row] for row in cells]
-    widths = [max(len(line) for row in lines for line in row[column]) for column in range(len(cells[0]))]
-    for row in lines:
-        for level in range(max(len(cell) for cell in row)):
-            parts = []
-            for column, cell in enumerate(row):
-                text = cell[level] if level < len(cell) else ""
-                parts.append(text.rjust(widths[column]) if column in right else text.ljust(widths[column]))
-            sys.stdout.write("  ".join(parts).rstrip() + "\n")
-
-
 @contextmanager
 def working(what: str, *, steps: int = 1, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Show on standard error what is being done and what is left, where a person is watching; silent elsewhere.
@@ -180,50 +147,28 @@ def working(what: str, *, steps: int = 1, quiet: bool = False) -> Iterator[Calla
     if quiet or not sys.stderr.isatty():
         yield lambda step: None
         return
-    from rich.console import Console, RenderableType
+    from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
     from rich.table import Column
 
     text = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
     columns = SpinnerColumn(), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn(), text
-    started = since = time.monotonic()
     begun, now = 0, escape(one_line(what))
-    done, end = 0.0, 1.0  # what was done at ``since``, and where the stage at work ends
-
-    class MovingProgress(Progress):
-        """Goes on between two reports, as if the rest of a stage took about as long as all before it."""
-
-        def get_renderables(self) -> Iterable[RenderableType]:
-            spent = time.monotonic() - since
-            share = spent / (spent + max(since - started, _QUICK))
-            for task in self.tasks:
-                self.update(task.id, completed=max(task.completed, done + (end - done) * share))
-            yield from super().get_renderables()
-
-    with MovingProgress(*columns, console=Console(stderr=True), transient=True, expand=True) as progress:
+    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as progress:
         task = progress.add_task(now, total=steps)
 
         def begin(step: str) -> None:
-            nonlocal begun, now, done, end, since
+            nonlocal begun, now
             begun, now = begun + 1, escape(one_line(step))
-            done, end, since = begun, begun + 1, time.monotonic()
-            progress.update(task, description=now)
+            progress.update(task, completed=begun, description=now)
 
-        def show(stage: str, share: float, until: float) -> None:
-            nonlocal done, end, since
-            if begun + until <= done:
-                return  # of a fit within a stage
-            if (begun + share, begun + until) != (done, end):
-                done, end, since = begun + share, begun + until, time.monotonic()
-            progress.update(task, description=f"{now}: {escape(stage)}")
+        def show(stage: str, share: float) -> None:
+            done = max(progress.tasks[0].completed, begun + share)  # of a fit within a stage it is less
+            progress.update(task, completed=done, description=f"{now}: {escape(stage)}")
 
         with watched_by(show):
             yield begin
-
-
-_QUICK = 2.0
-"""Seconds that a stage is taken to last where nothing before it tells."""
 
 
 @contextmanager

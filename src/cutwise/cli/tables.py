@@ -24,7 +24,7 @@ import psutil
 
 from cutwise.cli.cells import MISSING_AMONG_NUMBERS, Reading, read_cells, read_columns, with_columns
 from cutwise.cli.screen import note, working
-from cutwise.cli.text import check_names_differ, find_layout, first_lines, may_hold_codes, read_text, rows_alone
+from cutwise.cli.text import check_names_differ, find_layout, first_lines, may_hold_codes, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.passes.sources import polars_table, scan_dataset
 from cutwise.reference.resources import in_words
@@ -265,8 +265,9 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
         )  # fmt: skip
         with in_batches(path):
             cells, read = (_named(scan(infer_schema_length=length), layout.names) for length in (0, None))
-            parts.append(_with_words(read, cells, layout.decimal, has_codes))
-            parts[-1] = rows_alone(parts[-1].with_columns(pl.col(pl.String).str.strip_chars_start(" ")), path)
+            part = _with_words(read, cells, layout.decimal, has_codes)
+            part = part.with_columns(pl.col(pl.String).str.strip_chars_start(" "))
+            parts.append(part.filter(~pl.all_horizontal(pl.all().is_null())) if len(layout.names) > 1 else part)
     with in_batches(name):
         schemas = [part.collect_schema() for part in parts]
         for path, schema in zip(files, schemas, strict=True):

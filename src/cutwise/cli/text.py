@@ -7,7 +7,7 @@ import csv
 import re
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from cutwise.exceptions import InvalidInputError, listed
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
 
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -228,91 +227,33 @@ def _options(layout: Layout, encoding: str) -> dict[str, Any]:
 
 
 def _no_rows(frame: pd.DataFrame, name: str) -> list[int]:
-    """Numbers of the lines that are no rows of the table: blank ones, comments, names, notes and totals below it."""
+    """Numbers of the lines that are no rows of the table: blank ones, comments, and totals below it."""
     import numpy as np
 
-    if frame.empty:
+    if frame.empty or frame.shape[1] < 2:
         return []
-    values = frame.notna().to_numpy()
-    n_values, wide = values.sum(axis=1), frame.shape[1] > 1
-    found = {"without a value": np.flatnonzero(n_values == 0).tolist()} if wide else {}
-    text = [column for column in frame.columns if frame[column].dtype.kind not in "iufbc"]
-    alone = np.flatnonzero((n_values == 1) & values[:, 0] & (wide and frame.columns[0] in text)).tolist()
-    words = {line: str(frame.iloc[line, 0]).strip() for line in alone}
-    found["of comments"] = [line for line in alone if words[line].startswith("#")]
-    if wide and len(text) == frame.shape[1]:
-        again = [frame.iloc[:, i].to_numpy(dtype=object) == column for i, column in enumerate(frame.columns)]
-        found["of names again"] = np.flatnonzero(np.all(again, axis=0)).tolist()
-    is_row = np.ones(len(frame), dtype=np.bool_)
-    is_row[[line for lines in found.values() for line in lines]] = False
-    rows = np.flatnonzero(is_row)
-    notes = [line for line in alone if is_row[line] and not _TOTAL.fullmatch(words[line])]
+    first = frame.iloc[:, 0]
+    n_values, words = frame.notna().sum(axis=1), first.astype(str).str.strip()
+    is_alone = (n_values == 1) & first.notna() & (first.dtype.kind not in "iufb")
+    is_comment = is_alone & words.str.startswith("#")
+    found = {
+        "without a value": np.flatnonzero(n_values == 0).tolist(),
+        "of comments": np.flatnonzero(is_comment).tolist(),
+    }
+    rows = np.flatnonzero((n_values > 0) & ~is_comment)
+    notes = np.flatnonzero(is_alone & ~is_comment & ~words.str.fullmatch(_TOTAL))
     # Below the table, where no line in it has so few values.
-    if frame.shape[1] > 2 and 0 < len(notes) < len(rows) and rows[-len(notes) :].tolist() == notes:
-        found["of notes below the table"] = notes
-        rows = rows[: -len(notes)]
-    for column in text if len(rows) > 2 else []:
+    if frame.shape[1] > 2 and 0 < len(notes) < len(rows) and (rows[-len(notes) :] == notes).all():
+        found["of notes below the table"], rows = notes.tolist(), rows[: -len(notes)]
+    for column in frame.columns if len(rows) > 2 else ():
         last = frame[column].iloc[rows[-1]]
         if _TOTAL.fullmatch(str(last).strip()) and (frame[column] == last).sum() == 1:
             found["of totals"] = [int(rows[-1])]
             break
-    _note_no_rows({kind: len(lines) for kind, lines in found.items()}, name)
+    for kind, lines in found.items():
+        if lines:
+            note(f"{len(lines):,} line{'s' if len(lines) > 1 else ''} {kind} in {name} left out")
     return sorted(line for lines in found.values() for line in lines)
-
-
-def rows_alone(table: pl.LazyFrame, name: str) -> pl.LazyFrame:
-    """The same of a table in batches, which comes without the lines that are no rows."""
-    import polars as pl
-
-    types = table.collect_schema()
-    names, texts = types.names(), [column for column, own in types.items() if own == pl.String]
-    if len(names) > 1:
-        table = table.filter(~pl.all_horizontal(pl.all().is_null()))
-    if not texts:
-        return table
-    first, wide = pl.col(names[0]), len(names) > 1
-    alone = [first.is_not_null(), *(pl.col(own).is_null() for own in names[1:]), wide and names[0] in texts]
-    is_alone, word = pl.all_horizontal(alone), first.cast(pl.String).str.strip_chars()
-    is_comment = is_alone & word.str.starts_with("#")
-    is_total = word.str.contains(f"(?i)^(?:{_TOTAL.pattern})$")
-    is_note = is_alone & ~is_comment & ~is_total & (len(names) > 2)
-    are_names = pl.all_horizontal(*(pl.col(own) == own for own in texts), wide and len(texts) == len(names))
-    is_row, number = ~(is_comment | is_note | are_names).fill_null(value=False), pl.int_range(pl.len())
-    figures = {
-        "comments": is_comment.sum(),
-        "names": are_names.sum(),
-        "notes": is_note.sum(),
-        "rows": is_row.sum(),
-        "first note": number.filter(is_note).min(),
-        "last note": number.filter(is_note).max(),
-        "last row": number.filter(is_row).max(),
-        **{f"cell {i}": pl.col(own).filter(is_row).last() for i, own in enumerate(texts)},
-    }
-    found = table.select(**figures).collect(engine="streaming").row(0, named=True)
-    counts = {"of comments": found["comments"], "of names again": found["names"]}
-    notes, rows = found["notes"], found["rows"]
-    ends_in_row = not notes or (rows > 0 and found["last row"] > found["last note"])
-    if notes and rows and found["last row"] < found["first note"]:
-        counts["of notes below the table"], ends_in_row = notes, True
-    elif notes:
-        is_row, rows = is_row | is_note, rows + notes
-    if any(counts.values()):
-        table = table.filter(is_row)
-    for i, column in enumerate(texts if rows > 2 and ends_in_row else []):
-        cell, x = found[f"cell {i}"], pl.col(column)
-        is_last = _TOTAL.fullmatch(str(cell).strip()) is not None
-        if is_last and table.select((x == cell).sum()).collect(engine="streaming").item() == 1:
-            table, counts["of totals"] = table.filter(x.ne_missing(cell)), 1
-            break
-    _note_no_rows(counts, name)
-    return table
-
-
-def _note_no_rows(counts: Mapping[str, int], name: str) -> None:
-    """Say how many lines of a file are no rows of its table, and what they are."""
-    for kind, n in counts.items():
-        if n:
-            note(f"{n:,} line{'s' if n > 1 else ''} {kind} in {name} left out")
 
 
 def _with_blank_lines(file: IO[bytes], first_line: int, no_rows: Sequence[int]) -> tuple[int, ...]:
