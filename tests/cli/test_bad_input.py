@@ -76,7 +76,7 @@ def test_it_is_refused_in_one_line(refused, table, tmp_path, args, words):
     [
         ("", ["is empty"]),
         ("a,b\n", ["no rows"]),
-        ("a,a\n1,2\n3,4\n", ["2 columns named 'a'"]),
+        ("a,a\n1,2\n3,4\n", ["duplicate column names: 'a'"]),
         ("a,b\n1,2\n3,\n5,6\n", ["'b' has 1 missing value (NaN)", "row 1 (line 3", "--drop-missing", "--drop b"]),
         ("a,b\r\n\r\n1,2\r\n\r\n3,4\r\n5,\r\n", ["'b' has 1 missing value (NaN)", "row 2 (line 6"]),
         ("a,b\n1,2\n3,NaN\n5,6\n", ["'b' has 1 missing value ('NaN' in 1 cell)"]),

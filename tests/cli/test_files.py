@@ -125,5 +125,5 @@ def test_decimal_numbers_of_parquet_are_numbers_and_a_column_without_values_hold
 def test_parquet_with_two_columns_of_one_name_is_refused_by_their_name(tmp_path):
     path = tmp_path / "data.parquet"
     parquet.write_table(pa.Table.from_arrays([pa.array([1, 2])] * 3, names=["a", "b", "a"]), path)
-    with pytest.raises(InvalidInputError, match=r"has 2 columns named 'a' \(columns 1 and 3\)"):
+    with pytest.raises(InvalidInputError, match="has duplicate column names: 'a'"):
         read_source(str(path))

@@ -261,6 +261,7 @@ def clustering(
     estimator = estimator_of(options.objective)
     check_option("--scale", options.scale, tuple(SCALES))
     source, n_clusters = find_source(options, options.n_clusters, command=command)
+    assert n_clusters is not None
     if command == "compare" and source.lazy is not None:
         raise in_memory_alone(source, "compare", "Give a sample of its rows")
     task = prepare(source, options)
@@ -269,25 +270,16 @@ def clustering(
     return Clustering(task, n_clusters, scale, estimator, {**measure, **growth.params, **limited}, limited)
 
 
-def find_source(table: TableOptions, n_clusters: int | None, *, command: str) -> tuple[Source, int]:
-    """The table that a command line names, and the number of clusters; an example knows its own."""
+def find_source(
+    table: TableOptions, n_clusters: int | None, *, command: str, is_labeled: bool = False
+) -> tuple[Source, int | None]:
+    """The table that a command line names, and the number of clusters; an example knows its own, and labels do."""
     _check_given(table, command)
-    if n_clusters is None:
+    if n_clusters is None and not is_labeled:
         if table.example is None:
             raise InvalidInputError("The number of clusters is missing. Say how many with -k, such as -k 5.")
         n_clusters = clusters_of_example(table.example)
     return _read(table), n_clusters
-
-
-def find_labeled(table: TableOptions, n_clusters: int | None, labels_from: str, *, command: str) -> Source:
-    """The table that a command line names, whose clusters a column of it gives."""
-    if n_clusters is not None:
-        raise InvalidInputError(
-            f"-k {n_clusters} has no meaning with --labels-from {labels_from}: that column has its clusters already. "
-            "Leave one of them out."
-        )
-    _check_given(table, command)
-    return _read(table)
 
 
 def _check_given(table: TableOptions, command: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli.columns import Task, cut_features, find_labeled, find_source, in_memory_alone, prepare
+from cutwise.cli.columns import Task, cut_features, find_source, in_memory_alone, prepare
 from cutwise.cli.models import labels_frame, labels_path, name_clusters, print_fit, write_labels
 from cutwise.cli.options import (
     SCALE_HELP,
@@ -25,12 +25,12 @@ from cutwise.cli.options import (
     estimator_of,
     of_output,
     of_tree,
+    refuse_beside,
     words_given,
 )
 from cutwise.cli.screen import Outputs, note, noted, print_json, working
 from cutwise.cli.tables import find_files
 from cutwise.estimators import model_document
-from cutwise.exceptions import InvalidInputError
 from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
 
@@ -92,21 +92,18 @@ def command(
     check_option("--scale", scale, tuple(SCALES))
     check_option("--unknown", unknown, ("outside", "error"))
     check_objective(objective)
-    if labels_from is not None and objective != "kmeans":
-        raise InvalidInputError(
-            f"--objective {objective} has no meaning with --labels-from {labels_from}: that column has its clusters "
-            "already, and costs are those of k-means. Leave one of them out."
-        )
-    kernel.check(objective=objective, labels_from=labels_from)
+    other = None if objective == "kmeans" else objective
+    if labels_from is not None:
+        why = f"--labels-from {labels_from}: that column has its clusters already"
+        refuse_beside(why, {"-k": n_clusters, "--objective": other, "--kernel": kernel.kernel})
+    kernel.check(other)
     params: dict[str, Any] = {"max_leaves": max_leaves, "verbose": 2 if verbose else 0, **growth.params}
     if algorithm is not None:
         params["algorithm"] = algorithm
     with Outputs(out, labels_path(labels), inputs=find_files(table.files or [])) as outputs:
         with noted() as notes:
-            if labels_from is None:
-                source, n_clusters = find_source(table, n_clusters, command="fit")
-            else:
-                source = find_labeled(table, n_clusters, labels_from, command="fit")
+            is_labeled = labels_from is not None
+            source, n_clusters = find_source(table, n_clusters, command="fit", is_labeled=is_labeled)
             if source.lazy is not None:
                 what = "--kernel" if kernel.kernel is not None else "--labels" if labels is not None else None
                 if what is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -198,6 +198,13 @@ def estimator_of(objective: str) -> type[ExplainableClusterer]:
     return ExplainableKMedians if objective == "kmedians" else ExplainableKMeans
 
 
+def refuse_beside(option: str, others: Mapping[str, object]) -> None:
+    """Refuse what is given (is not None) beside an option that leaves it no meaning."""
+    for name, value in others.items():
+        if value is not None:
+            raise InvalidInputError(f"{name} {value} has no meaning with {option}. Leave one of them out.")
+
+
 KERNEL_NAMES = tuple(name for name in KERNELS if name != PRECOMPUTED)
 """Kernels that are computed from the columns of a file."""
 
@@ -220,24 +227,15 @@ class KernelOptions:
         of_tree(help="Approximate the kernel by so many features, for tables too large for a kernel matrix.", min=1),
     ] = None
 
-    def check(self, *, objective: str, labels_from: str | None) -> None:
-        """Refuse options that have no meaning together."""
+    def check(self, objective: str | None) -> None:
+        """Refuse options that have no meaning together; ``objective``: where it is not that of k-means."""
         if self.kernel is None:
             for option, value in (("--gamma", self.gamma), ("--cuts", self.cuts), ("--nystroem", self.nystroem)):
                 if value is not None:
                     raise InvalidInputError(f"{option} {value} belongs to a kernel. Say which, such as --kernel rbf.")
             return
         check_option("--kernel", self.kernel, KERNEL_NAMES)
-        if objective != "kmeans":
-            raise InvalidInputError(
-                f"--kernel {self.kernel} clusters by kernel k-means, and --objective {objective} is another objective. "
-                "Leave one of them out."
-            )
-        if labels_from is not None:
-            raise InvalidInputError(
-                f"--kernel {self.kernel} has no meaning with --labels-from {labels_from}: that column has its clusters "
-                "already. Leave one of them out."
-            )
+        refuse_beside(f"--kernel {self.kernel}: it clusters by kernel k-means", {"--objective": objective})
 
     @property
     def scale(self) -> str:

@@ -24,12 +24,13 @@ import psutil
 
 from cutwise.cli.cells import MISSING_AMONG_NUMBERS, Reading, read_cells, read_columns, with_columns
 from cutwise.cli.screen import note, working
-from cutwise.cli.text import check_names_differ, find_layout, first_lines, may_hold_codes, read_text
+from cutwise.cli.text import find_layout, first_lines, may_hold_codes, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.passes.sources import polars_table, scan_dataset
 from cutwise.reference.resources import in_words
 from cutwise.table.intake import check_option
 from cutwise.table.mixed import MOST_ITEMS
+from cutwise.table.table import check_unique
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -471,7 +472,7 @@ def read_in_parts(path: str, rows: int, *, separator: str | None, header: bool |
 
     first = 0
     with _readable_parquet(path), parquet.ParquetFile(path) as table:
-        check_names_differ(table.schema_arrow.names, path)
+        check_unique(table.schema_arrow.names, what=path)
         for batch in table.iter_batches(rows):
             yield Source(_with_types(batch.to_pandas()), path, first_row=first)
             first += batch.num_rows
@@ -562,7 +563,7 @@ def _read_parquet(file: IO[bytes], name: str) -> Source:
     content = io.BytesIO(file.read())
     with _readable_parquet(name):
         schema = parquet.read_schema(content)
-        check_names_differ(schema.names, name)
+        check_unique(schema.names, what=name)
         content.seek(0)
         frame = pd.read_parquet(content, engine="pyarrow")
     frame.columns = [str(column) for column in frame.columns]

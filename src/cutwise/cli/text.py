@@ -15,13 +15,13 @@ from typing import IO, TYPE_CHECKING, Any
 from cutwise.cli.cells import find_decimal, holds_codes, is_number, with_columns
 from cutwise.cli.screen import note
 from cutwise.exceptions import InvalidInputError, listed
+from cutwise.table.table import check_unique
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 SEPARATORS = (",", ";", "\t", "|")
-_SPOKEN = {"\t": "tabs", " ": "spaces"}
 _SAMPLE_LINES = 100
 _SAMPLE_BYTES = 1 << 24
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -85,16 +85,8 @@ def read_text(file: IO[bytes], name: str, *, separator: str | None, header: bool
 def find_layout(sample: str, name: str, *, separator: str | None = None, header: bool | None = None) -> Layout:
     """Find out how a text is written from its first lines."""
     stated = _SEPARATOR_LINE.match(sample)
-    found = stated.group(1) if stated else _find_separator(sample)
-    rows = _split(sample, found if separator is None else separator)[1 if stated else 0 :]
-    if separator is None:
-        separator = found
-    elif rows and len(rows[0][1]) < 2 <= len(_split(sample, found)[0][1]):
-        between = _SPOKEN.get(found, repr(found))
-        raise InvalidInputError(
-            f"The first line of {name} holds no {separator!r}: its cells stand between {between}. "
-            "Leave --separator out."
-        )
+    separator = separator or (stated.group(1) if stated else _find_separator(sample))
+    rows = _split(sample, separator)[1 if stated else 0 :]
     if not rows:
         raise InvalidInputError(
             f"{name} is empty. It must hold a table: a line of column names, then one line per row."
@@ -125,7 +117,7 @@ def find_layout(sample: str, name: str, *, separator: str | None = None, header:
         return Layout(separator, decimal, _numbered(len(cells)), False, first_line, skipped)
     cells[0] = cells[0].lstrip("# ") or cells[0]
     names = [cell or f"Unnamed: {position}" for position, cell in enumerate(cells)]
-    check_names_differ(names, name)
+    check_unique(names, what=name)
     start = rows[1][0] if len(rows) > 1 else first_line + 1
     return Layout(separator, decimal, tuple(names), True, start, skipped)
 
@@ -148,17 +140,6 @@ def _lines_above(rows: Sequence[tuple[int, list[str]]]) -> int:
         titles += 1  # blank cells alone are a blank line as spreadsheets write it
     names_follow = width > 1 and sum(map(bool, lines[titles])) > 1 and not any(map(is_number, lines[titles]))
     return titles if titles > first and names_follow and holds_number(titles + 1) else first
-
-
-def check_names_differ(names: Sequence[str], source: str) -> None:
-    """Refuse two columns of one name."""
-    twice = [column for column, count in Counter(names).items() if count > 1]
-    if twice:
-        positions = [str(position) for position, column in enumerate(names, 1) if column == twice[0]]
-        raise InvalidInputError(
-            f"{source} has {len(positions)} columns named {twice[0]!r} (columns {' and '.join(positions)}). "
-            "Give every column a name of its own."
-        )
 
 
 def first_lines(file: IO[bytes]) -> bytes:
