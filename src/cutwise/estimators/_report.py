@@ -190,7 +190,7 @@ def report(
     X, y, described = _described(model, X, y, fit, labeled, notes)
     found = _curve(model, X, y, described, notes, fit) if curve and not notes else None
     if reproduce is None:
-        reproduce = f"{_code(model)}.fit({'X' if y is None else 'X, y'})"
+        reproduce = f"{_short(model)}.fit({'X' if y is None else 'X, y'})"
     own, cost_words = words_of(model)
     if (limits := model._limits_line) is not None:
         notes.append(f"{limits[0].upper()}{limits[1:]}.")
@@ -344,16 +344,3 @@ def _short(value: Any) -> str:
         return f"array of shape {value.shape}"
     text = " ".join(repr(value).split())
     return text if len(text) <= 300 else text[:299] + "…"
-
-
-def _code(model: TreeEstimator) -> str:
-    """The model as it would be written, with the parameters that are not the defaults."""
-    from inspect import signature
-
-    defaults = {name: p.default for name, p in signature(type(model).__init__).parameters.items()}
-    changed = []
-    for name, value in model.get_params(deep=False).items():
-        text = _short(value)
-        if text != _short(defaults[name]):
-            changed.append(f"{name}={text}")
-    return f"{type(model).__name__}({', '.join(changed)})"

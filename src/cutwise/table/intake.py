@@ -230,22 +230,16 @@ def check_shape(shape: tuple[int, ...], *, what: str = "X") -> None:
         )
 
 
-# Values looked at together: 256 KiB to 512 KiB, so that a second look at a block comes from the cache.
-_BLOCK = 1 << 16
-
-
 def is_all_finite(values: npt.NDArray[np.generic]) -> bool:
     """Whether no value is NaN or infinite; any number of dimensions and any strides.
 
-    A block's sum is finite only when all its values are, so one addition a value settles nearly every block. Huge
-    values can overflow the sum; such a block is looked at value by value.
+    The sum is finite only when all values are, so one addition a value settles nearly every table. Huge values can
+    overflow it; such a table is looked at value by value.
     """
     if values.dtype.kind != "f":
         return True
     with np.errstate(over="ignore", invalid="ignore"):
-        return all(
-            bool(np.isfinite(np.add.reduce(b, axis=None))) or bool(np.isfinite(b).all()) for b in _blocks(values)
-        )
+        return bool(np.isfinite(np.add.reduce(values, axis=None))) or bool(np.isfinite(values).all())
 
 
 def check_finite(
@@ -287,27 +281,8 @@ def _places(
     if isinstance(values, sparse.csr_array):
         found = np.flatnonzero(wanted(values.data))
         return np.searchsorted(values.indptr, found, side="right") - 1, values.indices[found].astype(np.intp)
-    step = max(1, _BLOCK // max(1, values.shape[1]))
-    rows, cols = [], []
-    for start in range(0, values.shape[0], step):
-        r, c = np.nonzero(wanted(values[start : start + step]))
-        rows.append(r + start)
-        cols.append(c)
-    return np.concatenate(rows), np.concatenate(cols)
-
-
-def _blocks(values: npt.NDArray[np.generic]) -> Iterator[npt.NDArray[np.generic]]:
-    """The array in views of about ``_BLOCK`` values, along its longest stride."""
-    if values.ndim == 1 or values.flags.c_contiguous or values.flags.f_contiguous:
-        flat = values.ravel(order="K")
-        for start in range(0, flat.size, _BLOCK):
-            yield flat[start : start + _BLOCK]
-        return
-    if abs(values.strides[0]) < abs(values.strides[1]):
-        values = values.T
-    step = max(1, _BLOCK // max(1, values.shape[1]))
-    for start in range(0, values.shape[0], step):
-        yield values[start : start + step]
+    rows, cols = np.nonzero(wanted(values))
+    return rows, cols
 
 
 @dataclass(frozen=True)
