@@ -49,7 +49,7 @@ def on_terminal(monkeypatch, width, printing, *arguments, **options):
 CONDITIONS = ["`spent and saved (k$)` <= 67", "age > 36", "`a or b` = 2", "(x <= -0.4 or x > 3)", "r not in {`b c`, d}"]
 
 
-@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("width", [33, 45, 60, 80, 200])
 def test_no_line_of_a_terminal_breaks_inside_a_condition(monkeypatch, width):
     rows = [["young ones", "53", "8.1 %", " and ".join(CONDITIONS)], ["0", "7", "1 %", "2 < `y z` <= 3"]]
     lines = on_terminal(monkeypatch, width, print_table, ["cluster", "rows", "share", "rule"], rows, right=[1, 2])
@@ -63,12 +63,13 @@ def test_no_line_of_a_terminal_breaks_inside_a_condition(monkeypatch, width):
     assert " ".join(map(str.strip, lines)) == sentence
 
 
-@pytest.mark.parametrize("width", [79, 200])
-def test_a_table_of_figures_fits_into_eighty_columns(monkeypatch, width):
+@pytest.mark.parametrize("width", [40, 70, 78, 79, 200])
+def test_a_table_that_is_too_wide_becomes_blocks_and_loses_no_column(monkeypatch, width):
     row = ["exshallow", "5", "3", "1.0163", "99.4 %", "97.5 %", "2.50", "2.51", "123.456"]
     lines = on_terminal(monkeypatch, width, print_table, HEADER, [row], right=range(1, len(HEADER)))
     assert max(map(len, lines)) <= width
     assert all(sum(cell in line for line in lines) == 1 for cell in [*HEADER, *row[3:]])
+    assert any("─" in line for line in lines) == (width >= 79)
 
 
 def test_control_characters_are_spelled_out(capsys):

@@ -117,10 +117,28 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: 
         table.add_column(cell(column, name), justify="right" if is_figure else "left", no_wrap=is_figure)
     for row in cells[1:]:
         table.add_row(*(cell(column, text) for column, text in enumerate(row)))
+    if console.measure(table, options=console.options.update(width=_ANY_WIDTH)).minimum > console.width:
+        _print_blocks(cells, right, console.width)
+        return
     with console.capture() as capture:
         console.print(table)
     for line in capture.get().replace(_NO_BREAK, " ").splitlines():
         sys.stdout.write(line.rstrip() + "\n")
+
+
+def _print_blocks(cells: Sequence[Sequence[str]], right: Sequence[int], width: int) -> None:
+    """A block a row where a condition has no room in a column: its first cell, figures, and texts in whole below."""
+    header = cells[0]
+    for row in cells[1:]:
+        figures = ", ".join(f"{header[i]}{_NO_BREAK}{row[i]}" for i in right if i and row[i])
+        texts = [row[i] for i in range(1, len(row)) if i not in right and row[i]]
+        for text, later in (
+            (f"{header[0]} {row[0]}", "  "),
+            (f"  {figures}", "  "),
+            *((f"  {t}", "    ") for t in texts),
+        ):
+            for line in text.split("\n"):
+                sys.stdout.write(_filled(line, width, later=later) + "\n")
 
 
 def _bound(text: str) -> str:
