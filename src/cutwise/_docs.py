@@ -18,10 +18,10 @@ algorithm : {"search", "exshallow", "exgreedy", "imm", "exkmc", "optimal"}, defa
     the clusters from the reference.
 search_effort : float, default=1.0
     How long ``"search"`` searches, counted in work and never in seconds, so that the same tree is found everywhere. 0
-    grows the tree of ``"exshallow"`` alone, 0.3 takes two thirds of the time of 1; above 1 it goes on by up to 24,000
-    rows in place of some thousand, up to 3 from more trees, and above 3 from its result, ``search_effort - 3`` times as
-    long as it took. 5 takes 4 to 14 times as long as 1. Where clusters have means and one leaf each, and sizes no
-    bound, more effort never finds a tree that costs more.
+    grows the tree of ``"exshallow"`` alone, 0.3 takes two thirds of the time of 1; up to 3 it starts from more trees,
+    and above 3 it goes on from its result, ``search_effort - 3`` times as long as it took; above 1 it goes on in the
+    end by up to 24,000 rows in place of some thousand. Where clusters have means and one leaf each, and sizes no bound,
+    more than 1 never finds a tree that costs more than that of 1.
 size_penalty : float, default=0.0
     What ``"search"`` pays for one more condition in every rule, as a share of the reference's cost; a further level of
     depth counts a quarter of it. 0 looks at cost alone.

@@ -92,8 +92,8 @@ LEAST_WORK = 1_000_000
 class Effort:
     """How long to search: counted in things done, never in seconds, so it ends at the same tree everywhere.
 
-    More effort does the same, and then more: all trees that less effort measures are measured again. More than the
-    default goes on by more rows, as many as choose thresholds, from what was found by fewer. ``n_starts``:
+    More effort than the default does the same, and then more: all trees that less effort measures are measured again.
+    In the end it goes on from what was found by more rows, as many as choose thresholds. ``n_starts``:
     trees that are looked at. ``n_kept``: the best of these, whose cuts are chosen anew. ``n_swapped``: the best of
     these, in which leaves are moved. ``n_further``: how often that goes on with two more starts, and with the best tree
     in which no leaves were moved. ``n_deletions``, ``n_insertions``: leaves that may go, and places where a new one may
@@ -123,8 +123,8 @@ class Effort:
         return self.n_further > 0
 
     @property
-    def first(self) -> Effort:
-        """What goes before a search of more rows: that of the default."""
+    def at_last(self) -> Effort:
+        """The effort of going on by more rows, from what was found by fewer: that of the default."""
         return replace(self, n_further=0, repeated=0.0)
 
 
@@ -258,12 +258,12 @@ class SearchCheaper:
         elif n_rows < FEW_ROWS and (n_rows + ROWS_AS_BINS) * n_values <= WHOLE_VALUES:
             n_sampled = FEW_ROWS
         goes_on = self.effort.goes_on and n_sampled < len(drawn.first)
-        effort = self._in_time(self.effort.first if goes_on else self.effort, n_rows, n_values)
+        effort = self._in_time(self.effort, n_rows, n_values)
         search = partial(self._search_rows, drawn, n_grown=len(starts), anew=len(known) < len(both))
         n_starts, found, sample = search(n_sampled, given, effort)
         if goes_on:
             given += [each.tests for each in found]
-            more_starts, more, sample = search(n_polished, given, self.effort)
+            more_starts, more, sample = search(n_polished, given, self.effort.at_last)
             n_starts, found = n_starts + more_starts, found + more
         if self.objective is not KMEANS:
             # The search went by squared distances: from what it found, and from its starts, on by what counts.
