@@ -105,15 +105,10 @@ CUTWISE_CLONES SmallestTwo smallest_two(const double *row, int64_t padded) {
   }
   store(part, smallest);
   store(part + kLanes, second);
-  // Spelled out: a library function is built without AVX, and calling it with AVX registers in use costs hundreds of
-  // cycles.
-  SmallestTwo two{part[0], std::numeric_limits<double>::infinity()};
-  for (int i = 1; i < 2 * kLanes; ++i) {
-    const double larger = part[i] > two.cost ? part[i] : two.cost;
-    two.cost = part[i] < two.cost ? part[i] : two.cost;
-    two.second = larger < two.second ? larger : two.second;
-  }
-  return two;
+  // Pair by pair, so that none waits for many others.
+  const double a = smaller(part[0], part[1]), b = smaller(part[2], part[3]);
+  const double of_four = smaller(larger(a, b), smaller(larger(part[0], part[1]), larger(part[2], part[3])));
+  return {smaller(a, b), smaller(of_four, smaller(smaller(part[4], part[5]), smaller(part[6], part[7])))};
 }
 
 CostTile::CostTile(const RowReader &x, const CenterPanels &centers)

@@ -26,6 +26,13 @@ CUTWISE_CLONES int64_t least_rest(const int64_t *total, const int64_t *part, int
   return result;
 }
 
+CUTWISE_CLONES void add_numbers(int64_t *sums, const int64_t *numbers, int64_t k) {
+  for (int64_t j = 0; j < k; ++j) sums[j] += numbers[j];
+}
+CUTWISE_CLONES void add_numbers(int64_t *sums, const int32_t *numbers, int64_t k) {
+  for (int64_t j = 0; j < k; ++j) sums[j] += numbers[j];
+}
+
 namespace {
 
 constexpr size_t kCostsAhead = 8;  // rows in order of value lie anywhere in memory: their costs are asked for ahead of use
@@ -155,7 +162,7 @@ struct SurrogateSearch : NodeRows {
     for (int32_t bin = 0; bin <= last; ++bin) {
       if (!present[bin]) continue;
       const int64_t *here = cells(column, bin, rest);
-      for (int64_t j = 0; j < k; ++j) part[j] += here[j];
+      add_numbers(part.data(), here, k);
       const int64_t left_before = left, right = sums.right(total.data(), part.data());
       left = sums.left(part.data());
       const double low = encoded.low[column.value_begin + bin], high = encoded.high[column.value_begin + bin];
@@ -187,8 +194,7 @@ struct SurrogateSearch : NodeRows {
     int32_t reached = 0;
     for (size_t i = 0; i < opened.bins.size(); ++i) {
       for (; reached < opened.bins[i]; ++reached) {
-        const int64_t *here = cells(column, reached, rest);
-        for (int64_t j = 0; j < k; ++j) part[j] += here[j];
+        add_numbers(part.data(), cells(column, reached, rest), k);
       }
       std::vector<int64_t> inside = part;
       walk(opened.feature, opened.placed[i], inside, allowed, mine);

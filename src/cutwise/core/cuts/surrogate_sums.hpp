@@ -12,6 +12,8 @@ namespace cutwise {
 // Of k values, and of what they leave of a total.
 int64_t least(const int64_t *values, int64_t k);
 int64_t least_rest(const int64_t *total, const int64_t *part, int64_t k);
+void add_numbers(int64_t *sums, const int64_t *numbers, int64_t k);
+void add_numbers(int64_t *sums, const int32_t *numbers, int64_t k);
 
 // The least sum of an entry of one list and an entry of another that stands elsewhere in it; none in lists of one.
 class LeastApart {
@@ -52,10 +54,7 @@ struct CostSums {
   const Cost *costs;
   int64_t k;
 
-  void add_row(int64_t *sums, int32_t row) const {
-    const Cost *cost = costs + static_cast<int64_t>(row) * k;
-    for (int64_t j = 0; j < k; ++j) sums[j] += cost[j];
-  }
+  void add_row(int64_t *sums, int32_t row) const { add_numbers(sums, costs + static_cast<int64_t>(row) * k, k); }
   void ask_for(int32_t row) const { prefetch(costs + static_cast<int64_t>(row) * k, 1); }
   int64_t left(const int64_t *part) const { return least(part, k); }
   int64_t right(const int64_t *total, const int64_t *part) const { return least_rest(total, part, k); }

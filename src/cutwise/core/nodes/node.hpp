@@ -83,14 +83,12 @@ class BinReader {
   BinReader(const Encoded &encoded, const Column &column) : encoded_(encoded), column_(column) {
     if (encoded.sparse) return;
     codes_ = encoded.codes.data() + column.group;
-    for (int32_t code = 0; code < 256; ++code) {
-      const int32_t slot = encoded.group_begin[column.group] + code;
-      const bool own = slot >= column.slot_begin && slot < column.slot_begin + column.n_slots();
-      bin_of_[code] = own ? column.bin_of(slot) : std::max(column.default_bin, 0);
-    }
+    std::fill(bin_of_, bin_of_ + 256, std::max(column.default_bin, 0));
+    int32_t *own = bin_of_ + column.slot_begin - encoded.group_begin[column.group];
+    for (int32_t slot = 0; slot < column.n_slots(); ++slot) own[slot] = column.bin_of(column.slot_begin + slot);
   }
 
-  int32_t operator()(int64_t row) const {
+  CUTWISE_INLINE int32_t operator()(int64_t row) const {
     if (encoded_.sparse) return encoded_.bin(row, column_);
     return bin_of_[codes_[row * encoded_.n_groups]];
   }

@@ -22,11 +22,19 @@ template <class Table>
 void place(const Table &values, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened, size_t n_opened) {
   for (OpenedBins *here = opened; here < opened + n_opened; ++here) {
     const Column &column = encoded.columns[here->feature];
-    std::vector<int32_t> list_of(column.n_bins, -1);
-    for (size_t j = 0; j < here->bins.size(); ++j) list_of[here->bins[j]] = static_cast<int32_t>(j);
-    const BinReader bin_of(encoded, column);
+    const int32_t group_begin = encoded.group_begin[column.group];
+    int32_t list_of[256];  // by code
+    std::fill(list_of, list_of + 256, -1);
+    for (size_t j = 0; j < here->bins.size(); ++j) {
+      if (here->bins[j] != column.default_bin) list_of[column.slot_of(here->bins[j]) - group_begin] = static_cast<int32_t>(j);
+      for (int32_t code = 0; here->bins[j] == column.default_bin && code < 256; ++code) {
+        const int32_t slot = group_begin + code - column.slot_begin;
+        if (slot < 0 || slot >= column.n_slots()) list_of[code] = static_cast<int32_t>(j);
+      }
+    }
+    const uint8_t *codes = encoded.codes.data() + column.group;
     for (int64_t i = 0; i < n; ++i) {
-      const int32_t list = list_of[bin_of(rows[i])];
+      const int32_t list = list_of[codes[static_cast<int64_t>(rows[i]) * encoded.n_groups]];
       if (list >= 0) here->placed[list].push_back({values(rows[i], here->feature), rows[i]});
     }
   }
