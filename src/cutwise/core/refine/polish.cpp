@@ -38,11 +38,13 @@ class Polish {
       place_[node] = static_cast<int32_t>(std::find(tested.begin(), tested.end(), column_[node]) - tested.begin());
       if (place_[node] == static_cast<int32_t>(tested.size())) tested.push_back(column_[node]);
     }
-    const auto reader = RowReader::of(matrix);
     n_tested_ = static_cast<int64_t>(tested.size());
-    values_.reserve(matrix.n_rows() * n_tested_);
-    for (int64_t row = 0; row < matrix.n_rows(); ++row)
-      for (int32_t each : tested) values_.push_back(reader->value(row, each));
+    values_.resize(matrix.n_rows() * n_tested_);
+    matrix.visit([&](const auto &table) {
+      double *to = values_.data();
+      for (int64_t row = 0; row < matrix.n_rows(); ++row)
+        for (int32_t each : tested) *to++ = table(row, each);
+    });
   }
 
   void add_up(int n_jobs) {
@@ -90,7 +92,7 @@ class Polish {
   }
 
   // True when the node's threshold moved.
-  bool recut(int32_t node) {
+  CUTWISE_CLONES bool recut(int32_t node) {
     const int32_t column = column_[node];
     const int64_t width = grid_.width();
     const int32_t left = node + 1, right = right_[node], end = end_of_node_[node];
@@ -178,8 +180,10 @@ class Polish {
         touched_.push_back(row.left_leaf);
         touched_.push_back(row.right_leaf);
       }
-      std::sort(touched_.begin(), touched_.end());
-      touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+      if (touched_.size() > 2) {  // of one row they differ
+        std::sort(touched_.begin(), touched_.end());
+        touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+      }
       for (int32_t leaf : touched_) {
         count(cost[leaf - node], -1);
         count(cost[leaf - node] = grid_.cost(sums(leaf)), 1);
