@@ -675,12 +675,10 @@ class FitContext:
         leaves = grown.tree.leaves
         leaf = np.searchsorted(leaves, grown.leaf_of_row).astype(np.int32)
         means, weight = self.rows.centers(KMEANS, leaf, len(leaves))
-        occupied = weight > 0
-        means, weight = means[occupied], weight[occupied]
         costs = np.array(
             [
                 sum(cost_around_mean(means[clusters == c], weight[clusters == c]) for c in np.unique(clusters))
-                for clusters in clusters_by_size(grown, sizes, leaves[occupied])
+                for clusters in clusters_by_size(grown, sizes, leaves)
             ]
         )
         if not np.isfinite(costs).all():

@@ -121,7 +121,7 @@ const double *CostTile::compute(int64_t first, int64_t n) {
     tile_ = x_.tile(first, n, scratch_);
     return compute(tile_, n);
   }
-  for (int64_t r = 0; r < n; ++r) sparse_row(first + r, costs_.data() + r * c_.padded(), 0, c_.k());
+  for (int64_t r = 0; r < n; ++r) sparse_row(first + r, costs_.data() + r * c_.padded());
   return costs_.data();
 }
 
@@ -134,17 +134,32 @@ const double *CostTile::compute(const Tile &tile, int64_t n) {
 }
 
 double CostTile::of_sparse(int64_t row, int64_t center) {
-  const int64_t first = center / CenterPanels::kPanel * CenterPanels::kPanel;
-  sparse_row(row, costs_.data(), first, std::min(c_.k(), first + CenterPanels::kPanel));
+  const StoredRow corrected = read_sparse(row);
+  const double *absent = c_.center(center);
+  double cost = c_.start()[center];
+  for (int64_t p = 0; p < corrected.n; ++p) {
+    const double at = absent[corrected.columns[p]];
+    cost += c_.term(corrected.values[p] - at) - c_.term(at);
+  }
+  costs_[center] = cost;
+  finish_sparse(costs_.data(), center, center + 1);
   return costs_[center];
 }
 
-void CostTile::sparse_row(int64_t row, double *costs, int64_t first, int64_t last) {
+void CostTile::sparse_row(int64_t row, double *costs) {
   const auto kernel = c_.objective() == Objective::kmeans ? sparse_squares : sparse_distances;
-  stored_ = x_.stored(row, scratch_);
-  const StoredRow corrected = c_.direct().empty() ? stored_ : take_direct();
-  for (int64_t lane = first; lane < last; lane += CenterPanels::kPanel)
+  const StoredRow corrected = read_sparse(row);
+  for (int64_t lane = 0; lane < c_.k(); lane += CenterPanels::kPanel)
     kernel(corrected, c_.panel(lane), lane + CenterPanels::kPanel <= c_.padded(), c_.start() + lane, costs + lane);
+  finish_sparse(costs, 0, c_.k());
+}
+
+StoredRow CostTile::read_sparse(int64_t row) {
+  stored_ = x_.stored(row, scratch_);
+  return c_.direct().empty() ? stored_ : take_direct();
+}
+
+void CostTile::finish_sparse(double *costs, int64_t first, int64_t last) {
   for (size_t place = 0; place < c_.direct().size(); ++place)
     for (int64_t j = first; j < last; ++j) costs[j] += c_.term(direct_values_[place] - c_.center(j)[c_.direct()[place]]);
   sum_cancelled(costs, first, last);

@@ -25,11 +25,11 @@ inline Objective read_objective(const std::string &name) {
 
 class CenterPanels {
  public:
-  // centers: k x d, row-major; they are read as long as these panels are.
-  CenterPanels(const double *centers, int64_t k, int64_t d, Objective objective, bool sparse)
+  // centers: k x d, row-major; they are read as long as these panels are. by_all: rows are measured by all centers at once.
+  CenterPanels(const double *centers, int64_t k, int64_t d, Objective objective, bool sparse, bool by_all = true)
       : k_(k), d_(d), padded_((k + kLanes - 1) / kLanes * kLanes), objective_(objective), centers_(centers) {
-    panels_.assign(padded_ * d, 0.0);
-    for (int64_t j = 0; j < k; ++j) {
+    if (by_all) panels_.assign(padded_ * d, 0.0);
+    for (int64_t j = 0; by_all && j < k; ++j) {
       const int64_t lane = j / kPanel * kPanel, width = std::min(kPanel, padded_ - lane);
       for (int64_t f = 0; f < d; ++f) panels_[lane * d + f * width + (j - lane)] = centers[j * d + f];
     }
@@ -149,8 +149,11 @@ class CostTile {
   const StoredRow &stored() const { return stored_; }
 
  private:
-  // By the centers from first, the first of a panel, up to last.
-  void sparse_row(int64_t row, double *costs, int64_t first, int64_t last);
+  void sparse_row(int64_t row, double *costs);
+  // The stored values that the all-zero row's costs are corrected at.
+  StoredRow read_sparse(int64_t row);
+  // Costs by the centers from first up to last, once they are corrected.
+  void finish_sparse(double *costs, int64_t first, int64_t last);
   StoredRow take_direct();
   void sum_cancelled(double *costs, int64_t first, int64_t last);
   bool equals(const double *center) const;

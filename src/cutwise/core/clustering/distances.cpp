@@ -75,9 +75,10 @@ const double *checked_centers(const Matrix &x, const In2<double> &centers) {
 
 class CostsByCenters {
  public:
-  CostsByCenters(const Matrix &x, const In2<double> &centers, const std::string &objective)
+  CostsByCenters(const Matrix &x, const In2<double> &centers, const std::string &objective, bool by_all = true)
       : rows_(RowReader::of(x)),
-        panels_(checked_centers(x, centers), centers.shape(0), centers.shape(1), read_objective(objective), x.is_sparse()) {}
+        panels_(checked_centers(x, centers), centers.shape(0), centers.shape(1), read_objective(objective), x.is_sparse(),
+                by_all) {}
 
   int64_t n() const { return rows_->n_rows(); }
   int64_t k() const { return panels_.k(); }
@@ -281,7 +282,7 @@ void sparse_label_costs(const RowReader &rows, const CenterPanels &centers, cons
 
 Owned<double, 1> label_costs(const Matrix &x, const In2<double> &centers, const In1<int32_t> &labels,
                              const std::string &objective, int n_jobs) {
-  const CostsByCenters costs(x, centers, objective);
+  const CostsByCenters costs(x, centers, objective, false);
   const int64_t n = costs.n();
   if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
   for (int64_t i = 0; i < n; ++i)

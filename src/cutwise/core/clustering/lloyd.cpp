@@ -5,8 +5,9 @@
 // nothing but the triangle inequality, which Euclidean and l1 distances share.
 //
 // k-means: a row that changes sides is taken out of one cluster's sums and added to another's; the sums are integers
-// (exact_sums.hpp), so this never drifts. k-medians: clusters whose rows changed find their medians anew, by selection. Centers
-// depend neither on the order of the rows nor on the number of threads.
+// (exact_sums.hpp), so this never drifts. Sparse tables may have as many columns as values, and sums of all clusters would take
+// more memory than they do: clusters whose rows changed are summed anew, one after the other. k-medians: they find their
+// medians anew, by selection. Centers depend neither on the order of the rows nor on the number of threads.
 //
 // Greg Hamerly (2010), "Making k-means even faster".
 #include "base/arrays.hpp"
@@ -116,16 +117,17 @@ CUTWISE_CLONES int64_t move_bounds(const int32_t *labels, const Moves &moves, in
 
 class Lloyd {
  public:
-  Lloyd(const RowReader &x, const In2<double> &centers, const int64_t *weights, Objective objective, int n_jobs)
+  // centers: k x d, where the iterations begin; moved in place.
+  Lloyd(const RowReader &x, double *centers, int64_t k, const int64_t *weights, Objective objective, int n_jobs)
       : x_(x),
         weights_(weights),
         objective_(objective),
         n_(x.n_rows()),
         d_(x.n_cols()),
-        k_(static_cast<int64_t>(centers.shape(0))),
+        k_(k),
         n_jobs_(n_jobs),
         total_(static_cast<double>(n_)),
-        centers_(centers.data(), centers.data() + k_ * d_),
+        centers_(centers),
         labels_(n_),
         upper_(n_),
         lower_(n_) {
@@ -151,7 +153,7 @@ class Lloyd {
   // `tolerance` by moving the centers; for medians, where it cannot fall by more.
   bool step(double tolerance) {
     const bool changed = assign();
-    std::vector<double> before = centers_;
+    const std::vector<double> before(centers_, centers_ + k_ * d_);
     const bool refilled = update();
     if (refilled) {
       start_over();
@@ -173,14 +175,13 @@ class Lloyd {
     return gain > tolerance * cost_;
   }
 
-  const std::vector<double> &centers() const { return centers_; }
   const std::vector<int64_t> &cluster_weights() const { return clusters_.weight; }
   double start_cost() const { return start_cost_ / total_; }
 
   // Mean cost of the rows by the centers that they were assigned to last, as these have moved since.
   double mean_cost() {
     if (labels_[0] < 0) assign();  // the last update gave clusters without rows a center
-    const CenterPanels panels(centers_.data(), k_, d_, objective_, x_.is_sparse());
+    const CenterPanels panels(centers_, k_, d_, objective_, x_.is_sparse(), false);
     std::vector<Changes> parts(n_pieces_);
     parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
       const int64_t n_blocks = count_blocks(n_), first = n_blocks * piece / n_pieces_ * kBlockRows,
@@ -212,7 +213,7 @@ class Lloyd {
     }
   };
 
-  int64_t n_sums() const { return objective_ == Objective::kmeans ? k_ * d_ : 0; }
+  int64_t n_sums() const { return objective_ == Objective::kmeans && !x_.is_sparse() ? k_ * d_ : 0; }
 
   double distance(double cost) const { return objective_ == Objective::kmeans ? std::sqrt(cost) : cost; }
   double about_distance(const double *row, const double *center) const {
@@ -258,7 +259,7 @@ class Lloyd {
   int64_t weight_of(int64_t row) const { return weights_ == nullptr ? 1 : weights_[row]; }
 
   bool assign() {
-    const CenterPanels panels(centers_.data(), k_, d_, objective_, x_.is_sparse());
+    const CenterPanels panels(centers_, k_, d_, objective_, x_.is_sparse());
     const int64_t n_blocks = count_blocks(n_);
     std::fill(clusters_.touched.begin(), clusters_.touched.end(), 0);
     // As large as the centers on wide tables: the first thread has none of its own.
@@ -282,15 +283,30 @@ class Lloyd {
   bool update() {
     const std::vector<int64_t> &weight = clusters_.weight;
     if (objective_ == Objective::kmedians) {
-      medians_of(x_, ClusterRows(labels_.data(), n_, k_), weights_, clusters_.touched.data(), centers_.data(), n_jobs_);
+      medians_of(x_, ClusterRows(labels_.data(), n_, k_), weights_, clusters_.touched.data(), centers_, n_jobs_);
+    } else if (x_.is_sparse()) {
+      const ClusterRows rows(labels_.data(), n_, k_);
+      parallel_for(n_jobs_, k_, [&](int64_t j) {
+        if (!clusters_.touched[j] || weight[j] == 0) return;
+        std::vector<int64_t> high(d_, 0), low(d_, 0);
+        RowScratch scratch;
+        for (int64_t i = 0; i < rows.size(j); ++i) {
+          const int64_t row = rows.rows(j)[i];
+          add_row(x_.stored(row, scratch), scale_.data(), unit_, weight_of(row), high.data(), low.data());
+        }
+        move_to_mean(j, high.data(), low.data());
+      });
     } else {
       for (int64_t j = 0; j < k_; ++j)
-        for (int64_t f = 0; weight[j] > 0 && f < d_; ++f)
-          centers_[j * d_ + f] =
-              mean_of_terms(clusters_.high[j * d_ + f], clusters_.low[j * d_ + f], weight[j], unit_, scale_[f]);
+        if (weight[j] > 0) move_to_mean(j, clusters_.high.data() + j * d_, clusters_.low.data() + j * d_);
     }
     const bool empty = std::find(weight.begin(), weight.end(), 0) != weight.end();
     return empty && refill();
+  }
+
+  void move_to_mean(int64_t j, const int64_t *high, const int64_t *low) {
+    for (int64_t f = 0; f < d_; ++f)
+      centers_[j * d_ + f] = mean_of_terms(high[f], low[f], clusters_.weight[j], unit_, scale_[f]);
   }
 
   // Empty clusters start again at the row farthest from every center; false when all rows lie on centers already.
@@ -299,16 +315,16 @@ class Lloyd {
     std::vector<double> nearest(n_, std::numeric_limits<double>::infinity());
     std::vector<double> kept;
     for (int64_t j = 0; j < k_; ++j)
-      if (clusters_.weight[j] > 0) kept.insert(kept.end(), centers_.begin() + j * d_, centers_.begin() + (j + 1) * d_);
+      if (clusters_.weight[j] > 0) kept.insert(kept.end(), centers_ + j * d_, centers_ + (j + 1) * d_);
     lower_to(nearest, kept);
     for (int64_t j = 0; j < k_; ++j) {
       if (clusters_.weight[j] > 0) continue;
       const int64_t row = farthest(nearest);
       if (!(nearest[row] > 0.0)) break;
       any = true;
-      x_.read(row, centers_.data() + j * d_);
+      x_.read(row, centers_ + j * d_);
       for (int64_t f = j * d_; f < (j + 1) * d_; ++f) centers_[f] += 0.0;  // -0.0 is 0.0, whichever of equal rows is at hand
-      lower_to(nearest, std::vector<double>(centers_.begin() + j * d_, centers_.begin() + (j + 1) * d_));
+      lower_to(nearest, std::vector<double>(centers_ + j * d_, centers_ + (j + 1) * d_));
     }
     return any;
   }
@@ -401,10 +417,9 @@ class Lloyd {
     void move(int32_t label, int64_t weight, const double *values) {
       changes.weight[label] += weight;
       changes.touched[label] = 1;
-      if (o.objective_ == Objective::kmedians) return;
-      int64_t *high = changes.high.data() + label * o.d_, *low = changes.low.data() + label * o.d_;
-      if (x.is_sparse()) add_row(tile.stored(), o.scale_.data(), o.unit_, weight, high, low);
-      else add_row(values, o.scale_.data(), o.d_, o.unit_, weight, high, low);
+      if (changes.high.empty()) return;
+      add_row(values, o.scale_.data(), o.d_, o.unit_, weight, changes.high.data() + label * o.d_,
+              changes.low.data() + label * o.d_);
     }
 
     Lloyd &o;
@@ -423,7 +438,7 @@ class Lloyd {
   int n_jobs_;
   double total_;  // weight of all rows
   int64_t n_pieces_ = 1;
-  std::vector<double> centers_;
+  double *centers_;
   std::vector<int32_t> labels_;
   std::vector<float> upper_, lower_;
   std::vector<double> scale_;
@@ -449,7 +464,8 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const
   {
     nb::gil_scoped_release release;
     const std::unique_ptr<RowReader> rows = RowReader::of(x);
-    Lloyd state(*rows, centers, w, read_objective(objective), n_jobs);
+    std::copy_n(centers.data(), centers.size(), out.data());
+    Lloyd state(*rows, out.data(), static_cast<int64_t>(centers.shape(0)), w, read_objective(objective), n_jobs);
     for (bool more = true; more && n_iter < max_iter && !(state.start_cost() > most_start_cost);) {
       more = state.step(tolerance);
       ++n_iter;
@@ -458,7 +474,6 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const
     }
     start_cost = state.start_cost();
     if (costed) cost = state.mean_cost();
-    std::copy(state.centers().begin(), state.centers().end(), out.data());
     std::copy(state.cluster_weights().begin(), state.cluster_weights().end(), cluster_weights.data());
   }
   return {out.to_numpy(), n_iter, cluster_weights.to_numpy(), start_cost, cost};

@@ -15,12 +15,17 @@ void bind_grid_rows(nb::module_ &m) {
         {
           nb::gil_scoped_release release;
           const auto reader = RowReader::of(matrix);
-          std::vector<double> whole(d);
-          if (matrix.is_sparse()) {
+          if (matrix.is_sparse() && columns) {
+            std::vector<double> whole(d, 0.0);
+            RowScratch scratch;
             for (int64_t i = 0; i < n; ++i) {
-              reader->read(rows(i), columns ? whole.data() : to + i * d);
-              for (int64_t j = 0; columns && j < width; ++j) to[i * width + j] = whole[(*columns)(j)];
+              const StoredRow stored = reader->stored(rows(i), scratch);
+              for (int64_t p = 0; p < stored.n; ++p) whole[stored.columns[p]] = stored.values[p];
+              for (int64_t j = 0; j < width; ++j) to[i * width + j] = whole[(*columns)(j)];
+              for (int64_t p = 0; p < stored.n; ++p) whole[stored.columns[p]] = 0.0;
             }
+          } else if (matrix.is_sparse()) {
+            for (int64_t i = 0; i < n; ++i) reader->read(rows(i), to + i * d);
           } else if (columns) {
             matrix.visit([&, from = columns->data()](const auto &table) {
               for (int64_t i = 0; i < n; ++i)
