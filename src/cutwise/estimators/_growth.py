@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -105,14 +105,19 @@ def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
 
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
     """Grow what the trees of ``"auto"`` come from, by name, the preferred one of equals first."""
+    return _grow_own(problem) | _grow_cart(problem)
+
+
+def _grow_own(problem: LabelProblem) -> dict[str, GrownTree]:
     names = "expand", "exshallow", "exgreedy", "imm"  # under limits expand may leave a cluster without a leaf
     tried = problem.context.together(
         unless_refused(partial(problem.grown, name, "expand", gini=True)) for name in names
     )
-    grown = {name: tree for name, tree in zip(names, tried, strict=True) if isinstance(tree, GrownTree)}
-    if problem.takes_cart:
-        grown["cart"] = _carts(problem, [_overgrown(problem.max_leaves)])[0]
-    return grown
+    return {name: tree for name, tree in zip(names, tried, strict=True) if isinstance(tree, GrownTree)}
+
+
+def _grow_cart(problem: LabelProblem) -> dict[str, GrownTree]:
+    return {"cart": _carts(problem, [_overgrown(problem.max_leaves)])[0]} if problem.takes_cart else {}
 
 
 def candidates_of(problem: LabelProblem, grown: dict[str, GrownTree]) -> dict[str, Candidate]:
@@ -142,17 +147,35 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
     is then let grow further, up to two leaves a cluster, rather than made to agree worse. Clusters that the columns
     cannot tell apart never get leaves of their own, so the attempts are few.
     """
-    candidates, most = grow_candidates(problem), 2 * problem.context.n_clusters
-    further: dict[str, GrownTree] = {}
+    most, own, cart = 2 * problem.context.n_clusters, _Growths(_grow_own), _Growths(_grow_cart)
+    candidates = candidates_of(problem, own.of(problem, problem.max_leaves))
+    # Where the others lack leaves CART will be wanted larger too, and it is what takes longest.
+    ahead = 3 * best_candidate(candidates).n_without_leaf if candidates else 0
+    candidates |= candidates_of(problem, cart.of(problem, min(problem.max_leaves + ahead, most)))
     for attempt in range(ATTEMPTS):
         missing = best_candidate(candidates).n_without_leaf
         max_leaves = min(problem.max_leaves + (missing << attempt), most)
         if max_leaves == problem.max_leaves:
             break
-        further = further or grow_all(replace(problem, max_leaves=most))
         problem = replace(problem, max_leaves=max_leaves)
-        candidates = candidates_of(problem, further)
+        farther = min(max_leaves + 2 * missing, most) if attempt == 0 else most
+        candidates = candidates_of(problem, own.of(problem, farther) | cart.of(problem, farther))
     return candidates
+
+
+@dataclass(eq=False)
+class _Growths:
+    """Trees of a problem, grown anew where these are too small: best-first growth has all smaller ones on its way."""
+
+    grow: Callable[[LabelProblem], dict[str, GrownTree]]
+    max_leaves: int = 0
+    grown: dict[str, GrownTree] = field(default_factory=dict)
+
+    def of(self, problem: LabelProblem, farther: int) -> dict[str, GrownTree]:
+        """Trees of as many leaves as the problem's or more; those that have to grow get ``farther`` at once."""
+        if problem.max_leaves > self.max_leaves:
+            self.max_leaves, self.grown = farther, self.grow(replace(problem, max_leaves=farther))
+        return self.grown
 
 
 def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> dict[str, Candidate]:
