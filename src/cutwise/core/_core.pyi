@@ -602,19 +602,6 @@ class Levels:
         Bring the rows of these levels to the front, both sides in their old order, and give their number.
         """
 
-def may_separate(
-    levels: Sequence[Levels],
-    histogram: NDArray[numpy.int64],
-    survivors: NDArray[numpy.int32],
-    modes: NDArray[numpy.int32],
-    most: int,
-) -> NDArray[numpy.bool_]:
-    """
-    Whether sets of levels may separate no more than so much from the modes of the centers: one answer a category.
-
-    histogram (n_slots, k, width): its first numbers count. modes (n_categories, k): the level of each center.
-    """
-
 def level_weights(
     codes: NDArray[numpy.int32],
     rows: NDArray[numpy.int32],
@@ -643,6 +630,45 @@ def level_costs(
     excess: NDArray[numpy.int64],
     n_levels: int,
 ) -> NDArray[numpy.int64]: ...
+
+def least_costs_of_sets(
+    levels: Sequence[Levels],
+    histogram: NDArray[numpy.int64],
+    is_counts: bool,
+) -> NDArray[numpy.int64]:
+    """
+    What a set of levels and all others cost at least, each served by one cluster: one number a category.
+
+    histogram (n_slots, k, 1): what the rows of every slot cost by each cluster or, with is_counts, their weight by label.
+    """
+
+def best_level_set(
+    sums: NDArray[numpy.int64],
+    is_counts: bool,
+    gini: bool = False,
+    counts: NDArray[numpy.int64] | None = None,
+    limits: Limits | None = None,
+) -> tuple[int, float, list[int], int, int] | None:
+    """
+    The levels against all others whose two sides cost least, each served by one cluster.
+
+    sums (n_levels, k): what the rows of every level cost by each cluster or, with is_counts, their weight by label; with gini,
+    impurity decides between equals, among the sets of pairs of labels and, for every label, those of the levels where its share
+    is largest. counts (n_levels,): of the node's rows, for the limits. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.
+    """
+
+def may_separate(
+    levels: Sequence[Levels],
+    histogram: NDArray[numpy.int64],
+    survivors: NDArray[numpy.int32],
+    modes: NDArray[numpy.int32],
+    most: int,
+) -> NDArray[numpy.bool_]:
+    """
+    Whether sets of levels may separate no more than so much from the modes of the centers: one answer a category.
+
+    histogram (n_slots, k, width): its first numbers count. modes (n_categories, k): the level of each center.
+    """
 
 def fewest_mode_mistakes(
     held: NDArray[numpy.int64],
@@ -776,32 +802,6 @@ def least_modes_by_shares(
     What least_induced_modes gives, by the shares of all rows of a node, (n,) each.
 
     weight, distinct (n_levels,): of the rows of every level, and how many different ones there are. current: what all cost.
-    """
-
-def least_costs_of_sets(
-    levels: Sequence[Levels],
-    histogram: NDArray[numpy.int64],
-    is_counts: bool,
-) -> NDArray[numpy.int64]:
-    """
-    What a set of levels and all others cost at least, each served by one cluster: one number a category.
-
-    histogram (n_slots, k, 1): what the rows of every slot cost by each cluster or, with is_counts, their weight by label.
-    """
-
-def best_level_set(
-    sums: NDArray[numpy.int64],
-    is_counts: bool,
-    gini: bool = False,
-    counts: NDArray[numpy.int64] | None = None,
-    limits: Limits | None = None,
-) -> tuple[int, float, list[int], int, int] | None:
-    """
-    The levels against all others whose two sides cost least, each served by one cluster.
-
-    sums (n_levels, k): what the rows of every level cost by each cluster or, with is_counts, their weight by label; with gini,
-    impurity decides between equals, among the sets of pairs of labels and, for every label, those of the levels where its share
-    is largest. counts (n_levels,): of the node's rows, for the limits. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.
     """
 
 def best_clique_cuts(

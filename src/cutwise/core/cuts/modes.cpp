@@ -18,13 +18,6 @@ namespace {
 constexpr int32_t kMostGroups = 16;
 constexpr int64_t kDepthShares = 64;
 
-std::vector<int64_t> level_weights(const int32_t *codes, const int32_t *rows, int64_t n, const int64_t *weights,
-                                   int64_t n_levels) {
-  std::vector<int64_t> of_level(n_levels, 0);
-  for (int64_t i = 0; i < n; ++i) of_level[codes[rows[i]]] += weights ? weights[rows[i]] : 1;
-  return of_level;
-}
-
 // The surviving centers by mode. The lightest modes share a group where there are too many to enumerate.
 struct ModeGroups {
   std::vector<int32_t> survivors, group;  // of every survivor
@@ -223,8 +216,6 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *held, cons
 }
 
 constexpr size_t kRowsAtOnce = 16;
-// Partitions of which each is looked at in all rows; of more, the rows say once what any of them costs.
-constexpr size_t kMostByRows = 4;
 
 // The groups of some rows in order of cost: which are before a group, and what it costs more than the last of them.
 template <class Cost>
@@ -306,6 +297,7 @@ struct InducedModes {
     double score = std::numeric_limits<double>::infinity();
     int64_t induced = kNone;
     NamedSide named;
+    uint32_t mask = 0;
     std::vector<int32_t> levels;
 
     bool is_none() const { return levels.empty(); }
@@ -315,6 +307,11 @@ struct InducedModes {
     double score;
     int64_t induced;
     uint32_t mask;
+    int64_t least_depth = 0;
+
+    friend bool operator<(const Candidate &a, const Candidate &b) {
+      return std::tie(a.score, a.induced, a.mask) < std::tie(b.score, b.induced, b.mask);
+    }
   };
 
   // What rows of a level lose when they are served by none of the groups in the mask, beyond fewer of the groups nearest to
@@ -327,6 +324,7 @@ struct InducedModes {
   std::vector<Share> shares{};
   int64_t held_by[kMostGroups] = {};  // weight of every group's levels
   mutable std::optional<DepthBounds> depths{};
+  mutable int64_t looked_at = 0;  // rows
   // Of a partition, by the mask of its groups on the left: what it costs beyond the node, the weight of its levels on the left,
   // and of those that cost as much on either side.
   std::vector<int64_t> lost{}, on_left{}, tied{};
@@ -461,9 +459,11 @@ struct InducedModes {
 
   // At least what a partition scores with a weight in this range on its left.
   double bound(int64_t induced, uint32_t mask, int64_t low, int64_t high) const {
+    return depth.score(induced, least_depth(mask, low, high));
+  }
+  int64_t least_depth(uint32_t mask, int64_t low, int64_t high) const {
     const int64_t m = static_cast<int64_t>(modes.survivors.size()), c = static_cast<int64_t>(modes.centers_left(mask));
-    return depth.score(
-        induced, std::min(depths->least(low, high, c, 0), depths->least(depth.points - high, depth.points - low, m - c, 0)));
+    return std::min(depths->least(low, high, c, 0), depths->least(depth.points - high, depth.points - low, m - c, 0));
   }
 
   bool is_valid(const std::vector<uint8_t> &side, size_t n_left, size_t n_right) const {
@@ -497,7 +497,7 @@ struct InducedModes {
     }
     std::vector<int32_t> forced(weight.size(), -1);  // whether a level is on the left; -1: that is free
     for (const int32_t v : modes.mode_levels) forced[v] = modes.is_left(mask, modes.group_of_level[v]);
-    for (int64_t i = 0; i < of.n; ++i) {
+    for (int64_t i = 0; i < of.n; ++i, ++looked_at) {
       const int32_t row = of.numbers[i], level = of.codes[row];
       const Cost *cost = of.excess + static_cast<int64_t>(row) * k;
       if (!of.states) {
@@ -513,7 +513,7 @@ struct InducedModes {
       if (is_left[state.second] == nearest_left) {
         loss = least_padded(cost, pads[nearest_left].data(), k) - cost[state.nearest];
         if (forced[level] >= 0) beyond += loss - state.loss;
-        if (depth.quick_bound(cut.induced + beyond, 0, depth.points, 1, 0) > limit()) return false;
+        if (depth.score(cut.induced + beyond, cut.least_depth) > limit()) return false;
       }
       (nearest_left ? right : left)[level] += loss;
     }
@@ -539,23 +539,17 @@ struct InducedModes {
     if (score > limit()) return;
     const auto mine = std::tie(score, induced);
     const auto known = std::tie(best.score, best.induced);
-    const bool is_worse = !best.is_none() && (known < mine || (known == mine && !(named < best.named)));
+    const bool is_later = named < best.named ? false : best.named < named || mask >= best.mask;
+    const bool is_worse = !best.is_none() && (known < mine || (known == mine && is_later));
     if (is_worse && best.is_valid) return;
     const bool valid = is_valid(side, static_cast<size_t>(c), static_cast<size_t>(m - c));
     if (!best.is_none() && (valid == best.is_valid ? is_worse : !valid)) return;
-    best = {valid, score, induced, std::move(named), levels_of(side)};
+    best = {valid, score, induced, std::move(named), mask, levels_of(side)};
   }
 
   bool may_win(const Candidate &cut) const {
-    if (cut.score > limit()) return false;
-    if (depth.penalty == 0.0) return true;
-    if (lost.empty()) {
-      int64_t low = 0, high = depth.points;
-      for (int32_t g = 0; g < modes.n_groups; ++g)
-        (modes.is_left(cut.mask, g) ? low : high) += modes.is_left(cut.mask, g) ? held_by[g] : -held_by[g];
-      return bound(cut.induced, cut.mask, low, high) <= limit() && may_win_with_some_weight(cut);
-    }
-    return bound(cut.induced, cut.mask, on_left[cut.mask], on_left[cut.mask] + tied[cut.mask]) <= limit();
+    return cut.score <= limit() && (depth.penalty == 0.0 || bound(cut.induced, cut.mask, on_left[cut.mask],
+                                                                  on_left[cut.mask] + tied[cut.mask]) <= limit());
   }
 
   FoundModes run() {
@@ -569,20 +563,45 @@ struct InducedModes {
     if (width == 1) weight = level_weights(of.codes, of.numbers, of.n, of.weights, static_cast<int64_t>(weight.size()));
     for (size_t v = 0; v < weight.size(); ++v)
       if (modes.group_of_level[v] >= 0) held_by[modes.group_of_level[v]] += weight[v];
-    if (sums) {
-      const auto cannot_win = [&](const Candidate &cut) { return !may_win(cut); };
-      found.erase(std::remove_if(found.begin(), found.end(), cannot_win), found.end());
-      if (found.empty()) return std::nullopt;
-    }
-    if (!sums || found.size() > kMostByRows) {
-      add_shares();
-      found = candidates();
-    }
-    std::sort(found.begin(), found.end(), [](const Candidate &a, const Candidate &b) {
-      return std::tie(a.score, a.induced, a.mask) < std::tie(b.score, b.induced, b.mask);
-    });
+    if (sums && try_by_rows(std::move(found))) return result();
+    add_shares();
+    found = candidates();
+    std::sort(found.begin(), found.end());
     for (const Candidate &cut : found)
       if (may_win(cut)) evaluate(cut);
+    return result();
+  }
+
+  // The lowest bounds first, each partition in all rows, as long as that is less work than what the rows say of all; whether
+  // none is left that may win.
+  bool try_by_rows(std::vector<Candidate> found) {
+    const auto n = static_cast<double>(of.n), n_levels = static_cast<double>(weight.size());
+    const double q = modes.n_groups, n_sets = std::ldexp(1.0, modes.n_groups);
+    double left =
+        n * (static_cast<double>(k) + q * q / 4) / 2 + n_levels * n_sets * (q / 16 + 1);  // half of that, in nanoseconds
+    for (Candidate &cut : found) {
+      if (depth.penalty == 0.0) break;
+      int64_t low = 0, high = depth.points;
+      for (int32_t g = 0; g < modes.n_groups; ++g)
+        (modes.is_left(cut.mask, g) ? low : high) += modes.is_left(cut.mask, g) ? held_by[g] : -held_by[g];
+      cut.least_depth = least_depth(cut.mask, low, high);
+      cut.score = depth.score(cut.induced, cut.least_depth);
+    }
+    const auto is_after = [](const Candidate &a, const Candidate &b) { return b < a; };
+    std::make_heap(found.begin(), found.end(), is_after);
+    for (; !found.empty() && found.front().score <= limit(); found.pop_back()) {
+      if (left < 0.0) return false;
+      std::pop_heap(found.begin(), found.end(), is_after);
+      left -= depth.penalty == 0.0 ? 0.0 : 40 * n_levels;
+      if (depth.penalty != 0.0 && !may_win_with_some_weight(found.back())) continue;
+      looked_at = 0;
+      evaluate(found.back());
+      left -= 8.0 * static_cast<double>(looked_at);
+    }
+    return true;
+  }
+
+  FoundModes result() const {
     return best.is_none() ? std::nullopt : FoundModes{{best.is_valid, best.score, best.induced, best.levels}};
   }
 };
@@ -595,58 +614,6 @@ std::vector<int64_t> copied(const In1<int64_t> &values) { return {values.data(),
 using namespace cutwise;
 
 void bind_modes(nb::module_ &m) {
-  nb::class_<Levels>(m, "Levels", "The levels of a category by row of an encoded table.")
-      .def(nb::init<const Encoded &, const In1<int32_t> &, int32_t>(), "encoded"_a, "columns"_a, "n_levels"_a,
-           nb::keep_alive<1, 2>(), "columns: those of the levels in order; of two levels that of the second alone.")
-      .def(
-          "codes",
-          [](const Levels &levels) {
-            NewArray<int32_t, 1> codes(levels.n_rows());
-            for (int64_t i = 0; i < levels.n_rows(); ++i) codes.data()[i] = levels(i);
-            return codes.to_numpy();
-          },
-          "The level of every row, (n_rows,).")
-      .def(
-          "sums",
-          [](const Levels &levels, In3<int64_t> histogram) {
-            NewArray<int64_t, 3> sums(levels.size(), histogram.shape(1), histogram.shape(2));
-            const std::vector<int64_t> found = levels.sums(histogram);
-            std::copy(found.begin(), found.end(), sums.data());
-            return sums.to_numpy();
-          },
-          "histogram"_a, "The sums of every level, (n_levels, k, width), from those of every slot.")
-      .def(
-          "count",
-          [](const Levels &levels, const std::optional<In1<int32_t>> &rows, const Weights &weights,
-             const std::optional<In1<int32_t>> &labels, int64_t k) {
-            const int64_t *weight = checked(weights, levels.n_rows());
-            require(has_shape(labels, levels.n_rows()) && (labels || k == 1), "there is one label for each row");
-            const int32_t *label = labels ? labels->data() : nullptr;
-            NewArray<int64_t, 2> sums(levels.size(), k);
-            std::fill(sums.data(), sums.data() + levels.size() * k, int64_t{0});
-            const auto add = [&, to = sums.data()](int64_t row) {
-              const int32_t of = label ? label[row] : 0;
-              if (of >= 0 && of < k) to[levels(row) * k + of] += weight ? weight[row] : 1;
-            };
-            if (rows) std::for_each_n(rows->data(), rows->size(), add);
-            else
-              for (int64_t row = 0; row < levels.n_rows(); ++row) add(row);
-            return sums.to_numpy();
-          },
-          "rows"_a.none(), "weights"_a.none(), "labels"_a.none() = nb::none(), "k"_a = 1,
-          "Weight of the given rows, None for all, by level and label, (n_levels, k); rows of a negative label are left out.")
-      .def(
-          "partition",
-          [](const Levels &levels, Out1<int32_t> rows, const std::vector<int32_t> &inside) {
-            std::vector<uint8_t> is_inside(levels.size(), 0);
-            for (const int32_t level : inside)
-              if (level >= 0 && level < levels.size()) is_inside[level] = 1;
-            const auto *last = std::stable_partition(rows.data(), rows.data() + rows.size(),
-                                                     [&](int32_t row) { return is_inside[levels(row)] != 0; });
-            return last - rows.data();
-          },
-          "rows"_a.noconvert(), "inside"_a,
-          "Bring the rows of these levels to the front, both sides in their old order, and give their number.");
   m.def(
       "may_separate",
       [](const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
@@ -673,36 +640,6 @@ void bind_modes(nb::module_ &m) {
       R"(Whether sets of levels may separate no more than so much from the modes of the centers: one answer a category.
 
 histogram (n_slots, k, width): its first numbers count. modes (n_categories, k): the level of each center.)");
-  m.def(
-      "level_weights",
-      [](In1<int32_t> codes, In1<int32_t> rows, const Weights &weights, int64_t n_levels) {
-        const int64_t *weight = checked(weights, static_cast<int64_t>(codes.size()));
-        for (size_t i = 0; i < rows.size(); ++i) require(codes(rows(i)) >= 0 && codes(rows(i)) < n_levels, "codes are levels");
-        return to_numpy(level_weights(codes.data(), rows.data(), static_cast<int64_t>(rows.size()), weight, n_levels));
-      },
-      "codes"_a, "rows"_a, "weights"_a.none(), "n_levels"_a,
-      "Weight of the given rows by level; codes (n_rows,): level of every row.");
-  const auto for_sums = [&](auto zero, const char *doc) {
-    using Cost = decltype(zero);
-    m.def(
-        "level_costs",
-        [](In1<int32_t> codes, In1<int32_t> rows, In2<Cost> excess, int64_t n_levels) {
-          require(codes.size() == rows.size(), "codes has one entry for each of the rows");
-          const int64_t k = static_cast<int64_t>(excess.shape(1));
-          NewArray<int64_t, 2> sums(n_levels, k);
-          std::fill(sums.data(), sums.data() + n_levels * k, int64_t{0});
-          for (size_t i = 0; i < rows.size(); ++i) {
-            require(codes(i) >= 0 && codes(i) < n_levels, "codes are levels");
-            const Cost *cost = excess.data() + static_cast<int64_t>(rows(i)) * k;
-            int64_t *sum = sums.data() + codes(i) * k;
-            for (int64_t j = 0; j < k; ++j) sum[j] += cost[j];
-          }
-          return sums.to_numpy();
-        },
-        "codes"_a, "rows"_a, "excess"_a.noconvert(), "n_levels"_a, doc);
-  };
-  for_sums(int32_t{}, "What the given rows cost by level and cluster, (n_levels, k); codes (n,): the level of each of them.");
-  for_sums(int64_t{}, "");
   m.def(
       "fewest_mode_mistakes",
       [](In2<int64_t> held, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes, std::optional<In2<int64_t>> costs,

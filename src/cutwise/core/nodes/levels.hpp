@@ -51,4 +51,11 @@ class Levels {
   std::vector<int64_t> slot_;  // where a histogram has the rows of every level; -1: there are none
 };
 
+inline std::vector<int64_t> level_weights(const int32_t *codes, const int32_t *rows, int64_t n, const int64_t *weights,
+                                          int64_t n_levels) {
+  std::vector<int64_t> of_level(n_levels, 0);
+  for (int64_t i = 0; i < n; ++i) of_level[codes[rows[i]]] += weights ? weights[rows[i]] : 1;
+  return of_level;
+}
+
 }  // namespace cutwise

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kChangedAtOnce = 1 << 18;  // changed rows that are listed together: a list of all would cost memory
 constexpr int64_t kRowsOfPiece = 1 << 14;
-constexpr int64_t kCostsAhead = 8;  // whose costs are asked for
+constexpr int64_t kChangedAhead = 8;  // whose costs are asked for
 
 // Nearest and second nearest surviving cluster of one row, lowest number first among equals.
 template <class Cost>
@@ -85,7 +85,7 @@ struct Reassignment {
       std::vector<int64_t> found(2 * k, 0);
       for (int64_t i = piece * kRowsOfPiece; i < std::min(n_some, (piece + 1) * kRowsOfPiece); ++i) {
         const int64_t row = some[i];
-        if (i + kCostsAhead < n_some) prefetch(excess + some[i + kCostsAhead] * k, k * static_cast<int64_t>(sizeof(Cost)));
+        if (i + kChangedAhead < n_some) prefetch(excess + some[i + kChangedAhead] * k, k * static_cast<int64_t>(sizeof(Cost)));
         State &state = states[row];
         if (!all && !is_changed(state)) continue;
         const bool finds_new = all || is_separated(state);

@@ -1,0 +1,89 @@
+// Sums by level of a category, for searches of sets of levels.
+#include "nodes/levels.hpp"
+
+using namespace cutwise;
+
+void bind_levels(nb::module_ &m) {
+  nb::class_<Levels>(m, "Levels", "The levels of a category by row of an encoded table.")
+      .def(nb::init<const Encoded &, const In1<int32_t> &, int32_t>(), "encoded"_a, "columns"_a, "n_levels"_a,
+           nb::keep_alive<1, 2>(), "columns: those of the levels in order; of two levels that of the second alone.")
+      .def(
+          "codes",
+          [](const Levels &levels) {
+            NewArray<int32_t, 1> codes(levels.n_rows());
+            for (int64_t i = 0; i < levels.n_rows(); ++i) codes.data()[i] = levels(i);
+            return codes.to_numpy();
+          },
+          "The level of every row, (n_rows,).")
+      .def(
+          "sums",
+          [](const Levels &levels, In3<int64_t> histogram) {
+            NewArray<int64_t, 3> sums(levels.size(), histogram.shape(1), histogram.shape(2));
+            const std::vector<int64_t> found = levels.sums(histogram);
+            std::copy(found.begin(), found.end(), sums.data());
+            return sums.to_numpy();
+          },
+          "histogram"_a, "The sums of every level, (n_levels, k, width), from those of every slot.")
+      .def(
+          "count",
+          [](const Levels &levels, const std::optional<In1<int32_t>> &rows, const Weights &weights,
+             const std::optional<In1<int32_t>> &labels, int64_t k) {
+            const int64_t *weight = checked(weights, levels.n_rows());
+            require(has_shape(labels, levels.n_rows()) && (labels || k == 1), "there is one label for each row");
+            const int32_t *label = labels ? labels->data() : nullptr;
+            NewArray<int64_t, 2> sums(levels.size(), k);
+            std::fill(sums.data(), sums.data() + levels.size() * k, int64_t{0});
+            const auto add = [&, to = sums.data()](int64_t row) {
+              const int32_t of = label ? label[row] : 0;
+              if (of >= 0 && of < k) to[levels(row) * k + of] += weight ? weight[row] : 1;
+            };
+            if (rows) std::for_each_n(rows->data(), rows->size(), add);
+            else
+              for (int64_t row = 0; row < levels.n_rows(); ++row) add(row);
+            return sums.to_numpy();
+          },
+          "rows"_a.none(), "weights"_a.none(), "labels"_a.none() = nb::none(), "k"_a = 1,
+          "Weight of the given rows, None for all, by level and label, (n_levels, k); rows of a negative label are left out.")
+      .def(
+          "partition",
+          [](const Levels &levels, Out1<int32_t> rows, const std::vector<int32_t> &inside) {
+            std::vector<uint8_t> is_inside(levels.size(), 0);
+            for (const int32_t level : inside)
+              if (level >= 0 && level < levels.size()) is_inside[level] = 1;
+            const auto *last = std::stable_partition(rows.data(), rows.data() + rows.size(),
+                                                     [&](int32_t row) { return is_inside[levels(row)] != 0; });
+            return last - rows.data();
+          },
+          "rows"_a.noconvert(), "inside"_a,
+          "Bring the rows of these levels to the front, both sides in their old order, and give their number.");
+  m.def(
+      "level_weights",
+      [](In1<int32_t> codes, In1<int32_t> rows, const Weights &weights, int64_t n_levels) {
+        const int64_t *weight = checked(weights, static_cast<int64_t>(codes.size()));
+        for (size_t i = 0; i < rows.size(); ++i) require(codes(rows(i)) >= 0 && codes(rows(i)) < n_levels, "codes are levels");
+        return to_numpy(level_weights(codes.data(), rows.data(), static_cast<int64_t>(rows.size()), weight, n_levels));
+      },
+      "codes"_a, "rows"_a, "weights"_a.none(), "n_levels"_a,
+      "Weight of the given rows by level; codes (n_rows,): level of every row.");
+  const auto for_sums = [&](auto zero, const char *doc) {
+    using Cost = decltype(zero);
+    m.def(
+        "level_costs",
+        [](In1<int32_t> codes, In1<int32_t> rows, In2<Cost> excess, int64_t n_levels) {
+          require(codes.size() == rows.size(), "codes has one entry for each of the rows");
+          const int64_t k = static_cast<int64_t>(excess.shape(1));
+          NewArray<int64_t, 2> sums(n_levels, k);
+          std::fill(sums.data(), sums.data() + n_levels * k, int64_t{0});
+          for (size_t i = 0; i < rows.size(); ++i) {
+            require(codes(i) >= 0 && codes(i) < n_levels, "codes are levels");
+            const Cost *cost = excess.data() + static_cast<int64_t>(rows(i)) * k;
+            int64_t *sum = sums.data() + codes(i) * k;
+            for (int64_t j = 0; j < k; ++j) sum[j] += cost[j];
+          }
+          return sums.to_numpy();
+        },
+        "codes"_a, "rows"_a, "excess"_a.noconvert(), "n_levels"_a, doc);
+  };
+  for_sums(int32_t{}, "What the given rows cost by level and cluster, (n_levels, k); codes (n,): the level of each of them.");
+  for_sums(int64_t{}, "");
+}
