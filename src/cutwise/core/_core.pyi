@@ -578,6 +578,9 @@ class Levels:
         columns: those of the levels in order; of two levels that of the second alone.
         """
 
+    @property
+    def size(self) -> int: ...
+
     def codes(self) -> NDArray[numpy.int32]:
         """The level of every row, (n_rows,)."""
 
@@ -588,19 +591,29 @@ class Levels:
 
     def count(
         self,
-        rows: NDArray[numpy.int32] | None,
+        rows: NDArray[numpy.int32],
         weights: NDArray[numpy.int64] | None,
         labels: NDArray[numpy.int32] | None = None,
         k: int = 1,
     ) -> NDArray[numpy.int64]:
         """
-        Weight of the given rows, None for all, by level and label, (n_levels, k); rows of a negative label are left out.
+        Weight of the given rows by level and label, (n_levels, k); rows of a negative label are left out.
         """
 
     def partition(self, rows: NDArray[numpy.int32], inside: Sequence[int]) -> int:
         """
         Bring the rows of these levels to the front, both sides in their old order, and give their number.
         """
+
+def count_levels(
+    levels: Sequence[Levels],
+    weights: NDArray[numpy.int64] | None,
+    labels: NDArray[numpy.int32],
+    k: int,
+) -> NDArray[numpy.int64]:
+    """
+    Weight of all rows by level and label, (n, k): the levels of all categories one after the other.
+    """
 
 def level_weights(
     codes: NDArray[numpy.int32],
@@ -678,13 +691,13 @@ def fewest_mode_mistakes(
     costs: NDArray[numpy.int64] | None = None,
     counts: NDArray[numpy.int64] | None = None,
     limits: Limits | None = None,
-) -> tuple[int, int, list[int]] | None:
+) -> tuple[int, int, list[int], int] | None:
     """
     The levels against all others that separate the fewest rows from the modes of their centers.
 
     held (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
     each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
-    Gives (mistakes, cost of the sides, levels of the left side), or None when no allowed partition has modes on both sides.
+    Gives (mistakes, cost of the sides, levels of the left side, how many partitions separate so few), or None when no allowed partition has modes on both sides.
     """
 
 @overload

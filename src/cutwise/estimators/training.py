@@ -218,12 +218,15 @@ class TrainingRows:
         known = np.flatnonzero((searched.level < 0) & (searched.missing == 0)).astype(np.int32)
         if len(known):
             coordinates[:, known] = of_numbers(known, slice(None))[0]
-        for source in np.unique(np.delete(searched.source, known)).tolist():
+        own_levels = np.flatnonzero(searched.level >= 0)
+        if len(own_levels):
+            categories, of_category = np.unique(searched.source[own_levels], return_inverse=True)
+            levels = [self.encoded.levels(source) for source in categories.tolist()]
+            begin = np.cumsum([0, *(each.size for each in levels)])
+            cells = core.count_levels(levels, self.weights, labels, n_clusters)
+            coordinates[:, own_levels] = (cells / own)[begin[of_category] + searched.level[own_levels]].T
+        for source in np.unique(searched.source[searched.missing != 0]).tolist():
             columns = searched.of(source)
-            if searched.level[columns[0]] >= 0:
-                cells = self.encoded.levels(source).count(None, self.weights, labels, n_clusters)
-                coordinates[:, columns] = (cells / own)[searched.level[columns]].T
-                continue
             center, weight = of_numbers(columns[:1], np.isfinite(values[:, source]))
             for j in columns.tolist():
                 nowhere = math.copysign(math.inf, searched.missing[j])

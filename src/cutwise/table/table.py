@@ -427,6 +427,7 @@ class EncodedTable:
     position: Int32 | None  # (n,), the row that stands for each of the caller's, -1: none; None: the same number
     searched: SearchedColumns | None = None  # what is searched instead of the table's columns
     values: Float64 | None = None  # (m, d), those of the table, where that is something else
+    _levels: dict[int, core.Levels] = field(default_factory=dict, init=False, repr=False)
     _ranks: Ranks | None = field(default=None, init=False, repr=False)
     _packed: core.PackedCodes | None = field(default=None, init=False, repr=False)
 
@@ -456,8 +457,11 @@ class EncodedTable:
 
     def levels(self, column: int) -> core.Levels:
         """Those of the rows in a category of the table."""
-        assert self.searched is not None
-        return core.Levels(self.encoded, self.searched.of(column), max(self.kinds[column].n_levels, 1))
+        if column not in self._levels:
+            assert self.searched is not None
+            columns, n_levels = self.searched.of(column), max(self.kinds[column].n_levels, 1)
+            self._levels[column] = core.Levels(self.encoded, columns, n_levels)
+        return self._levels[column]
 
     def packed(self, n_jobs: int = 1) -> core.PackedCodes:
         """The codes in fewer bytes, for all trees that are grown; packed once."""

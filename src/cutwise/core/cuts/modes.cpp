@@ -135,7 +135,7 @@ std::vector<int32_t> levels_of(const std::vector<uint8_t> &side) {
   return levels;
 }
 
-using FoundMistakes = std::optional<std::tuple<int64_t, int64_t, std::vector<int32_t>>>;
+using FoundMistakes = std::optional<std::tuple<int64_t, int64_t, std::vector<int32_t>, size_t>>;
 
 // What rows add by level and group of their cluster; cell(level, cluster): by level and cluster.
 template <class Cell>
@@ -212,7 +212,7 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *held, cons
     best_named = std::move(named);
     best_levels = levels_of(side);
   }
-  return std::make_tuple(least, best_second, best_levels);
+  return std::make_tuple(least, best_second, best_levels, tied.size());
 }
 
 constexpr size_t kRowsAtOnce = 16;
@@ -660,7 +660,7 @@ histogram (n_slots, k, width): its first numbers count. modes (n_categories, k):
 
 held (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
 each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
-Gives (mistakes, cost of the sides, levels of the left side), or None when no allowed partition has modes on both sides.)");
+Gives (mistakes, cost of the sides, levels of the left side, how many partitions separate so few), or None when no allowed partition has modes on both sides.)");
   auto for_states = [&](auto of_type, const char *doc) {
     using State = decltype(of_type);
     using Cost = typename State::Cost;

@@ -7,6 +7,7 @@ void bind_levels(nb::module_ &m) {
   nb::class_<Levels>(m, "Levels", "The levels of a category by row of an encoded table.")
       .def(nb::init<const Encoded &, const In1<int32_t> &, int32_t>(), "encoded"_a, "columns"_a, "n_levels"_a,
            nb::keep_alive<1, 2>(), "columns: those of the levels in order; of two levels that of the second alone.")
+      .def_prop_ro("size", &Levels::size)
       .def(
           "codes",
           [](const Levels &levels) {
@@ -26,24 +27,21 @@ void bind_levels(nb::module_ &m) {
           "histogram"_a, "The sums of every level, (n_levels, k, width), from those of every slot.")
       .def(
           "count",
-          [](const Levels &levels, const std::optional<In1<int32_t>> &rows, const Weights &weights,
-             const std::optional<In1<int32_t>> &labels, int64_t k) {
+          [](const Levels &levels, const In1<int32_t> &rows, const Weights &weights, const std::optional<In1<int32_t>> &labels,
+             int64_t k) {
             const int64_t *weight = checked(weights, levels.n_rows());
             require(has_shape(labels, levels.n_rows()) && (labels || k == 1), "there is one label for each row");
             const int32_t *label = labels ? labels->data() : nullptr;
             NewArray<int64_t, 2> sums(levels.size(), k);
             std::fill(sums.data(), sums.data() + levels.size() * k, int64_t{0});
-            const auto add = [&, to = sums.data()](int64_t row) {
-              const int32_t of = label ? label[row] : 0;
-              if (of >= 0 && of < k) to[levels(row) * k + of] += weight ? weight[row] : 1;
-            };
-            if (rows) std::for_each_n(rows->data(), rows->size(), add);
-            else
-              for (int64_t row = 0; row < levels.n_rows(); ++row) add(row);
+            for (size_t i = 0; i < rows.size(); ++i) {
+              const int32_t row = rows(i), of = label ? label[row] : 0;
+              if (of >= 0 && of < k) sums.data()[levels(row) * k + of] += weight ? weight[row] : 1;
+            }
             return sums.to_numpy();
           },
-          "rows"_a.none(), "weights"_a.none(), "labels"_a.none() = nb::none(), "k"_a = 1,
-          "Weight of the given rows, None for all, by level and label, (n_levels, k); rows of a negative label are left out.")
+          "rows"_a, "weights"_a.none(), "labels"_a.none() = nb::none(), "k"_a = 1,
+          "Weight of the given rows by level and label, (n_levels, k); rows of a negative label are left out.")
       .def(
           "partition",
           [](const Levels &levels, Out1<int32_t> rows, const std::vector<int32_t> &inside) {
@@ -56,6 +54,30 @@ void bind_levels(nb::module_ &m) {
           },
           "rows"_a.noconvert(), "inside"_a,
           "Bring the rows of these levels to the front, both sides in their old order, and give their number.");
+  m.def(
+      "count_levels",
+      [](const std::vector<const Levels *> &levels, const Weights &weights, In1<int32_t> labels, int64_t k) {
+        int64_t n_cells = 0;
+        std::vector<int64_t> begin;
+        for (const Levels *each : levels) {
+          checked(weights, each->n_rows());
+          require(has_shape(labels, each->n_rows()), "there is one label for each row");
+          begin.push_back(n_cells);
+          n_cells += each->size() * k;
+        }
+        NewArray<int64_t, 2> sums(n_cells / k, k);
+        int64_t *cells = sums.data();
+        std::fill(cells, cells + n_cells, int64_t{0});
+        for (size_t row = 0; row < labels.size(); ++row) {
+          require(labels(row) >= 0 && labels(row) < k, "labels are those of clusters");
+          const int64_t weight = weights ? (*weights)(row) : 1;
+          for (size_t j = 0; j < levels.size(); ++j)
+            cells[begin[j] + (*levels[j])(static_cast<int64_t>(row)) * k + labels(row)] += weight;
+        }
+        return sums.to_numpy();
+      },
+      "levels"_a, "weights"_a.none(), "labels"_a, "k"_a,
+      "Weight of all rows by level and label, (n, k): the levels of all categories one after the other.");
   m.def(
       "level_weights",
       [](In1<int32_t> codes, In1<int32_t> rows, const Weights &weights, int64_t n_levels) {

@@ -169,6 +169,13 @@ class FewestByModes:
             found = core.fewest_mode_mistakes(of.sums, weight, survivors, modes, None, *allowed)
             if found is None or (best is not None and found[0] > best.mistakes):
                 continue
+            if (
+                best is not None
+                and searched is not None
+                and found[3] == 1
+                and _is_alike(best, of, found[2], modes, searched)
+            ):
+                continue
             costs = None if of.costs is None else of.costs()
             found = core.fewest_mode_mistakes(of.sums, of.weight(), survivors, modes, costs, *allowed)
             assert found is not None
@@ -190,6 +197,19 @@ class FewestByModes:
             test = NodeTest(category.source, math.nan, levels=tuple(found[2]))
             best, best_second = SeparatingCut(test, np.isin(modes, found[2]), mistakes=found[0]), found[1]
         return best
+
+
+def _is_alike(
+    cut: SeparatingCut, of: LevelSums, levels: Sequence[int], modes: Int32, searched: SearchedColumns
+) -> bool:
+    """Whether one level against all others is the same set of levels, with the same centers on its side."""
+    j = cut.test.feature
+    if cut.test.levels is not None or searched.source[j] != of.category.source or len(of.category.columns) < 2:
+        return False
+    is_own = np.isin(np.arange(of.category.n_levels), levels)
+    if is_own[searched.level[j]] == (is_own.sum() > 1) or is_own.sum() not in (1, of.category.n_levels - 1):
+        return False
+    return bool((is_own[modes] == (is_own[searched.level[j]] != cut.goes_left)).all())
 
 
 def _costs_of_sides(memory: MemoryProvider, rows: Int32, cut: SeparatingCut) -> tuple[Int64, Int64]:
