@@ -216,21 +216,18 @@ class ColumnMismatchError(InvalidInputError):
             message += "Feature names unseen at fit time:\n" + _bullets(unseen)
         if missing:
             message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
-        seen = set(given)
-        if not unseen and [name for name in fitted if name in seen] != list(given):
-            message += "Feature names must be in the same order as they were in fit.\n"
-            order = [name for name in fitted if name in seen]
+        there = set(given)
+        order = [name for name in fitted if name in there]
+        if not unseen and order != list(given):
             first = next(i for i, (a, b) in enumerate(zip(order, given, strict=True)) if a != b)
             message += (
+                "Feature names must be in the same order as they were in fit.\n"
                 f"The first that differs is column {first}: {given[first]!r} now, {order[first]!r} at fit time.\n"
             )
-            return cls(f"{message}Reorder the columns: {own}.")
-        needed = [name for name in tested if name not in seen]
+        needed = [name for name in tested if name not in there]
         if needed and not unseen:
-            return cls(f"{message}The tree asks about {listed(needed)}. Give every column that it asks about.")
-        if unseen and missing and len(unseen) == len(missing):
-            return cls(message + "Rename the columns to the names used at fit time.")
-        return cls(f"{message}Pass the columns of fit, no more and no fewer: {own}.")
+            message += f"The tree asks about {listed(needed)}.\n"
+        return cls(f"{message}Pass the columns of fit, in their order and under their names: {own}.")
 
     @classmethod
     def of_count(cls, *, given: int, fitted: int, estimator: str, names: Sequence[str] = ()) -> ColumnMismatchError:
@@ -364,14 +361,8 @@ class EmptyClusterWarning(CutwiseWarning):
     @classmethod
     def of(cls, clusters: Sequence[object]) -> EmptyClusterWarning:
         """Names the clusters that no row is assigned to."""
-        if len(clusters) == 1:
-            return cls(
-                f"Cluster {clusters[0]} ended without rows; it keeps its number, and no row of the table is in it."
-            )
-        numbers = ", ".join(map(str, clusters))
-        return cls(
-            f"Clusters {numbers} ended without rows; they keep their numbers, and no row of the table is in them."
-        )
+        which = f"Cluster {clusters[0]}" if len(clusters) == 1 else f"Clusters {', '.join(map(str, clusters))}"
+        return cls(f"{which} ended without rows; no row of the table is there.")
 
 
 class NotPositiveDefiniteWarning(CutwiseWarning):

@@ -162,8 +162,8 @@ def test_columns_are_compared_by_name(iris):
     frame = pd.DataFrame(iris, columns=["a", "b", "c", "d"])
     model = KMeans(3, n_init=1, random_state=0).fit(frame)
     for changed, words in (
-        (frame[["b", "a", "c", "d"]], "Reorder the columns"),
-        (frame.rename(columns={"a": "z"}), "Rename the columns"),
+        (frame[["b", "a", "c", "d"]], "in their order"),
+        (frame.rename(columns={"a": "z"}), "under their names"),
     ):
         with pytest.raises(ColumnMismatchError, match=f"(?s)reference=KMeans.*{words}"):
             ExplainableKMeans(3, reference=model).fit(changed)

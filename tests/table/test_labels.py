@@ -168,10 +168,10 @@ def test_a_missing_label_names_its_row(values):
         ([[1], [2, 3], [1]], InvalidInputError, "cannot be read as one value a row"),
         ([1, 2.5, 3], InvalidInputError, "Unknown label type: continuous. y holds 2.5 in row 1"),
         ([1, np.inf, 3], NotFiniteError, "infinity: row 1"),
-        ([1, -1, "a"], InvalidInputError, "y mixes numbers and text: 1 in row 0, 'a' in row 2"),
-        (["a", 1, 2], InvalidInputError, "y mixes numbers and text: 1 in row 1, 'a' in row 0"),
+        ([1, -1, "a"], InvalidInputError, "y mixes numbers and text.*str"),
+        (["a", 1, 2], InvalidInputError, "y mixes numbers and text.*str"),
         ([-1, -1, -1], InvalidInputError, "Every label in y is -1, which means noise"),
-        ([1j, 2, 3], InvalidInputError, "Complex data not supported"),
+        ([1j, 2, 3], UnsupportedInputError, "Unknown label type: y holds .*1j"),
         ([b"a", b"b", b"c"], UnsupportedInputError, "Unknown label type"),
         (
             [datetime.date(2020, 1, 1)] * 3,

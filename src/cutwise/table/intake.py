@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import joblib
 import narwhals as nw
@@ -51,9 +51,6 @@ from .labels import as_vector
 from .mixed import ColumnSums, Items, RawColumn, counts_rows, find_kind, raw_column, values_by_kind
 from .table import ColumnKind, Columns, Table, are_plain, check_same_columns, name_columns
 
-if TYPE_CHECKING:
-    from .table import Table
-
 # What to do with a clusterer that was given for a number.
 _CLUSTERER_HINTS = {
     "n_clusters": "To start from a clusterer, give it as reference: ExplainableKMeans(3, reference=clusterer).",
@@ -84,10 +81,10 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
         if hasattr(value, "fit"):
             hint = _CLUSTERER_HINTS.get(name, hint)
         given = shown(value)
-        raise InvalidInputError(_sentence(f"{name}={given} is not a whole number. Use an integer {bounds}.", hint))
+        raise InvalidInputError(f"{name}={given} is not a whole number. Use an integer {bounds}. {hint}".rstrip())
     number = int(value)
     if number < minimum or (maximum is not None and number > maximum):
-        raise InvalidInputError(_sentence(f"{name}={number} is out of range. Use an integer {bounds}.", hint))
+        raise InvalidInputError(f"{name}={number} is out of range. Use an integer {bounds}. {hint}".rstrip())
     return number
 
 
@@ -103,10 +100,10 @@ def check_number(
     bounds = f"{'>' if above else '>='} {minimum:g}" + ("" if maximum == math.inf else f" and <= {maximum:g}")
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not math.isfinite(value):
         given = shown(value)
-        raise InvalidInputError(_sentence(f"{name}={given} is not a finite number. Use a number {bounds}.", hint))
+        raise InvalidInputError(f"{name}={given} is not a finite number. Use a number {bounds}. {hint}".rstrip())
     number = float(value)
     if number < minimum or number > maximum or (above and number == minimum):
-        raise InvalidInputError(_sentence(f"{name}={shown(value)} is out of range. Use a number {bounds}.", hint))
+        raise InvalidInputError(f"{name}={shown(value)} is out of range. Use a number {bounds}. {hint}".rstrip())
     return number
 
 
@@ -190,43 +187,28 @@ def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _sentence(message: str, hint: str) -> str:
-    return f"{message} {hint}" if hint else message
-
-
 RESHAPE_HINT = (
     "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
     "or array.reshape(1, -1) if it contains a single sample."
 )
 
-# The core numbers columns by 32-bit integers.
-_MAX_COLUMNS = 2**31 - 1
-
 
 def check_shape(shape: tuple[int, ...], *, what: str = "X") -> None:
     """Raises ``InvalidInputError`` unless the shape is (at least one row, at least one column)."""
-    if len(shape) == 0:
+    if len(shape) < 2:
+        given = "1D" if shape else "scalar"
         raise InvalidInputError(
-            f"Expected 2D array, got scalar array instead: {what} is a single value.\n{RESHAPE_HINT}"
+            f"Expected 2D array, got {given} array instead: {what} has shape {shape}.\n{RESHAPE_HINT}"
         )
-    if len(shape) == 1:
-        raise InvalidInputError(f"Expected 2D array, got 1D array instead: {what} has shape {shape}.\n{RESHAPE_HINT}")
     if len(shape) > 2:
         raise InvalidInputError(
             f"Found array with dim {len(shape)}, while dim <= 2 is required: {what} has shape {shape}. "
             "Give one row a sample and one column a feature."
         )
-    if shape[0] == 0:
+    if 0 in shape:
+        of, rows = ("feature(s)", "columns") if shape[0] else ("sample(s)", "rows")
         raise InvalidInputError(
-            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required. {what} has no rows."
-        )
-    if shape[1] > _MAX_COLUMNS:
-        raise InvalidInputError(
-            f"{what} has {shape[1]} columns, more than the {_MAX_COLUMNS} that can be told apart. Drop empty columns."
-        )
-    if shape[1] == 0:
-        raise InvalidInputError(
-            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required. {what} has no columns."
+            f"Found array with 0 {of} (shape={shape}) while a minimum of 1 is required. {what} has no {rows}."
         )
 
 
