@@ -284,10 +284,8 @@ def test_other_words_and_impossible_targets_are_refused():
 @pytest.mark.parametrize("target", ["target_cost", "target_waes"])
 def test_targets_that_nothing_would_be_searched_for_are_refused(estimator, target):
     X = load_iris().data
-    with pytest.raises(
-        InvalidInputError, match=f'{target}=2.5 is a target.*depth_penalty=0.1 .*"auto".*leave {target} out'
-    ):
+    with pytest.raises(InvalidInputError, match=f'{target}=2.5 is a target.*"auto".*leave {target} out'):
         estimator(3, algorithm="exshallow", depth_penalty=0.1, **{target: 2.5}).fit(X)
     for algorithm in ("imm", "exkmc", "exgreedy"):
-        with pytest.raises(InvalidInputError, match=f"{target}=2.5.*algorithm='{algorithm}' has none"):
+        with pytest.raises(InvalidInputError, match=f"{target}=2.5.*exshallow"):
             estimator(3, depth_penalty="auto", algorithm=algorithm, **{target: 2.5}).fit(X)

@@ -17,6 +17,7 @@ from cutwise._progress import Stages
 from cutwise.exceptions import DominantColumnWarning, InfeasibleLimitsError, InvalidInputError, warn
 from cutwise.passes.sources import LazyTable
 from cutwise.reference.objective import LazyCosts
+from cutwise.reference.resources import check_fits
 from cutwise.table.intake import check_number, check_option
 from cutwise.table.table import are_plain
 from cutwise.tree.growing import GrowingTree, GrownTree
@@ -54,21 +55,12 @@ def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow
     return waes, wad
 
 
-# A sparse table is made dense for the search, up to this size.
-_MAX_BYTES = 8 << 30
-
-
 def check_two_leaves(n_clusters: int, max_leaves: int) -> None:
     """Refuse more clusters, or more leaves, than a single cut has sides."""
-    if n_clusters != 2:
+    if n_clusters != 2 or max_leaves != 2:
         raise InvalidInputError(
-            f'algorithm="optimal" is the best single cut, which makes two clusters; n_clusters={n_clusters} was given. '
-            'Use n_clusters=2, or another algorithm, such as "exshallow".'
-        )
-    if max_leaves != 2:
-        raise InvalidInputError(
-            f'algorithm="optimal" is a single cut with two leaves; max_leaves={max_leaves} was given. '
-            'Leave max_leaves out, or use another algorithm, such as "exkmc".'
+            'algorithm="optimal" is the best single cut, which makes two clusters of a leaf each, and '
+            f"n_clusters={n_clusters}, max_leaves={max_leaves}. Use n_clusters=2, or another algorithm."
         )
 
 
@@ -102,13 +94,11 @@ def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> npt.NDArray[Any]:
     """A table's values, made dense where they are sparse."""
     if not isinstance(values, sparse.csr_array):
         return values
-    n, d = values.shape
-    if n * d * values.dtype.itemsize > _MAX_BYTES:
-        raise InvalidInputError(
-            f'algorithm="optimal" makes the table dense, and {n:,} x {d:,} values take '
-            f"{n * d * values.dtype.itemsize / 1e9:.0f} GB (at most {_MAX_BYTES / 1e9:.0f} are tried).\nReduce the "
-            'number of columns (sklearn.decomposition.TruncatedSVD as preprocessor), or use algorithm="exkmc".'
-        )
+    check_fits(
+        math.prod(values.shape) * values.dtype.itemsize,
+        f'algorithm="optimal" makes the table dense, which {values.shape[0]:,} x {values.shape[1]:,}',
+        'Use another algorithm, such as "exkmc", or fewer columns (TruncatedSVD as preprocessor).',
+    )
     dense: npt.NDArray[Any] = values.toarray()
     return dense
 
@@ -360,16 +350,10 @@ class ExplainableClusterer(TreeClusterer):
         if target is None:
             return
         check_number(name, target, minimum=0)
-        if self.algorithm != "exshallow":
+        if self.algorithm != "exshallow" or not isinstance(self.depth_penalty, str):
             raise InvalidInputError(
-                f"{name}={target!r} is a target of the search for exshallow's depth penalty, and "
-                f'algorithm={self.algorithm!r} has none. Use algorithm="exshallow", or leave {name} out.'
-            )
-        if not isinstance(self.depth_penalty, str):
-            raise InvalidInputError(
-                f"{name}={target!r} is a target of the search for a depth penalty, and "
-                f'depth_penalty={self.depth_penalty!r} leaves nothing to search for. Use depth_penalty="auto", or '
-                f"leave {name} out."
+                f"{name}={target!r} is a target of the search for exshallow's depth penalty. "
+                f'Use algorithm="exshallow" with depth_penalty="auto", or leave {name} out.'
             )
 
     def _tuned_penalty(self, grow: Callable[..., GrownTree], context: FitContext) -> float:

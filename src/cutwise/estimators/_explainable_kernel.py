@@ -15,7 +15,7 @@ from cutwise._progress import Stages
 from cutwise.core import Float64, Int32
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
 from cutwise.estimators.training import FitContext, MetricSpace, TrainingRows, TreeCosts, encode_rows, is_clusterer
-from cutwise.exceptions import InvalidInputError, listed
+from cutwise.exceptions import InvalidInputError
 from cutwise.reference.feature_space import FeatureSpace, KernelCenters, warn_if_negative
 from cutwise.reference.fitted import fitted_labels, from_estimator
 from cutwise.reference.gram import NystroemMap
@@ -225,10 +225,8 @@ def kinds_of_features(kernel: Any, wanted: str) -> list[str]:
             "Use algorithm='exkmc' or algorithm='expand', which need the kernel's distances alone."
         )
     if known and wanted != "auto" and wanted not in every:
-        has = listed(every) if set(every) != {"map"} else "a feature map of its own"
         raise InvalidInputError(
-            f"surrogate_features={wanted!r} is not what {name} has: {has}.\n"
-            "Use surrogate_features='auto', which takes what there is."
+            f"surrogate_features={wanted!r} is not what {name} has. Use 'auto', which takes what is."
         )
     return every if wanted == "auto" else [wanted]
 

@@ -285,33 +285,21 @@ class ExplainableKernelKMeans(TreeClusterer):
 
     def _read_matrix(self, K: Any, table: Table) -> Any:
         """The given kernel matrix; None where the kernel is computed, or ``X`` is its matrix."""
-        if not (isinstance(self._kernel, str) and self._kernel == PRECOMPUTED):
-            if K is not None:
-                raise InvalidInputError(
-                    f"K is a kernel matrix, but kernel={self._kernel!r} is computed from X. "
-                    "Use kernel='precomputed', or leave K out."
-                )
-            return None
-        if self.preprocessor is not None:
+        is_given = isinstance(self._kernel, str) and self._kernel == PRECOMPUTED
+        if K is not None and (not is_given or self.preprocessor is not None):
             raise InvalidInputError(
-                "preprocessor changes what a kernel is computed from, and kernel='precomputed' is computed already. "
-                "Leave the preprocessor out, and compute K from its output."
+                f"K is a kernel matrix, and kernel={self._kernel!r} with preprocessor={self.preprocessor!r} is "
+                "computed from X. Use kernel='precomputed' without a preprocessor, or leave K out."
             )
-        if K is None:
-            if table.n_rows != table.n_columns:
-                raise InvalidInputError(
-                    f"kernel='precomputed' needs the kernel matrix of the {table.n_rows} rows: fit(X, K=K) with K of "
-                    f"shape ({table.n_rows}, {table.n_rows}). (A square X alone is its own kernel matrix; this one has "
-                    f"the shape ({table.n_rows}, {table.n_columns}).)"
-                )
+        if not is_given:
             return None
-        matrix = read_table(K, what="K")
-        if matrix.n_rows != table.n_rows:
+        shape = (table.n_rows, table.n_columns) if K is None else np.shape(K)
+        if shape[:1] != (table.n_rows,) or shape != shape[:1] * 2:
             raise InvalidInputError(
-                f"K has {matrix.n_rows} rows, but X has {table.n_rows}. K is the kernel matrix of the rows of X, of "
-                f"shape ({table.n_rows}, {table.n_rows})."
+                f"kernel='precomputed' needs the kernel matrix of the {table.n_rows} rows: fit(X, K=K) with K of shape "
+                f"({table.n_rows}, {table.n_rows}), or X as that matrix; this one has the shape {shape}."
             )
-        return matrix.values
+        return None if K is None else read_table(K, what="K").values
 
     def _take_tree(self, context: FitContext, grown: GrownTree) -> None:
         super()._take_tree(context, grown)

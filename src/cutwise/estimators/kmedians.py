@@ -139,7 +139,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
             check_n_clusters(k, table, weights)
         init = self.init
         if not isinstance(init, str):
-            init = read_centers(init, k, table.n_columns, what="init", order="")
+            init = read_centers(init, k, table.n_columns, what="init")
         with stages.stage("clustering"):
             found = find_clustering(
                 table,

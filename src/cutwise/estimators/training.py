@@ -811,28 +811,14 @@ def is_clusterer(given: Any) -> bool:
     return isinstance(given, type) or hasattr(given, "fit") or hasattr(given, "predict")
 
 
-def read_centers(
-    centers: Any, n_clusters: int, n_columns: int, *, what: str = "centers", order: str = "the sorted labels"
-) -> Float64:
-    """Check centers of clusters, shape (n_clusters, n_columns); ``order`` tells messages how they are sorted."""
-    given = _dense(centers, what)
-    if given.shape != (n_clusters, n_columns):
-        raise InvalidInputError(
-            f"{what} has shape {given.shape}, but there are {n_clusters} clusters and {n_columns} columns.\n"
-            f"Give one row for each cluster{order and f', in the order of {order}'}: shape ({n_clusters}, {n_columns})."
-        )
-    return given
+def read_centers(centers: Any, n_clusters: int, n_columns: int, *, what: str = "centers") -> Float64:
+    """Check centers of clusters, shape (n_clusters, n_columns), in the order of their labels."""
+    return _dense(centers, what, (n_clusters, n_columns), "one row for each cluster, in the order of the sorted labels")
 
 
 def read_costs(costs: Any, n_rows: int, n_clusters: int) -> Float64:
     """The cost of each row by each cluster as float64, shape (n_rows, n_clusters), checked."""
-    given = _dense(costs, "costs")
-    if given.shape != (n_rows, n_clusters):
-        raise InvalidInputError(
-            f"costs has shape {given.shape}, but there are {n_rows} rows and {n_clusters} clusters.\n"
-            f"Give one row for each row of X and one column for each cluster, in the order of the sorted labels: "
-            f"shape ({n_rows}, {n_clusters})."
-        )
+    given = _dense(costs, "costs", (n_rows, n_clusters), "one row for each row of X and one column for each cluster")
     if given.min() < 0:
         row, cluster = np.argwhere(given < 0)[0]
         raise InvalidInputError(
@@ -842,5 +828,8 @@ def read_costs(costs: Any, n_rows: int, n_clusters: int) -> Float64:
     return given
 
 
-def _dense(values: Any, what: str) -> Float64:
-    return np.ascontiguousarray(as_dense(read_table(values, what=what).values), dtype=np.float64)
+def _dense(values: Any, what: str, shape: tuple[int, int], need: str) -> Float64:
+    given = np.ascontiguousarray(as_dense(read_table(values, what=what).values), dtype=np.float64)
+    if given.shape != shape:
+        raise InvalidInputError(f"{what} has shape {given.shape}.\nGive {need}: shape {shape}.")
+    return given

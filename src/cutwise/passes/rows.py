@@ -22,10 +22,9 @@ from cutwise.exceptions import ChangedDataError, NotFiniteError, NotNumericError
 from cutwise.reference.objective import (
     ENOUGH_BITS,
     KMEANS,
-    KMEDIANS,
     Cap,
     Objective,
-    check_squares,
+    check_apart,
     find_cap,
     fixed_costs_by,
     second_excess,
@@ -574,7 +573,8 @@ def _add_and_keep(add: Callable[[Any, Slice], object], kept: Mapping[str, Column
     """Add rows to sums, and store some of their arrays."""
     add(sums, rows)
     for name, column in kept.items():
-        column.append(_narrow(rows.read(name)) if name == "labels" else rows.read(name))
+        values = rows.read(name)
+        column.append(values.astype(np.min_scalar_type(int(values.max(initial=0)))) if name == "labels" else values)
 
 
 def _add_costs(
@@ -645,10 +645,6 @@ def _add_and_count(add: Callable[[Any, Slice], object], side: bool, sums: tuple[
         add(sums[0], rows)
 
 
-def _narrow(labels: Int32) -> npt.NDArray[np.unsignedinteger[Any]]:
-    return labels.astype(np.min_scalar_type(int(labels.max(initial=0))))
-
-
 class PreparedRows:
     """Rows with their bins, labels and costs by given centers: what trees are grown from, as a provider's ``Source``.
 
@@ -676,6 +672,8 @@ class PreparedRows:
         """Label all rows, and work out their costs in fixed point; ``keep``: what else is not known yet."""
         all_rows, centers, objective, begin = self.rows, self.centers, self.objective, self.bins.coded_begin
 
+        check_apart(centers, objective)
+
         def look(found: tuple[Total, Total], rows: Slice) -> None:
             labels, own, excess, _ = objective.assign(rows.metric.matrix, centers)
             if "labels" in keep:
@@ -697,7 +695,6 @@ class PreparedRows:
         of_label = Scale.of(largest_cost, float(all_rows.total_weight))
         if ends.values:
             self.low, self.high = self.bins.ends(ends.values[0], -ends.values[1])
-        check_squares(max(largest_own, largest_cost) + largest, objective, self._apart)
 
         def kernel(*, scale: float, wide: bool) -> tuple[Int64, Int64, Int64, int]:
             self.recipe = replace(self.recipe, scale=scale, wide=wide)
@@ -747,13 +744,6 @@ class PreparedRows:
             self._forget_costs()
             self.rows.go_over("costs, capped", [], _nothing, "excess", "base", **self.where)
 
-    def _apart(self) -> float:
-        costs_of = partial(_label_costs, KMEDIANS, self.centers)
-        found = self.rows.go_over(
-            "distances", Total(np.maximum), lambda found, rows: found.see([costs_of(rows)[0].max()]), **self.where
-        )
-        return float(found.values[0])
-
     @property
     def most_bytes(self) -> int:
         """Of the sums that one asks a pass for."""
@@ -802,14 +792,12 @@ def _add_anew(add: Callable[[T, Rows], object], sums: T, rows: Slice) -> None:
     add(sums, rows)
 
 
-def _label_costs(objective: Objective, centers: Any, rows: Slice) -> list[Float64]:
-    return [objective.label_costs(rows.metric.matrix, centers, rows.labels)]
-
-
 def _add_cost_sums(of_label: Scale, found: Total, rows: Slice) -> None:
-    of_base, objective, centers = rows.read("base").sum(dtype=np.int64), rows.recipe.objective, rows.recipe.centers
+    of_base, recipe = rows.read("base").sum(dtype=np.int64), rows.recipe
     rows.read("excess")
-    own = np.array(of_label.split(_label_costs(objective, centers, rows)[0], rows.weights))
+    assert recipe.centers is not None
+    costs = recipe.objective.label_costs(rows.metric.matrix, recipe.centers, rows.labels)
+    own = np.array(of_label.split(costs, rows.weights))
     found.see([rows.known["sums"], of_base, np.int64(rows.known["magnitude"]), own])
 
 

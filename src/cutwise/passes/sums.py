@@ -21,6 +21,7 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import ChangedDataError, CutwiseError, InvalidInputError, UnsupportedInputError
+from cutwise.reference.objective import check_distance
 from cutwise.table.table import SearchedColumns, as_matrix
 
 Weights = Int64 | Float64 | None
@@ -508,10 +509,7 @@ def exact_total(passed: Passed, *, needs_weight: bool = False) -> float:
         raise InvalidInputError("X has no rows. Give at least one.")
     if needs_weight and extent.is_weighted and extent.total == 0.0:
         raise InvalidInputError("X has no rows of positive weight. Give at least one.")
-    if not math.isfinite(extent.largest):
-        raise InvalidInputError(
-            "Distances to the centers are beyond float64. Scale the columns, or divide them by a constant."
-        )
+    check_distance(extent.largest)
     repeats = extent.is_weighted and extent.is_whole and extent.total <= 2.0**44
     largest = extent.largest_product if extent.is_weighted and not repeats else extent.largest
     scale = Scale.of(largest, extent.total if repeats else float(extent.n))

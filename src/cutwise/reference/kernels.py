@@ -17,6 +17,7 @@ from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_number
 from cutwise.table.table import Columns, Table
 
+from .objective import check_distance
 from .resources import each_block
 
 Rows = Any
@@ -327,7 +328,7 @@ def default_gamma(kernel: str, table: Table, weights: Float64 | None = None) -> 
     ``"polynomial"``: scikit-learn's ``"scale"``, but with each column's own variance, so that columns of different
     means do not lower it. ``1 / (sum of their standard deviations)`` for ``"laplacian"``, ``1 / (sum of variance /
     mean)`` for ``"chi2"``: the same for their distances. 1 when all rows are equal. Labels play no part in it. Raises
-    ``InvalidInputError``: the columns' spread is beyond float64.
+    ``InvalidInputError``: a spread beyond float64.
     """
     mean, variance = _column_moments(table, weights)
     if kernel == "laplacian":
@@ -336,11 +337,7 @@ def default_gamma(kernel: str, table: Table, weights: Float64 | None = None) -> 
         spread = float((variance / np.where(mean > 0, mean, 1.0)).sum())
     else:
         spread = float(variance.sum())
-    if not np.isfinite(spread):
-        raise InvalidInputError(
-            "The spread of the columns is beyond float64, so there is no gamma to suit it. "
-            "Scale the columns, or divide X by a constant."
-        )
+    check_distance(spread)
     return 1.0 / spread if spread > 0 and np.isfinite(1.0 / spread) else 1.0
 
 
@@ -369,24 +366,22 @@ def _read_callable(function: KernelFunction, constants: Constants, table: Table)
     n_others = 3 if table.n_columns != 3 else 4
     sample = as_dense(table.values[np.arange(2 + n_others) % table.n_rows]).astype(np.float64)
     rows, others = sample[:2], sample[2:]
+    needs = (
+        "It must take two arrays of rows, of shapes (n, d) and (m, d), and give one of shape (n, m); or take two rows "
+        "and give one number."
+    )
+    failure: Exception | None = None
     try:
         values = np.asarray(function(rows, others), dtype=np.float64)
         if values.shape == (2, n_others):
             return Kernel("callable", constants, function, in_blocks=True)
-        failure: Exception | None = None
     except Exception as error:  # whatever a function of two rows makes of two arrays
         failure = error
     try:
         value = np.asarray(function(rows[0], others[0]), dtype=np.float64)
     except Exception as error:
-        raise InvalidInputError(
-            f"The kernel function failed: {type(failure or error).__name__}: {failure or error}. It must take two "
-            "arrays of rows, of shapes (n, d) and (m, d), and give one of shape (n, m); or take two rows and give one "
-            "number."
-        ) from (failure or error)
+        cause = failure or error
+        raise InvalidInputError(f"The kernel function failed: {type(cause).__name__}: {cause}. {needs}") from cause
     if value.size != 1:
-        raise InvalidInputError(
-            f"The kernel function gave an array of shape {value.shape} for two rows. It must take two arrays of rows, "
-            "of shapes (n, d) and (m, d), and give one of shape (n, m); or take two rows and give one number."
-        )
+        raise InvalidInputError(f"The kernel function gave an array of shape {value.shape} for two rows. {needs}")
     return Kernel("callable", constants, function, in_blocks=False)

@@ -227,8 +227,8 @@ def sum_weights(sample_weight: Float64 | None) -> Int64 | Float64 | None:
     return integers if bool((integers == sample_weight).all()) else sample_weight
 
 
-_SMALLEST_SQUARE = 2.0**-1000
-"""Where no squared distance is larger, those a few digits smaller lose digits below float64's range, or all are 0."""
+_SMALLEST_DISTANCE = 2.0**-500
+"""Squares of smaller ones lose digits below float64's range, or are 0."""
 
 _COLUMNS_A_COST = 3
 """Costs by every center are kept where there are so many columns a center.
@@ -263,8 +263,8 @@ def from_centers(
         raise wrong_number(what, len(array), n_clusters)
     keep = len(array) * _COLUMNS_A_COST <= table.n_columns
     labels, own, largest, every = objective.assign(table.matrix, array, n_jobs, keep=keep)
-    _check_distance(largest)
-    check_squares(own.max(initial=0.0) + largest, objective, partial(_apart, table, array, labels, n_jobs))
+    check_distance(largest)
+    check_apart(array, objective)
     cost = sum_costs(own, sum_weights(sample_weight))
     return Reference(labels, array, cost, objective.name, RowCosts(own, largest, every))
 
@@ -295,8 +295,8 @@ def from_labels(
                 f"Cluster {empty[0]} of {n_clusters} has no row of positive weight, so it has no "
                 f"{objective.center_word}. Label at least one row with each cluster, or give the centers."
             )
+    check_apart(centers, objective)
     low = objective.label_costs(table.matrix, centers, labels, n_jobs)
-    check_squares(low.max(initial=0.0), objective, partial(_apart, table, centers, labels, n_jobs))
     return Reference(labels, centers, sum_costs(low, weights), objective.name)
 
 
@@ -342,12 +342,22 @@ def means_of_parts(
             yield core.means_of_sums(high, low, weight, column_sizes, total), weight.astype(np.float64)
 
 
-def _check_distance(largest: float) -> None:
+def check_distance(largest: float) -> None:
     """Refuse costs beyond float64."""
     if not np.isfinite(largest):
         raise InvalidInputError(
             "Distances to the centers are beyond float64. Scale the columns, for instance with "
             "preprocessor=StandardScaler(), or divide X by a constant."
+        )
+
+
+def check_apart(centers: Float64, objective: Objective) -> None:
+    """Refuse centers so near to each other that squares of their distances are lost below float64's range."""
+    apart = float(np.ptp(centers, axis=0).max())
+    if objective is KMEANS and 0.0 < apart < _SMALLEST_DISTANCE:
+        raise InvalidInputError(
+            f"The centers are at most {apart:.1e} apart, and squares of that are too small for float64. "
+            f"Multiply X by a constant, such as 1e{round(-np.log10(apart))}."
         )
 
 
@@ -357,28 +367,8 @@ def sum_costs(costs: Float64, weights: Int64 | Float64 | None) -> float:
     ``costs`` (n_rows,) float64. ``weights`` (n_rows,): as ``sum_weights`` gives them. Raises ``InvalidInputError``: a
     cost beyond float64.
     """
-    _check_distance(float(costs.max(initial=0.0)))
+    check_distance(float(costs.max(initial=0.0)))
     return exact_sum(costs, weights)
-
-
-def _apart(table: Table, centers: Float64, labels: Int32, n_jobs: int) -> float:
-    """The largest l1 distance of a row from its center."""
-    return float(KMEDIANS.label_costs(table.matrix, centers, labels, n_jobs).max(initial=0.0))
-
-
-def check_squares(largest: float, objective: Objective, apart_by: Callable[[], float]) -> None:
-    """Refuse rows so near to all centers that the squares of their distances are lost below float64's range.
-
-    ``largest``: nothing costs more by any center. ``apart_by``: the largest l1 distance of a row from its center.
-    """
-    if objective is not KMEANS or largest > _SMALLEST_SQUARE:
-        return
-    apart = apart_by()
-    if apart > 0.0:
-        raise InvalidInputError(
-            f"Rows are at most {apart:.1e} apart from the centers, and squares of that are too small for float64. "
-            f"Multiply X by a constant, such as 1e{round(-np.log10(apart))}."
-        )
 
 
 def wrong_number(what: str, found: int, n_clusters: int) -> InvalidInputError:
@@ -555,11 +545,7 @@ def fixed_costs_by(
 
     ``largest_base``, ``largest``: of all rows, the largest cost by the nearest center and the largest excess above it.
     """
-    if not math.isfinite(largest) or not math.isfinite(largest_base):
-        raise InvalidInputError(
-            "Distances to the centers are beyond float64. Scale the columns, for instance with "
-            "preprocessor=StandardScaler(), or divide X by a constant."
-        )
+    check_distance(max(largest, largest_base))
     fine = total * n_clusters <= SMALL
     exponent = _exponent(largest, largest_base, total, FINE_BITS if fine else COARSE_BITS)
     wide = fine or is_weighted
