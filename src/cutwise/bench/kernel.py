@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import adjusted_rand_score
 
 from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, metrics
 from cutwise.bench.measures import fit_quietly, kmeans_reference_of
@@ -77,7 +78,7 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
     found["imm"] = fit_quietly(ExplainableKMeans(k, algorithm="imm", reference=reference.centers), X)[0].labels_
     result: Record = {"reference_cost": cost, "cost_ratio": ratios}
     if loaded.labels is not None:
-        result["agreement"] = {each: _rand_index(loaded.labels, labels) for each, labels in found.items()}
+        result["agreement"] = {each: adjusted_rand_score(loaded.labels, labels) for each, labels in found.items()}
     if X.shape[1] == 2:
         # A digit a row: all sets in the plane have fewer than ten clusters.
         result["partitions"] = {each: "".join(map(str, labels.tolist())) for each, labels in found.items()}
@@ -90,12 +91,6 @@ def _kernel_matrix(X: Any, setting: Setting) -> Any:
     from sklearn.metrics.pairwise import pairwise_kernels
 
     return pairwise_kernels(X, metric=setting.kernel, gamma=setting.gamma)
-
-
-def _rand_index(known: Any, labels: Any) -> float:
-    from sklearn.metrics import adjusted_rand_score
-
-    return float(adjusted_rand_score(known, labels))
 
 
 def by_set_and_best(records: list[Record]) -> tuple[dict[str, list[Record]], dict[str, Record]]:

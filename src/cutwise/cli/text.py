@@ -114,7 +114,8 @@ def find_layout(sample: str, name: str, *, separator: str | None = None, header:
     decimal = find_decimal([[row[i].strip() for _, row in body if i < len(row)] for i in range(width)], separator)
     skipped = first_line - 1
     if not header:
-        return Layout(separator, decimal, _numbered(len(cells)), False, first_line, skipped)
+        names = [f"x{position}" for position in range(len(cells))]
+        return Layout(separator, decimal, tuple(names), False, first_line, skipped)
     cells[0] = cells[0].lstrip("# ") or cells[0]
     names = [cell or f"Unnamed: {position}" for position, cell in enumerate(cells)]
     check_unique(names, what=name)
@@ -343,7 +344,3 @@ def _exact_numbers(version: str) -> dict[str, str]:
     """What makes pandas read the very number that is written; from 3.1 on it always does, and takes no such option."""
     major, minor = (int(part) for part in version.split(".")[:2])
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
-
-
-def _numbered(count: int) -> tuple[str, ...]:
-    return tuple(f"x{position}" for position in range(count))

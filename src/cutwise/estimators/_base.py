@@ -461,7 +461,11 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             check_same_columns(columns, Columns(names, True), estimator=type(self).__name__, tested=tested)
             columns = columns if columns.has_names else Columns(names, True, columns.kinds)
         labeled = self._labeled_by(columns, self.cluster_names_)
-        return TreeColumn(labeled, self.predict, lambda dialect: tree_sql(labeled, dialect=dialect, form="case"))
+
+        def sql(dialect: str) -> str:
+            return tree_sql(labeled, dialect=dialect, form="case")
+
+        return TreeColumn(columns.names, labeled.labels, self.predict, sql)
 
     # Limits, where the estimator has them.
 

@@ -32,7 +32,6 @@ from cutwise.estimators._growth import (
 from cutwise.estimators._lazy import explain_lazily
 from cutwise.estimators.training import (
     FitContext,
-    TrainingRows,
     encode_rows,
     fit_metric_space,
     read_centers,
@@ -260,7 +259,8 @@ class ClusterExplainer(TreeEstimator):
             given = None if costs is None else rows.compress(read_costs(costs, table.n_rows, labels.n_clusters))
             means, _ = rows.centers(KMEANS, codes := rows.compress(labels.codes), labels.n_clusters)
             middles = means if centers is None else read_centers(centers, *means.shape)
-            reference = Reference(codes, middles, _reference_cost(rows, codes, middles, given), KMEANS.name)
+            own = rows.costs(KMEANS, middles, codes) if given is None else given[np.arange(len(codes)), codes]
+            reference = Reference(codes, middles, rows.sum(own), KMEANS.name)
         with stages.stage("tree"):
             own_space = space.preprocessor is None
             coordinates = middles if own_space else rows.centers(KMEANS, codes, labels.n_clusters, raw=True)[0]
@@ -413,13 +413,3 @@ def _weighted_labels(labels: Labels, weights: npt.NDArray[np.float64] | None) ->
         )
     number = np.append(np.cumsum(present) - 1, -1).astype(np.int32)  # the last answers for code -1
     return Labels(labels.classes[present], number[codes])
-
-
-def _reference_cost(
-    rows: TrainingRows,
-    codes: npt.NDArray[np.int32],
-    centers: npt.NDArray[np.float64],
-    costs: npt.NDArray[np.float64] | None,
-) -> float:
-    """What the given clusters cost."""
-    return rows.sum(rows.costs(KMEANS, centers, codes) if costs is None else costs[np.arange(len(codes)), codes])

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,6 @@ from cutwise.table.intake import TableSums, pop_column, read_table, read_weights
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, SearchedColumns, Table, as_matrix, searched_columns
 from cutwise.tree.refine_sample import sample_sizes
-from cutwise.tree.threshold_tree import ThresholdTree
 
 from .sums import Smallest, T, Weights, exact_total
 
@@ -132,30 +131,16 @@ def _itself(batch: Any) -> Any:
     return batch
 
 
-class TreeWithNames(Protocol):
-    """A tree, the columns that it tests and the labels of its clusters."""
-
-    @property
-    def tree(self) -> ThresholdTree:
-        """The tests."""
-
-    @property
-    def columns(self) -> Columns:
-        """Of the table."""
-
-    @property
-    def labels(self) -> list[Any]:
-        """Of every cluster, as Python values."""
-
-
 @dataclass(frozen=True, eq=False)
 class TreeColumn:
     """What a tree says of every row, as engines can work it out.
 
-    ``predict``: the labels of a batch. ``sql``: the tree as a CASE expression in a dialect.
+    ``names``: of the table's columns. ``labels``: of every cluster, as Python values. ``predict``: the labels of a
+    batch. ``sql``: the tree as a CASE expression in a dialect.
     """
 
-    of: TreeWithNames
+    names: Sequence[str]
+    labels: list[Any]
     predict: Callable[[Any], npt.NDArray[Any]]
     sql: Callable[[str], str]
 
@@ -219,7 +204,7 @@ def _has_rows(batch: Any) -> bool:
 
 
 def _labels(column: TreeColumn, batch: Any) -> npt.NDArray[Any]:
-    return column.predict(batch) if _has_rows(batch) else np.array(column.of.labels)[:0]
+    return column.predict(batch) if _has_rows(batch) else np.array(column.labels)[:0]
 
 
 def polars_table(X: Any) -> LazyTable:
@@ -351,8 +336,8 @@ def _partitions(X: Any, column: TreeColumn) -> Any:
     """A series of Dask: every partition is predicted where it lies."""
     import pandas as pd
 
-    names = [name for name in column.of.columns.names if name in X.columns]
-    meta = pd.Series(np.array(column.of.labels)[:0], name=COLUMN)
+    names = [name for name in column.names if name in X.columns]
+    meta = pd.Series(np.array(column.labels)[:0], name=COLUMN)
     return X[names].map_partitions(_predicted, column.predict, meta=meta)
 
 
@@ -389,8 +374,8 @@ def _scanned(X: Any, column: TreeColumn) -> Any:
     """A reader of record batches: pyarrow has no lazy table with new columns."""
     import pyarrow as pa
 
-    schema = pa.schema([(COLUMN, pa.array(column.of.labels).type)])
-    names = [name for name in column.of.columns.names if name in X.schema.names]
+    schema = pa.schema([(COLUMN, pa.array(column.labels).type)])
+    names = [name for name in column.names if name in X.schema.names]
     batches = (
         pa.record_batch([pa.array(column.predict(batch).tolist(), schema.types[0])], schema=schema)
         for batch in scan_dataset(X, names)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 
 from cutwise.exceptions import InvalidInputError
 
@@ -29,7 +30,7 @@ class Copies:
         parent = Path(tempfile.gettempdir())
         for old in parent.glob("cutwise-*-rows-*"):
             owner = re.match(r"cutwise-(\d+)-", old.name)
-            if owner and not _is_running(int(owner[1])):
+            if owner and not psutil.pid_exists(int(owner[1])):
                 shutil.rmtree(old, ignore_errors=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"cutwise-{os.getpid()}-rows-"))
         self._keeps = keeps
@@ -41,16 +42,6 @@ class Copies:
     def __exit__(self, error: object, *_: object) -> None:
         if error is not None or not self._keeps:
             self._remove()
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # of somebody else
-        return True
-    return True
 
 
 class Column:

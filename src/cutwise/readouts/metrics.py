@@ -562,16 +562,9 @@ def normalized_information(table: Float64) -> float:
 
     ``table`` (n_first, n_second) float64: see ``contingency``.
     """
-    share = table / table.sum()
-    rows, columns = share.sum(axis=1), share.sum(axis=0)
+    from scipy.stats import entropy
+    from sklearn.metrics import mutual_info_score
 
-    def entropy(shares: Float64) -> float:
-        present = shares[shares > 0]
-        return float(-(present * np.log(present)).sum())
-
-    mean = (entropy(rows) + entropy(columns)) / 2
-    if mean == 0.0:
-        return 1.0
-    present = share > 0
-    mutual = float((share[present] * np.log(share[present] / np.outer(rows, columns)[present])).sum())
-    return min(max(mutual / mean, 0.0), 1.0)
+    mean = (entropy(table.sum(axis=0)) + entropy(table.sum(axis=1))) / 2
+    mutual = float(mutual_info_score(None, None, contingency=table))
+    return 1.0 if mean == 0.0 else min(max(mutual / float(mean), 0.0), 1.0)

@@ -23,7 +23,7 @@ from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree, preorder
 
 from .conditions import Condition
-from .labeled_tree import LabeledTree
+from .labeled_tree import LabeledTree, sum_up
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
@@ -221,6 +221,16 @@ def single_precision_thresholds(
     return np.where(inner, np.where((own < left) | (own >= right), left, own), tree.threshold)
 
 
+def _advice(gap: np.ndarray) -> str:
+    """What makes two values differ in float32 that do not."""
+    size, limits = float(np.abs(gap[:2]).max()), np.finfo(np.float32)
+    if size > float(limits.max):
+        return f"They are beyond float32, which ends at {limits.max:.2g}: divide that column by a constant"
+    if size < float(limits.tiny):
+        return f"They are below what float32 tells from 0 ({limits.tiny:.2g}): multiply that column by a constant"
+    return "Subtract a constant from that column (an offset, the first timestamp)"
+
+
 def _rounded(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The two ends of every gap as scikit-learn sees them; shape (n_nodes,), float64 each.
 
@@ -234,28 +244,10 @@ def _rounded(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return highest[:, 0], lowest[:, 1]
 
 
-def _advice(gap: np.ndarray) -> str:
-    """What makes two values differ in float32 that do not."""
-    size, limits = float(np.abs(gap[:2]).max()), np.finfo(np.float32)
-    if size > float(limits.max):
-        return f"They are beyond float32, which ends at {limits.max:.2g}: divide that column by a constant"
-    if size < float(limits.tiny):
-        return f"They are below what float32 tells from 0 ({limits.tiny:.2g}): multiply that column by a constant"
-    return "Subtract a constant from that column (an offset, the first timestamp)"
-
-
 def _cluster_shares(tree: ThresholdTree, n_clusters: int) -> np.ndarray:
     """Share of each node's rows that end in each cluster; a node without rows counts its leaves instead."""
-    rows = np.zeros((len(tree.feature), n_clusters))
-    leaves = np.zeros_like(rows)
-    for node in range(len(tree.feature) - 1, -1, -1):  # children come after their parent
-        if tree.feature[node] < 0:
-            rows[node, tree.cluster[node]] = tree.n_node_samples[node]
-            leaves[node, tree.cluster[node]] = 1
-        else:
-            for child in (tree.children_left[node], tree.children_right[node]):
-                rows[node] += rows[child]
-                leaves[node] += leaves[child]
+    own = np.eye(n_clusters)[tree.cluster[tree.leaves]]
+    leaves, rows = sum_up(tree, own), sum_up(tree, own * tree.n_node_samples[tree.leaves, None])
     counts = np.where(rows.sum(axis=1, keepdims=True) > 0, rows, leaves)
     shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
     return shares

@@ -530,6 +530,8 @@ def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
     elif isinstance(given, Iterator):
         called, step = f"a {own}, which can be read only once", f"list({what})"
         step += "; of batches, a function that opens them anew: cutwise.Batches(lambda: iter(parts))" if table else ""
+    elif isinstance(given, list | tuple) and given and hasattr(given[0], "columns"):
+        called, step = f"a {own} of data frames", f"pandas.concat({what}), or cutwise.Batches({what})"
     else:
         return
     raise UnsupportedInputError(f"{what} is {called}. Give {step}.")

@@ -194,7 +194,7 @@ def curve_chart(curve: Mapping[str, Any], chosen: int) -> dict[str, Any] | None:
         "bottom": bottom,
         "points": points,
         "line": " ".join(f"{p['x']:g},{p['y']:g}" for p in points),
-        "x_ticks": [(across(n), str(n)) for n in _whole_ticks(first, last)],
+        "x_ticks": [(across(n), str(n)) for n in range(first, last + 1, math.ceil((last - first) / 10) or 1)],
         "y_ticks": [(up(tick), f"{tick:.{digits}f}") for tick in y_ticks],
         "one": up(1.0),
     }
@@ -209,8 +209,3 @@ def _ticks(low: float, high: float) -> list[float]:
     first = math.floor(low / step + 1e-9)
     n = math.ceil((high - first * step) / step - 1e-9)
     return [(first + i) * step for i in range(max(n, 1) + 1)]
-
-
-def _whole_ticks(first: int, last: int) -> list[int]:
-    step = max(1, math.ceil((last - first) / 10))
-    return list(range(first, last + 1, step))
