@@ -414,10 +414,10 @@ class SearchCheaper:
             number: Int32 = np.cumsum(trees[i][0] < 0, dtype=np.int32) - np.int32(1)
             return number[leaves[i]]
 
-        groups = [range(len(trees))]
+        groups = [range(len(starts)), range(len(starts), len(trees))]
         if self.max_size is not None or self.size_penalty > 0.0:  # then others than the cheapest may be taken
             groups = [range(i, i + 1) for i in range(len(trees))]
-        costs = self.judge([partial(parts, i) for i in range(len(trees))], groups)
+        costs = self.judge([partial(parts, i) for i in range(len(trees))], [group for group in groups if group])
         return self._judgements(costs, starts, trees, [(leaf, self.table.weights) for leaf in leaves])
 
     def _judgements(
