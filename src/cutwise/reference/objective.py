@@ -323,13 +323,10 @@ def means_of_parts(
         # The part of every partition that a row is in, as one number: of far fewer cells than there are rows.
         cell, parts_of = np.zeros(matrix.n_rows, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
         for parts in partitions[begin:]:
-            finer = cell * np.int64(n_parts) + parts()
-            is_occupied = np.zeros(parts_of.shape[1] * n_parts, dtype=np.bool_)
-            is_occupied[finer] = True
-            cells = np.flatnonzero(is_occupied)
+            finer, cells = core.split_cells(cell, parts(), parts_of.shape[1], n_parts)
             if len(parts_of) and len(cells) > matrix.n_rows / 8:
                 break
-            cell = (np.cumsum(is_occupied, dtype=np.int32) - np.int32(1))[finer]
+            cell = finer
             parts_of = np.vstack([parts_of[:, cells // n_parts], cells % n_parts])
         begin += len(parts_of)
         sums = core.cluster_sums(matrix, cell, parts_of.shape[1], whole, column_sizes, total)
