@@ -206,18 +206,12 @@ class TrainingRows:
         own = self.weight_of(labels, n_clusters).astype(np.float64)
         own[own == 0] = np.nan
 
-        def of_numbers(columns: Int32, rows: npt.NDArray[np.bool_] | slice) -> tuple[Float64, Float64]:
-            return objective.centers(
-                as_matrix(np.ascontiguousarray(values[:, searched.source[columns]][rows])),
-                np.ascontiguousarray(labels[rows]),
-                n_clusters,
-                None if weights is None else weights[rows],
-                self.n_jobs,
-            )
-
-        known = np.flatnonzero((searched.level < 0) & (searched.missing == 0)).astype(np.int32)
+        known = np.flatnonzero((searched.level < 0) & (searched.missing == 0))
         if len(known):
-            coordinates[:, known] = of_numbers(known, slice(None))[0]
+            numbers, sizes = np.take(values, searched.source[known], axis=1), self.encoded.column_sizes[known]
+            coordinates[:, known] = objective.centers(
+                as_matrix(numbers), labels, n_clusters, weights, self.n_jobs, sizes
+            )[0]
         own_levels = np.flatnonzero(searched.level >= 0)
         if len(own_levels):
             categories, of_category = np.unique(searched.source[own_levels], return_inverse=True)
@@ -227,7 +221,14 @@ class TrainingRows:
             coordinates[:, own_levels] = (cells / own)[begin[of_category] + searched.level[own_levels]].T
         for source in np.unique(searched.source[searched.missing != 0]).tolist():
             columns = searched.of(source)
-            center, weight = of_numbers(columns[:1], np.isfinite(values[:, source]))
+            rows = np.isfinite(values[:, source])
+            center, weight = objective.centers(
+                as_matrix(values[rows, source][:, np.newaxis]),
+                np.ascontiguousarray(labels[rows]),
+                n_clusters,
+                None if weights is None else weights[rows],
+                self.n_jobs,
+            )
             for j in columns.tolist():
                 nowhere = math.copysign(math.inf, searched.missing[j])
                 coordinates[:, j] = np.where(weight > 0, center[:, 0], nowhere)
