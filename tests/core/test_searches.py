@@ -141,6 +141,12 @@ def test_groups_go_to_the_last_pack_while_it_has_room_for_them_largest_first(see
     assert core.pack_codes(encoded).n_packs == (len(packs) if 4 * len(packs) <= 3 * 40 else 0)
 
 
+@pytest.mark.parametrize("n_columns", [1, 2, 5])
+def test_columns_of_one_value_are_packed(n_columns):
+    encoded = core.encode(as_matrix(np.ones((30, n_columns))), bundle=False)
+    assert core.pack_codes(encoded).n_packs == (n_columns > 1)
+
+
 def test_what_does_not_fit_is_refused() -> None:
     case = make_case(0)
     encoded, matrix, rows = case.encoded, case.matrix, case.rows

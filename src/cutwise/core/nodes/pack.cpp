@@ -20,10 +20,10 @@ std::vector<std::vector<PackedCodes::Member>> plan(const Encoded &encoded) {
   std::stable_sort(order.begin(), order.end(),
                    [&](int32_t a, int32_t b) { return n_codes_of(encoded, a) > n_codes_of(encoded, b); });
   std::vector<std::vector<PackedCodes::Member>> packs;
-  int32_t used = kByte;
+  int32_t used = 1;
   for (int32_t group : order) {
     const int32_t n_codes = n_codes_of(encoded, group);
-    if (used * n_codes > kByte) {
+    if (packs.empty() || used * n_codes > kByte) {
       packs.emplace_back();
       used = 1;
     }
