@@ -558,7 +558,7 @@ def _after(
         is_category = test.levels is not None or searched.level[test.feature] >= 0
         columns = searched.of(test.feature if test.levels is not None else int(searched.source[test.feature]))
         sides = slice(None) if is_category else side
-    if np.all(kills[sides, columns]):
+    if kills[sides, columns].all():
         return kills
     after = kills.copy()
     after[sides, columns] = 1

@@ -437,7 +437,8 @@ def _read_only(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _integers(values: npt.ArrayLike, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     given = np.asarray(values)
     limits = np.iinfo(dtype)
-    if given.dtype.kind not in "iu" or (given.size and (given.min() < limits.min or given.max() > limits.max)):
+    is_other = given.dtype != dtype and given.size > 0
+    if given.dtype.kind not in "iu" or (is_other and (given.min() < limits.min or given.max() > limits.max)):
         raise InvalidInputError(f"{name} of a tree holds {dtype} integers, not {given.dtype}.")
     return given.astype(dtype)
 
