@@ -61,6 +61,22 @@ struct Survivors {
     return true;
   }
 
+  struct End {
+    int32_t cluster;
+    double coordinate;
+  };
+  // Whose center comes first along a column, and whose last.
+  std::pair<End, End> ends_along(int32_t feature) const {
+    const double *column = coordinates + feature;
+    End first{clusters.front(), column[static_cast<int64_t>(clusters.front()) * n_cols]}, last = first;
+    for (int32_t c : clusters) {
+      const double coordinate = column[static_cast<int64_t>(c) * n_cols];
+      if (coordinate < first.coordinate) first = {c, coordinate};
+      if (coordinate > last.coordinate) last = {c, coordinate};
+    }
+    return {first, last};
+  }
+
   CenterLine along(int32_t feature) const {
     thread_local std::vector<std::pair<double, int32_t>> placed;  // there are as many columns as words
     placed.clear();

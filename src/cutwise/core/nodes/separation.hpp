@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/matrix.hpp"
+#include "encoding/bins.hpp"
 #include "encoding/encoded.hpp"
 #include "nodes/histogram.hpp"
 #include "nodes/node.hpp"
@@ -142,30 +143,45 @@ class ColumnCells {
   std::vector<int64_t> default_;
 };
 
-// The least that a cut which parts centers can lose in a column, whatever the order of these: every cluster loses no less than
-// it has on its smaller side, and on either side there is one that loses all it has on the other.
+// The least that a cut which parts centers can lose in a column, before these are in order: every cluster loses no less than it
+// has on its smaller side, the one whose center comes first all it has on the right, and the last one all it has on the left.
 template <class Node>
 int64_t least_loss(const Node &node, int32_t feature) {
   const Column &column = node.encoded.columns[feature];
   const double *low = node.encoded.low.data() + column.value_begin;
   const double *high = node.encoded.high.data() + column.value_begin;
-  const ColumnCells cells(node, column);
-  std::vector<int64_t> left(node.survivors.clusters.size(), 0);
-  int64_t least = kNone;
-  for (int32_t bin = 0; bin <= column.n_bins; ++bin) {  // cuts before a bin of one value, or in a bin of several
-    const int64_t *here = bin < column.n_bins ? cells.at(bin) : nullptr;
-    const bool is_inside = here && low[bin] < high[bin];
-    int64_t sum = 0, least_left = kNone, least_right = kNone;
-    for (size_t j = 0; j < left.size(); ++j) {
-      const int32_t c = node.survivors.clusters[j];
-      const int64_t own = here ? here[c * node.width] : 0, right = node.total_loss(c) - left[j] - (is_inside ? own : 0);
-      sum += std::min(left[j], right);
-      least_left = std::min(least_left, left[j]);
-      least_right = std::min(least_right, right);
-      left[j] += own;
-    }
-    least = std::min(least, std::max({sum, least_left, least_right}));
+  const auto [first, last] = node.survivors.ends_along(feature);
+  // Before a bin of one value, or in a bin of several: what all lose at least, and what the first and the last one do.
+  struct {
+    const int64_t *cells;
+    bool is_inside;
+    int64_t sum, of_first, of_last;
+  } cuts[kMaxBins];
+  for (int32_t bin = 0; bin < column.n_bins; ++bin) {
+    const int64_t *cells = nullptr;
+    if (bin != column.default_bin) cells = node.histogram + static_cast<int64_t>(column.slot_of(bin)) * node.k * node.width;
+    cuts[bin] = {cells, low[bin] < high[bin], 0, 0, 0};
   }
+  for (const int32_t c : node.survivors.clusters) {
+    const int64_t total = node.total_loss(c);
+    int64_t rest = total, left = 0;
+    for (int32_t bin = 0; bin < column.n_bins; ++bin)
+      if (cuts[bin].cells != nullptr) rest -= cuts[bin].cells[c * node.width];
+    for (int32_t bin = 0; bin < column.n_bins; ++bin) {
+      auto &cut = cuts[bin];
+      const int64_t own = cut.cells != nullptr ? cut.cells[c * node.width] : rest;
+      const int64_t right = total - left - (cut.is_inside ? own : 0);
+      cut.sum += std::min(left, right);
+      if (c == first.cluster) cut.of_first = right;
+      if (c == last.cluster) cut.of_last = left;
+      left += own;
+    }
+  }
+  // Behind all rows, where the last center is, and before them, where the first one is.
+  int64_t least = last.coordinate > high[column.n_bins - 1] ? node.total_loss(last.cluster) : kNone;
+  for (int32_t bin = 0; bin < column.n_bins; ++bin)
+    if (bin > 0 || cuts[bin].is_inside || first.coordinate < low[bin])
+      least = std::min(least, std::max({cuts[bin].sum, cuts[bin].of_first, cuts[bin].of_last}));
   return least;
 }
 
