@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from cutwise.exceptions import ColumnMismatchError, ColumnNamesWarning
 from cutwise.table.intake import read_table
-from cutwise.table.table import INTEGER, Columns, check_same_columns
+from cutwise.table.table import INTEGER, Columns, check_same_columns, name_columns
 
 FITTED = Columns(("age", "income", "score"), has_names=True)
 UNNAMED = Columns(("x0", "x1", "x2"), has_names=False)
@@ -119,3 +119,16 @@ def test_a_table_gives_its_columns_to_keep():
     assert read_table(pd.DataFrame({"a": [1], "b": [2]})).columns == Columns(("a", "b"), True, (INTEGER, INTEGER))
     assert Columns(("a",), True).describe(0) == "column 'a'"
     assert Columns(("x0",), False).describe(0) == "column 0"
+
+
+def test_names_of_columns_without_names_are_made_when_asked_for_and_read_like_any():
+    names = name_columns(None, 12).names
+    written = tuple(f"x{i}" for i in range(12))
+    assert not isinstance(names, tuple)
+    assert (tuple(names), names[-1], list(names[2:4]), len(names)) == (written, "x11", ["x2", "x3"], 12)
+    assert names == written
+    assert written == names
+    assert names != written[:-1]
+    assert hash(names) == hash(written)
+    with pytest.raises(IndexError):
+        names[12]

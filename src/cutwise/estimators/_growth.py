@@ -147,18 +147,23 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
     is then let grow further, up to two leaves a cluster, rather than made to agree worse. Clusters that the columns
     cannot tell apart never get leaves of their own, so the attempts are few.
     """
-    most, own, cart = 2 * problem.context.n_clusters, _Growths(_grow_own), _Growths(_grow_cart)
+    k, own, cart = problem.context.n_clusters, _Growths(_grow_own), _Growths(_grow_cart)
+    most = 2 * k
+
+    def ahead(max_leaves: int) -> int:
+        return max_leaves if 2 * max_leaves <= 3 * k else most  # all leaves take little longer than most of them
+
     candidates = candidates_of(problem, own.of(problem, problem.max_leaves))
     # Where the others lack leaves CART will be wanted larger too, and it is what takes longest.
-    ahead = 3 * best_candidate(candidates).n_without_leaf if candidates else 0
-    candidates |= candidates_of(problem, cart.of(problem, min(problem.max_leaves + ahead, most)))
+    missing = best_candidate(candidates).n_without_leaf if candidates else 0
+    candidates |= candidates_of(problem, cart.of(problem, ahead(problem.max_leaves + 3 * missing)))
     for attempt in range(ATTEMPTS):
         missing = best_candidate(candidates).n_without_leaf
         max_leaves = min(problem.max_leaves + (missing << attempt), most)
         if max_leaves == problem.max_leaves:
             break
         problem = replace(problem, max_leaves=max_leaves)
-        farther = min(max_leaves + 2 * missing, most) if attempt == 0 else most
+        farther = ahead(max_leaves + 2 * missing) if attempt == 0 else most
         candidates = candidates_of(problem, own.of(problem, farther) | cart.of(problem, farther))
     return candidates
 
