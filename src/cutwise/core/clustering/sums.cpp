@@ -141,9 +141,9 @@ double exact_sum(const In1<double> &values, const AnyWeights &weights) {
 
 // Rows by the cell that they are in and by a part, as one number each: the number of every row, and which cell and part, as
 // cell * n_parts + part, each number is of.
-using Cells = std::tuple<Owned<int32_t, 1>, nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>>;
+using SplitCells = std::tuple<Owned<int32_t, 1>, nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>>;
 
-Cells split_cells(const In1<int32_t> &cells, const In1<int32_t> &parts, int64_t n_cells, int64_t n_parts) {
+SplitCells split_cells(const In1<int32_t> &cells, const In1<int32_t> &parts, int64_t n_cells, int64_t n_parts) {
   const int64_t n = cells.size();
   require(static_cast<int64_t>(parts.size()) == n, "every row is in a cell and a part");
   NewArray<int32_t, 1> numbers(n);
