@@ -9,6 +9,7 @@ from functools import reduce
 from operator import getitem
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
@@ -265,6 +266,19 @@ class TestTheFileItself:
         path.write_text(json.dumps(document), "utf-8")
         with pytest.raises(ModelFileError, match=f"does not fit together.*{words}"):
             load_model(path)
+
+
+def test_a_tree_that_asks_for_levels_that_its_columns_do_not_have_is_an_error(tmp_path):
+    table = pd.DataFrame({"plan": list("xyz") * 20, "age": np.arange(60) % 7})
+    ClusterExplainer().fit(table, table["plan"]).save(tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    tree = document["fitted"]["tree"]
+    assert tree["levels"][0]
+    for edit in ({"levels": [[7], *tree["levels"][1:]]}, {"feature": [1, *tree["feature"][1:]]}):
+        changed = {**document, "fitted": {**document["fitted"], "tree": tree | edit}}
+        (tmp_path / "m.json").write_text(json.dumps(changed), "utf-8")
+        with pytest.raises(ModelFileError, match="levels that it does not have"):
+            load_model(tmp_path / "m.json")
 
 
 def test_half_a_character_is_not_saved(iris, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise import ExplainableKMeans, export_sql
+from cutwise import ExplainableKMeans, export_polars, export_python, export_sql
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.labeled_tree import LabeledTree
@@ -150,3 +150,25 @@ def test_durations_are_intervals_where_databases_compare_them():
     np.testing.assert_array_equal(found["cluster"], model.predict(people))
     with pytest.raises(UnsupportedInputError, match="a number of seconds"):
         export_sql(model, dialect="sqlite")
+
+
+def test_times_of_day_are_compared_as_such_by_everything_that_runs():
+    duckdb, pl = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    rng = np.random.default_rng(0)
+    times = [dt.time(int(hour), int(2 * hour), 30, 5) for hour in rng.integers(0, 23, 200)]
+    people = pd.DataFrame({"at": times, "age": rng.normal(size=200)})
+    people.loc[::9, "at"] = None
+    model = ExplainableKMeans(4, random_state=0).fit(people)
+    assert (model.tree_.feature == 0).any()
+    expected = model.labels_.tolist()
+    scope = {}
+    exec(export_python(model), scope)
+    assert [scope["cluster_of"](row) for row in people.to_dict("records")] == expected
+    frame = pl.from_pandas(people)
+    assert ExplainableKMeans(4, random_state=0).fit(frame).labels_.tolist() == expected
+    assert frame.with_columns(export_polars(model))["cluster"].to_list() == expected
+    assert model.predict(frame.lazy()).collect()["cluster"].to_list() == expected
+    connection = duckdb.connect()
+    for table in (people, frame):  # their times are of two types there
+        connection.register("data", table)
+        assert connection.execute(export_sql(model, dialect="duckdb")).df()["cluster"].tolist() == expected

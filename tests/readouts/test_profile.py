@@ -100,6 +100,8 @@ def test_columns_can_be_chosen_and_sparse_tables_are_the_same(rows):
         [7.0, 7.0, 7.0, 7.0],
         [0.0, 0.0, 0.0, 0.0],
         [1.0, np.nextafter(1.0, 2.0), 1.0, 1.0],
+        [2**62, 2**62, 2**62, 2**62],
+        [-(2**62), 5 - 2**62, 9 - 2**62, 600 - 2**62],
     ],
 )
 def test_extreme_columns_have_finite_profiles(column):

@@ -78,7 +78,7 @@ def test_given_centers_are_copied():
 
 
 def test_distances_beyond_float64_are_refused():
-    with pytest.raises(InvalidInputError, match="Scale the columns"):
+    with pytest.raises(InvalidInputError, match="Divide X by a constant"):
         from_centers(read_table([[1e200], [0.0]]), [[0.0], [1.0]])
 
 

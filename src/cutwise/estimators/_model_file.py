@@ -148,8 +148,12 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"fitted.tree is not of {self.n_features_in_} columns and {len(self.classes_)} clusters, as the rest is"
             )
-        for feature, *bounds in zip(tree.feature.tolist(), tree.lower.tolist(), tree.threshold.tolist(), strict=True):
-            kind = kinds[feature] if kinds and feature >= 0 else NUMBER
+        for node in np.flatnonzero(tree.feature >= 0):
+            feature, levels = int(tree.feature[node]), tree.levels[node]
+            kind, bounds = kinds[feature] if kinds else NUMBER, (tree.lower[node], tree.threshold[node])
+            n_levels = len(kind.levels or ()) if kind.name == "category" else 0
+            if (kind.name == "category" and levels is None) or (levels and levels[-1] >= n_levels):
+                raise ValueError(f"fitted.tree asks column {feature} for levels that it does not have, or for none")
             if kind.name == "date" and not all(has_instant(bound, kind) for bound in bounds if np.isfinite(bound)):
                 raise ValueError(f"fitted.tree has other bounds of column {feature} than dates of the years 1 to 9999")
         if state["feature_names_in"] is not None:

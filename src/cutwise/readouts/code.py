@@ -94,6 +94,9 @@ def _read(name: str, kind: ColumnKind) -> list[str]:
         return [f"    {name} = None if {missing} else {f'str({name})' if are_texts else name}"]
     if kind.name == "date":
         value = f"str({name})" if kind.zone is None else f"{name}.timestamp()"
+    elif kind.unit == "time":
+        whole = f"({name}.hour * 60 + {name}.minute) * 60 + {name}.second"
+        value = f"(({whole}) * 10**6 + {name}.microsecond) / 10**6"
     else:
         value = f"{name}.total_seconds()" if kind.name == "duration" else f"float({name})"
     if not kind.has_gaps:

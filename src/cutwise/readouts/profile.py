@@ -309,7 +309,7 @@ def _cells(edges: Float64, values: Float64, codes: npt.NDArray[np.integer], n_cl
 
 def _edges(low: float, high: float, least: float, most: float, *, whole: bool) -> Float64:
     """Edges of bins, at least two and increasing, however close or far the values are; ``low``, ``high``: quantiles."""
-    if whole and high - low < N_BINS:
+    if whole and high - low < N_BINS and high < 2.0**52 > -low:  # beyond, halves are none
         halves: Float64 = np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
         return halves
     # Few values outside of the quantiles may be all there is beside one frequent value.

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
-from cutwise.table.instants import instant_of
+from cutwise.table.instants import instant_of, time_text
 from cutwise.table.intake import check_option
 from cutwise.table.table import NUMBER, ColumnKind
 
@@ -279,12 +279,14 @@ class _Writer:
                 return exp.Literal.string(text.removesuffix(" 00:00:00"))
             instant = "timestamp" if kind.zone is None else "timestamptz"
             return exp.cast(exp.Literal.string(text), "date" if kind.unit == "day" else instant, copy=False)
+        if kind.unit == "time" and self.dialect in ("duckdb", "postgres"):
+            return exp.cast(exp.Literal.string(time_text(value)), "time", copy=False)
         if kind.name == "duration" and self.dialect in ("duckdb", "postgres"):
             return exp.Interval(this=exp.Literal.string(str(int(value))), unit=exp.Var(this="MICROSECOND"))
         if kind.name == "duration":
             raise UnsupportedInputError(
-                "SQL engines have no common type for durations. Use dialect='duckdb' or 'postgres', which compare "
-                "intervals, or give the column as a number of seconds."
+                "SQL engines have no common type for durations and times of day. Use dialect='duckdb' or 'postgres', "
+                "which compare them, or give the column as a number of seconds."
             )
         return self.number(value)
 
@@ -324,6 +326,8 @@ class _Writer:
         exception: it compares text with text where a column was declared as such, as imports from CSV do.
         """
         column = self.column(name)
+        if kind.unit == "time":  # DuckDB has several types of these, and compares none with another
+            return self.exp.cast(column, "time", copy=False)
         casts = self.dialect == "sqlite" and kind.name != "date"
         return self.as_double(column) if casts else column
 

@@ -343,8 +343,7 @@ def check_distance(largest: float) -> None:
     """Refuse costs beyond float64."""
     if not np.isfinite(largest):
         raise InvalidInputError(
-            "Distances to the centers are beyond float64. Scale the columns, for instance with "
-            "preprocessor=StandardScaler(), or divide X by a constant."
+            "Distances to the centers are beyond float64, squares of values among them. Divide X by a constant."
         )
 
 

@@ -47,6 +47,11 @@ def _since_midnight(time: dt.time) -> dt.timedelta:
     return dt.datetime.combine(dt.date.min, time.replace(tzinfo=None)) - dt.datetime.min
 
 
+def time_text(value: float) -> str:
+    """The time of day so many microseconds after midnight: ``07:30:00``."""
+    return str((dt.datetime.min + dt.timedelta(microseconds=int(value))).time())
+
+
 def instant_of(value: float, kind: ColumnKind) -> dt.date | dt.datetime:
     """The date (of whole days) or instant, in the column's zone, that a value of a column stands for."""
     if kind.unit == "day":

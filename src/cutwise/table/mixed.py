@@ -101,7 +101,7 @@ class RawColumn:
     codes: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (n,), positions in items
     items: Sequence[Any] = ()  # the distinct ones; None for what is missing
     order: Sequence[Any] | None = None  # of the levels, where the type has one
-    unit: Literal["day", "microsecond"] | None = None
+    unit: Literal["day", "microsecond", "time"] | None = None
     zone: str | None = None
     are_floats: bool = False  # of a type without missing values for whole numbers
 
@@ -152,7 +152,8 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
         return RawColumn("date", values=values, unit="microsecond", zone=zone)
     if dtype in (nw.Duration, nw.Time):
         items = column.to_numpy() if dtype == nw.Duration else np.array(column.to_list(), dtype=object)
-        return RawColumn("duration", values=to_ticks(items, "microsecond", is_duration=True))
+        ticks = to_ticks(items, "microsecond", is_duration=True)
+        return RawColumn("duration", values=ticks, unit=None if dtype == nw.Duration else "time")
     native = column.to_numpy() if dtype in (nw.Object, nw.Unknown) else None
     if native is not None and native.dtype.kind in "fiub":
         return _of_array(native)
@@ -212,7 +213,7 @@ def _of_items(
         return RawColumn("date", values=values, unit=unit, zone="UTC" if zoned else None)
     if types and all(issubclass(t, dt.timedelta | dt.time) for t in types):
         values = to_ticks(np.array([*items, None], dtype=object)[:-1], "microsecond", is_duration=True)
-        return RawColumn("duration", values=values)
+        return RawColumn("duration", values=values, unit="time" if types <= {dt.time} else None)
     wrong = find_non_numeric(items)
     if wrong is not None:
         return wrong

@@ -107,12 +107,12 @@ class ColumnKind:
     A category's values are positions in ``levels``, of which a missing value may be one (None); the position
     ``len(levels)`` is everything else: rare levels beyond the most frequent ones, and those never seen at fit. An
     ordered column's values are positions too (ranks), a date's whole days or microseconds since 1970, a duration's
-    microseconds. What is missing in these, and in numbers, is NaN.
+    microseconds, a time of day's since midnight. What is missing in these, and in numbers, is NaN.
     """
 
     name: KindName
     levels: tuple[object, ...] | None = None  # of a category, and of an ordered column
-    unit: Literal["day", "microsecond"] | None = None  # of a date
+    unit: Literal["day", "microsecond", "time"] | None = None  # of a date; of durations that are times of day
     zone: str | None = None  # of instants: the one that they are shown and cut in
     has_gaps: bool = False  # whether values were missing at fit; False for categories
     has_other: bool = False  # whether rows of fit had levels beyond those of ``levels``
