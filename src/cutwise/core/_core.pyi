@@ -627,16 +627,6 @@ def count_levels(
     Weight of all rows by level and label, (n, k): the levels of all categories one after the other.
     """
 
-def level_weights(
-    codes: NDArray[numpy.int32],
-    rows: NDArray[numpy.int32],
-    weights: NDArray[numpy.int64] | None,
-    n_levels: int,
-) -> NDArray[numpy.int64]:
-    """
-    Weight of the given rows by level; codes (n_rows,): level of every row.
-    """
-
 @overload
 def level_costs(
     codes: NDArray[numpy.int32],

@@ -258,7 +258,7 @@ class SearchCheaper:
         elif n_rows < FEW_ROWS and (n_rows + ROWS_AS_BINS) * n_values <= WHOLE_VALUES:
             n_sampled = FEW_ROWS
         goes_on = self.effort.goes_on and n_sampled < len(drawn.first)
-        effort = self._in_time(self.effort, n_rows, n_values)
+        effort = self._in_time(n_rows, n_values)
         search = partial(self._search_rows, drawn, n_grown=len(starts), anew=len(known) < len(both))
         n_starts, found, sample = search(n_sampled, given, effort)
         if goes_on:
@@ -315,11 +315,8 @@ class SearchCheaper:
         rows = draw_sample(table, metric, sampled, self.centers, self.coordinates, given, self.limits)
         trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
         n_runs, n_further = max(0, effort.n_starts - n_grown), FURTHER_STARTS * effort.n_further
-        n_growing = (
-            n_sampled
-            if rows.share > 0.5 and n_sampled <= FEW_ROWS
-            else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
-        )
+        takes_all = rows.share > 0.5 and n_sampled <= FEW_ROWS
+        n_growing = n_sampled if takes_all else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
         grown_rows = rows.first(n_growing)
         centers = np.ascontiguousarray(self.centers[:, rows.metric_columns])
         runs = [centers, *_cluster_sample(grown_rows, len(centers), n_runs + n_further, self.objective, n_jobs)]
@@ -360,8 +357,9 @@ class SearchCheaper:
         allowed = None if self.limits is None else self.limits.columns
         return min(self.table.matrix.n_cols if allowed is None else int((allowed > 0).sum()), MOST_COLUMNS)
 
-    def _in_time(self, effort: Effort, n_rows: float, n_values: int) -> Effort:
+    def _in_time(self, n_rows: float, n_values: int) -> Effort:
         """The effort, or what there is time for: less where trees take long, more where the table is small."""
+        effort = self.effort
         if n_rows > MANY_ROWS or self.n_leaves > MANY_LEAVES or n_values > MANY_VALUES:
             return replace(effort, n_starts=0, n_kept=2, n_swapped=1)
         if effort.n_swapped < Effort.n_swapped or n_rows >= FEW_ROWS:

@@ -78,15 +78,6 @@ void bind_levels(nb::module_ &m) {
       },
       "levels"_a, "weights"_a.none(), "labels"_a, "k"_a,
       "Weight of all rows by level and label, (n, k): the levels of all categories one after the other.");
-  m.def(
-      "level_weights",
-      [](In1<int32_t> codes, In1<int32_t> rows, const Weights &weights, int64_t n_levels) {
-        const int64_t *weight = checked(weights, static_cast<int64_t>(codes.size()));
-        for (size_t i = 0; i < rows.size(); ++i) require(codes(rows(i)) >= 0 && codes(rows(i)) < n_levels, "codes are levels");
-        return to_numpy(level_weights(codes.data(), rows.data(), static_cast<int64_t>(rows.size()), weight, n_levels));
-      },
-      "codes"_a, "rows"_a, "weights"_a.none(), "n_levels"_a,
-      "Weight of the given rows by level; codes (n_rows,): level of every row.");
   const auto for_sums = [&](auto zero, const char *doc) {
     using Cost = decltype(zero);
     m.def(
