@@ -175,9 +175,9 @@ def _read_as(
         raise InvalidInputError(f"{name} is empty.") from error
     except pd.errors.ParserError as error:
         reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        raise InvalidInputError(
-            f"{name} cannot be read as a table: {reason}. Check the separator (--separator)."
-        ) from error
+        is_open = "EOF inside string" in reason
+        step = "Close the quotation mark that opens there" if is_open else "Check the separator (--separator)"
+        raise InvalidInputError(f"{name} cannot be read as a table: {reason}. {step}.") from error
     frame = _without_empty_edge(frame)
     no_rows = _no_rows(frame, name)
     if len(no_rows) == len(frame):
