@@ -13,6 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, cost_curve, load_model
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
@@ -220,6 +221,19 @@ def test_more_leaves_never_cost_more():
         X = rng.normal(size=(150, 3)) + 2 * rng.integers(0, 3, (150, 1))
         costs = [ExplainableKMeans(4, max_leaves=m, n_init=1, random_state=0).fit(X).cost_ for m in range(4, 18)]
         assert all(more <= fewer * (1 + 1e-12) for fewer, more in itertools.pairwise(costs))
+
+
+@pytest.mark.parametrize("k", [3, 5, 8])
+def test_more_leaves_go_on_where_only_two_cuts_together_gain_something(k):
+    X = load_iris().data.astype(np.float32)
+    for max_leaves in (2 * k, 5 * k):
+        model = ExplainableKMeans(k, max_leaves=max_leaves, random_state=0).fit(X)
+        ended = ExplainableKMeans(k, algorithm="exgreedy", max_leaves=max_leaves, random_state=0).fit(X)
+        cart = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0).fit(X, model.reference_.labels)
+        parts = [X[cart.predict(X) == part] for part in range(k)]
+        assert model.cost_ <= sum(((rows - rows.mean(0)) ** 2).sum(dtype=np.float64) for rows in parts) * (1 + 1e-6)
+    assert ended.n_leaves_ < model.n_leaves_ < max_leaves
+    assert model.cost_ratio_ <= 1 + 1e-9 < ended.cost_ratio_
 
 
 def test_fronts_count_all_that_is_asked_of_a_category_as_one_condition():

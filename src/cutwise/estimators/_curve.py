@@ -39,7 +39,7 @@ class CostCurve:
     Attributes
     ----------
     n_leaves : ndarray of shape (n_points,), int64
-        Increasing. The last may be less than ``max_leaves``: growth ends when no cut gains anything. Sizes at which the
+        Increasing. The last may be less than ``max_leaves``: growth ends when no single cut gains anything. Sizes at which the
         clusters cost no less than with fewer leaves are left out, where a fit would return the smaller tree.
     cost : ndarray of shape (n_points,), float64
         ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; the same holds for the rest (``agreement``: but
@@ -101,7 +101,7 @@ class CostCurve:
         last = int(self.n_leaves[-1])
         step = f"Allow more than {last} leaves, or a larger difference."
         if last < self.max_leaves:
-            step = "No further leaf gains anything: allow a larger difference, or grow by another algorithm."
+            step = "No single cut gains anything more: allow a larger difference, or grow by another algorithm."
         raise InvalidInputError(
             f"No tree of up to {last} leaves is within {within:.4g} of the reference's cost: the best"
             f" has {int(self.n_leaves[best])} leaves and costs {ratio:.4f} times as much. {step}"

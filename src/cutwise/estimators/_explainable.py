@@ -285,18 +285,21 @@ class ExplainableClusterer(TreeClusterer):
         """Grow the trees of the papers, and search for a cheaper one, to which leaves beyond k are added."""
         context, limits = growing.context, growing.limits
         reference, k = context.reference, context.n_clusters
-        # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
+        # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one. What
+        # purifies leaves goes on where two cuts are needed to gain anything.
         names = RECIPES["search"].starts
+        purer = ("gini",) if max_leaves > k and are_plain(context.table.columns.kinds) else ()
         tried = context.together(
             unless_refused(partial(growing.grow, algorithm=name, max_leaves=max_leaves, depth_penalty=depth_penalty))
-            for name in names
+            for name in (*names, *purer)
         )
-        grown_by = {name: tree for name, tree in zip(names, tried, strict=True) if isinstance(tree, GrownTree)}
+        grown_by = {name: tree for name, tree in zip(names, tried, strict=False) if isinstance(tree, GrownTree)}
         refused = [error for error in tried if isinstance(error, InfeasibleLimitsError)]
         papers = tuple(grown_by.values())
         if refused and max(grown.tree.n_leaves for grown in papers) < k:
             raise refused[0]
         starts = [truncate_growth(grown, k) for grown in papers]
+        others = tuple(tree for tree in tried if isinstance(tree, GrownTree))
         max_size = check_max_size(self.max_size)
         if max_size == "exshallow":
             shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
@@ -317,7 +320,7 @@ class ExplainableClusterer(TreeClusterer):
         if max_leaves <= k:
             return grown
         if (grown.tree.n_node_samples[grown.tree.leaves] == 0).any():  # the papers' trees have been expanded
-            return replace(papers[0], others=papers[1:])
+            return replace(papers[0], others=others[1:])
         centers, weight = context.of(grown).rows.centers(context.objective, grown.codes, k)
         centers[weight == 0] = reference.centers[weight == 0]
         expanded = expand_tree(
@@ -331,7 +334,7 @@ class ExplainableClusterer(TreeClusterer):
         )
         # Several leaves a cluster are searched for by thresholds.
         searches = self.expansion == "exkmc" and cheaper.table.searched is None
-        return replace(expanded, others=papers, improve=cheaper.cheaper_clusters if searches else None)
+        return replace(expanded, others=others, improve=cheaper.cheaper_clusters if searches else None)
 
     def _check_penalty(self) -> float | None:
         """The depth penalty; None where it is to be searched for."""
