@@ -110,6 +110,38 @@ def test_rows_taken_out_of_a_histogram_leave_nothing(case: Case) -> None:
     assert not totals.any()
 
 
+@pytest.mark.parametrize("seed", range(12, 20))
+def test_narrow_cells_of_a_sparse_table_say_the_same(seed: int) -> None:
+    case = make_case(seed, as_csr=True)
+    weights = np.ones(len(case.values), dtype=np.int64)
+    weights[case.rows[0]] = 2**16 - len(case.rows)  # together as much as a cell can hold
+    wide, totals = histogram_of(case, case.labels, weights, None, 1)
+    narrow = np.zeros(wide.shape, dtype=np.uint16)
+    args = case.encoded, None, case.rows, case.labels, weights, None, narrow
+    core.add_to_cluster_histogram(*args, np.zeros_like(totals), 1)
+    np.testing.assert_array_equal(narrow, wide)
+    mistakes, disagreement = [], []
+    for cells in wide, narrow:
+        mistakes.append(core.fewest_mistakes(
+            case.encoded, case.matrix, case.rows, case.labels, weights, case.rows[:0], cells, totals,
+            case.coordinates, case.survivors,
+        ))  # fmt: skip
+        disagreement.append(core.best_disagreement_cut(
+            case.encoded, case.matrix, case.rows, case.labels, weights, cells[:, :, 0], totals[:, 0], True
+        ))  # fmt: skip
+    np.testing.assert_equal(*mistakes)
+    assert disagreement[0] == disagreement[1]
+    core.add_to_cluster_histogram(*args, totals, -1)
+    assert not narrow.any()
+
+
+def test_narrow_cells_are_refused_for_dense_tables() -> None:
+    case = make_case(0)
+    narrow, totals = np.zeros((case.encoded.n_slots, 9, 1), dtype=np.uint16), np.zeros((9, 1), dtype=np.int64)
+    with pytest.raises(ValueError, match="sparse tables"):
+        core.add_to_cluster_histogram(case.encoded, None, case.rows, case.labels, None, None, narrow, totals, 1)
+
+
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_packs_and_threads_change_no_sum(case: Case, n_jobs: int) -> None:

@@ -427,6 +427,7 @@ class PackedCodes:
 def pack_codes(encoded: Encoded, n_jobs: int = 1) -> PackedCodes:
     """Without packs where these would not save a quarter of the bytes."""
 
+@overload
 def add_to_cluster_histogram(
     encoded: Encoded,
     packed: PackedCodes | None,
@@ -443,9 +444,24 @@ def add_to_cluster_histogram(
     Add one or two numbers per row into the cells of its slots and its cluster, in place.
 
     rows: row numbers. cluster (n_rows,): rows of a negative one are passed over. first, second (n_rows,): what a row adds; None:
-    one. histogram (n_slots, k, 1 or 2) or None; totals (k, 1 or 2): sums by cluster. sign -1 takes rows out again. packed
+    one. histogram (n_slots, k, 1 or 2) or None,
+    of int64, or of uint16 where the table is sparse and no sum is larger; totals (k, 1 or 2): sums by cluster. sign -1 takes rows out again. packed
     changes the time, not the sums.
     """
+
+@overload
+def add_to_cluster_histogram(
+    encoded: Encoded,
+    packed: PackedCodes | None,
+    rows: NDArray[numpy.int32],
+    cluster: NDArray[numpy.int32],
+    first: NDArray[numpy.int64] | None,
+    second: NDArray[numpy.int64] | None,
+    histogram: NDArray[numpy.uint16] | None,
+    totals: NDArray[numpy.int64],
+    sign: int,
+    n_jobs: int = 1,
+) -> None: ...
 
 @overload
 def add_to_cost_histogram(
@@ -486,6 +502,7 @@ def mistaken_rows(
     cluster (n_rows,): -1 for rows that were separated before.
     """
 
+@overload
 def fewest_mistakes(
     encoded: Encoded,
     matrix: Matrix,
@@ -504,12 +521,28 @@ def fewest_mistakes(
     The cuts that part the fewest rows from their centers and leave a surviving center on each side.
 
     rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was separated before;
-    already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) or None, totals
-    (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
+    already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) of int64 or uint16, or
+    None, totals (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
     or more. Gives the fewest mistakes (-1 when no cut parts the centers), and the
     features and thresholds (left ends of gaps) of every cut that attains them, in order. Moshkovitz, Dasgupta, Rashtchian,
     Frost (2020), Algorithm 1.
     """
+
+@overload
+def fewest_mistakes(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: NDArray[numpy.int32],
+    cluster: NDArray[numpy.int32],
+    weights: NDArray[numpy.int64] | None,
+    already_mistaken: NDArray[numpy.int32],
+    histogram: NDArray[numpy.uint16] | None,
+    totals: NDArray[numpy.int64],
+    coordinates: NDArray[numpy.float64],
+    survivors: NDArray[numpy.int32],
+    limits: Limits | None = None,
+    n_jobs: int = 1,
+) -> tuple[int, NDArray[numpy.int32], NDArray[numpy.float64]]: ...
 
 @overload
 def best_surrogate_cut(
@@ -560,6 +593,7 @@ class Limits:
         counts at least for each of its centers, or once where a cut separates none. most_centers: on a side, at most.
         """
 
+@overload
 def best_disagreement_cut(
     encoded: Encoded,
     matrix: Matrix,
@@ -578,9 +612,24 @@ def best_disagreement_cut(
 
     With gini_alone impurity times weight takes the place of these rows, in units of 2^-30, each side's rounded down.
 
-    labels (n_rows,): 0 to k - 1; histogram (n_slots, k) or None, totals (k,): weights of the node's rows by label. Gives
+    labels (n_rows,): 0 to k - 1; histogram (n_slots, k) of int64 or uint16, or None, totals (k,): weights of the node's rows by label. Gives
     (disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.
     """
+
+@overload
+def best_disagreement_cut(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: NDArray[numpy.int32],
+    labels: NDArray[numpy.int32],
+    weights: NDArray[numpy.int64] | None,
+    histogram: NDArray[numpy.uint16] | None,
+    totals: NDArray[numpy.int64],
+    gini: bool,
+    limits: Limits | None = None,
+    n_jobs: int = 1,
+    gini_alone: bool = False,
+) -> tuple[int, float, int, float, int, int] | None: ...
 
 class Levels:
     """The levels of a category by row of an encoded table."""

@@ -410,7 +410,7 @@ T = TypeVar("T")
 
 _MOST_IMPROVED = 2
 """Trees of a size that a search for a cheaper one with several leaves a cluster starts from: the cheapest."""
-_BLOCK_VALUES = 1 << 16
+_BLOCK_VALUES = 1 << 14
 """Numbers at a time, of clusters by columns."""
 _ROUNDING = 1e-9
 """Costs that differ by less, relative to those of the reference, are compared exactly."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +132,9 @@ State = TypeVar("State", bound="NodeRows", covariant=True)
 
 _NO_GAP = (math.nan, math.nan)
 
+Histogram = npt.NDArray[Any]
+"""Sums by slot: int64, or uint16 of the weights of sparse rows, whose cells are many and most of them empty."""
+
 HISTOGRAM_BYTES = 128 * 2**20
 """A histogram of every cluster is kept up to this size; above it columns are sorted node by node instead."""
 
@@ -221,13 +224,13 @@ class AllRows(NamedTuple):
 class NodeSums:
     """What the rows of a node add up to; a node's sums are those of its children together.
 
-    ``totals`` (k,) int64: over all rows. ``histogram`` (n_slots, k) int64: over the rows of every slot; None when
+    ``totals`` (k,) int64: over all rows. ``histogram`` (n_slots, k): over the rows of every slot; None when
     sorting the columns is cheaper. ``kept_bytes``: what those of nodes that wait may take together; a larger child then
     costs a subtraction.
     """
 
     totals: Int64
-    histogram: Int64 | None
+    histogram: Histogram | None
     kept_bytes: int = 0
 
     @property
@@ -264,6 +267,9 @@ class SeparationNode:
 
 class Payload(Protocol):
     """What every row adds to the sums of its node: k integers."""
+
+    is_weight: ClassVar[bool]
+    """Whether that is the weight of the row, and no cost."""
 
     @property
     def k(self) -> int:
@@ -302,6 +308,7 @@ class CostPayload:
     """The cost of every row by each of k clusters, in fixed-point units above the row's least."""
 
     k: int
+    is_weight: ClassVar[bool] = False
 
     def prefers_bins(self, n_rows: int, n_columns: int, n_slots: int) -> bool:
         """See :class:`Payload`."""
@@ -321,6 +328,7 @@ class LabelPayload:
     """The weight of every row, at its label: one of k clusters."""
 
     k: int
+    is_weight: ClassVar[bool] = True
 
     def prefers_bins(self, n_rows: int, n_columns: int, n_slots: int) -> bool:
         """See :class:`Payload`."""
@@ -476,7 +484,8 @@ class MemoryProvider:
         """See :class:`Provider`."""
         # In a sparse table every value to sort would first have to be looked for.
         with_bins = self.table.encoded.is_sparse or payload.prefers_bins(self.size(node), self.n_columns, self.n_slots)
-        histogram = np.zeros((self.n_slots, payload.k), dtype=np.int64) if with_bins else None
+        dtype = self._weight_type if payload.is_weight else np.int64
+        histogram = np.zeros((self.n_slots, payload.k), dtype=dtype) if with_bins else None
         # About half of what the table takes and as much as costs do; on small tables more.
         encoded = self.table.encoded
         of_rows = (4 if encoded.is_sparse else 2) * encoded.codes.nbytes + 4 * encoded.n_rows * payload.k
@@ -491,15 +500,21 @@ class MemoryProvider:
         payload.add(self, self.rows(node), sums)
         return sums.totals
 
-    def new_histogram(self, k: int, *, width: int) -> tuple[Int64 | None, Int64]:
+    def new_histogram(self, k: int, *, width: int, of_weights: bool = False) -> tuple[Histogram | None, Int64]:
         """Zeros of shape (n_slots, k, width), None when not worth their memory; and totals of shape (k, width)."""
-        totals = np.zeros((k, width), dtype=np.int64)
-        if 8 * self.n_slots * k * width > HISTOGRAM_BYTES:
-            return None, totals
-        return np.zeros((self.n_slots, k, width), dtype=np.int64), totals
+        dtype = np.dtype(self._weight_type if of_weights else np.int64)
+        is_large = dtype.itemsize * self.n_slots * k * width > HISTOGRAM_BYTES
+        histogram = None if is_large else np.zeros((self.n_slots, k, width), dtype=dtype)
+        return histogram, np.zeros((k, width), dtype=np.int64)
+
+    @cached_property
+    def _weight_type(self) -> type[np.int64 | np.uint16]:
+        """Of the cells of a histogram of weights."""
+        total = self.table.n_rows if self.weights is None else int(self.weights.sum())
+        return np.uint16 if self.table.encoded.is_sparse and total < 2**16 else np.int64
 
     def add_by_cluster(
-        self, rows: Int32, cluster: Int32, histogram: Int64 | None, totals: Int64, *, sign: int = 1
+        self, rows: Int32, cluster: Int32, histogram: Histogram | None, totals: Int64, *, sign: int = 1
     ) -> None:
         """Add the weights of rows into cells of their clusters, (n_slots, k, 1) and (k, 1), or take them out."""
         core.add_to_cluster_histogram(

@@ -28,21 +28,34 @@ struct ColumnBest {
   }
 };
 
-using MistakeNode = SeparationNode<int32_t, int64_t>;
-
+template <class Cell>
 struct MistakeSearch {
-  const MistakeNode &node;
+  using Node = SeparationNode<int32_t, int64_t, Cell>;
+
+  const Node &node;
   std::vector<int32_t> already_mistaken;  // rows of the node that no surviving cluster holds: they still tell cuts apart
-  std::vector<ColumnBest> best{};         // of every column
-  std::vector<std::vector<ClosedBin>> closed{};
+  std::map<int32_t, ColumnBest> best{};   // of the columns whose cuts are worth keeping
+  std::mutex keeping{};
   Fewest fewest{kNone};
 
+  ColumnBest known(int32_t feature) {
+    const std::lock_guard<std::mutex> lock(keeping);
+    return best.count(feature) ? best[feature] : ColumnBest{};
+  }
+
+  void keep(int32_t feature, ColumnBest mine) {
+    if (mine.thresholds.empty() || mine.mistakes > fewest) return;
+    const std::lock_guard<std::mutex> lock(keeping);
+    best[feature] = std::move(mine);
+  }
+
   // Which cuts differ when rows that no cluster holds lie between them is looked up only where cuts tie: `exact`.
-  void look(int32_t feature, bool exact) {
+  std::vector<ClosedBin> look(int32_t feature, bool exact) {
     const Column &column = node.encoded.columns[feature];
-    ColumnBest &mine = best[feature];
-    if (!node.allows_column(feature) || node.survivors.are_equal_along(feature)) return;
-    if (node.encoded.sparse && node.histogram && fewest < kNone && least_loss(node, feature) > fewest) return;
+    ColumnBest mine;
+    std::vector<ClosedBin> closed;
+    if (!node.allows_column(feature) || node.survivors.are_equal_along(feature)) return closed;
+    if (node.encoded.sparse && node.histogram && fewest < kNone && least_loss(node, feature) > fewest) return closed;
     const CenterLine line = node.survivors.along(feature);
     AllowedCuts allowed = node.allowed_cuts(feature);
     const double *low = node.encoded.low.data() + column.value_begin;
@@ -53,7 +66,8 @@ struct MistakeSearch {
       walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double threshold, const auto &at) {
         if (at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold, fewest);
       });
-      return;
+      keep(feature, std::move(mine));
+      return closed;
     }
     const bool may_have = node.encoded.asked || (!exact && !already_mistaken.empty());
     std::vector<uint8_t> has;
@@ -72,52 +86,52 @@ struct MistakeSearch {
           int64_t bound = kNone;
           for (size_t i = at.n_left() == 0; i < bounds.size() && at.n_left() + i < line.size(); ++i)
             if (allowed.reaches(low[bin], high[bin], at.n_left() + i)) bound = std::min(bound, bounds[i]);
-          if (bound < kNone && bound <= fewest) closed[feature].push_back({bin, bound});
+          if (bound < kNone && bound <= fewest) closed.push_back({bin, bound});
         });
+    keep(feature, std::move(mine));
+    return closed;
   }
 
   void open(const OpenedBins &opened) {
     const int32_t feature = opened.feature;
     const CenterLine line = node.survivors.along(feature);
     AllowedCuts allowed = node.allowed_cuts(feature);
+    ColumnBest mine = known(feature);
     for (size_t j = 0; j < opened.bins.size(); ++j) {
       const double high = node.encoded.high[node.encoded.columns[feature].value_begin + opened.bins[j]];
       Sweep sweep = sweep_before(node, feature, line, opened.bins[j]);
       walk_rows(sweep, opened.placed[j], high, [&](double threshold, const auto &at) {
-        if (at.separates_centers() && allowed.holds(threshold, at.n_left())) best[feature].offer(at.loss(), threshold, fewest);
+        if (at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold, fewest);
       });
     }
+    keep(feature, std::move(mine));
   }
 
   // Opens the bins that may hold cuts of as few mistakes as are known, or fewer.
-  void open_all(int n_jobs) {
+  void open_all(const ClosedBins &closed, int n_jobs) {
     open_bins(node, closed, n_jobs, [&] { return fewest.load(); }, [&](const OpenedBins &opened) { open(opened); });
   }
 
-  size_t n_tied() const {
-    size_t n = 0;
-    for (const ColumnBest &column : best)
-      if (column.mistakes == fewest) n += column.thresholds.size();
-    return n;
+  // All columns, or those whose cuts tie and which are looked at again.
+  template <class Column>
+  void look_at(int64_t n, Column &&column, bool exact, int n_jobs) {
+    ClosedBins closed;
+    parallel_for(n_jobs, n, [&](int64_t i) { closed.add(column(i), look(column(i), exact)); });
+    open_all(closed, n_jobs);
   }
 
   void run(int n_jobs) {
-    const int32_t d = node.encoded.n_cols();
-    best.resize(d);
-    closed.resize(d);
-    parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), false); });
-    open_all(n_jobs);
-    if (already_mistaken.empty() || n_tied() < 2) return;
+    look_at(node.encoded.n_cols(), [](int64_t i) { return static_cast<int32_t>(i); }, false, n_jobs);
     std::vector<int32_t> tied;
-    for (int32_t f = 0; f < d; ++f) {
-      closed[f].clear();
-      if (best[f].mistakes == fewest) tied.push_back(f);
+    size_t n_cuts = 0;
+    for (const auto &[feature, column] : best) {
+      if (column.mistakes != fewest) continue;
+      tied.push_back(feature);
+      n_cuts += column.thresholds.size();
     }
-    parallel_for(n_jobs, static_cast<int64_t>(tied.size()), [&](int64_t i) {
-      best[tied[i]] = {};
-      look(tied[i], true);
-    });
-    open_all(n_jobs);
+    if (already_mistaken.empty() || n_cuts < 2) return;
+    best.clear();
+    look_at(static_cast<int64_t>(tied.size()), [&](int64_t i) { return tied[i]; }, true, n_jobs);
   }
 };
 
@@ -150,60 +164,64 @@ void bind_mistakes(nb::module_ &m) {
       R"(A child's rows whose cluster is not among its survivors, and these together with the rows of cluster -1.
 
 cluster (n_rows,): -1 for rows that were separated before.)");
-  m.def(
-      "fewest_mistakes",
-      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
-         In1<int32_t> already_mistaken, std::optional<In3<int64_t>> histogram, In2<int64_t> totals, In2<double> coordinates,
-         In1<int32_t> survivors, const Limits *limits, int n_jobs) {
-        const int64_t k = coordinates.shape(0);
-        require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
-        require(has_shape(histogram, encoded.n_slots, k, 1), "histogram is of shape (n_slots, k, 1)");
-        require(has_shape(coordinates, k, encoded.n_cols()), "coordinates has one entry per column");
-        require(has_shape(totals, k, 1), "totals is of shape (k, 1)");
-        require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
-        std::vector<int32_t> feature;
-        std::vector<double> threshold;
-        int64_t mistakes;
-        const int64_t *weight = checked(weights, encoded.n_rows);
-        const std::vector<int32_t> clusters = survivors_of(survivors, k);
-        {
-          nb::gil_scoped_release release;
-          const MistakeNode node{NodeRows(encoded, matrix, rows),
-                                 {cluster.data()},
-                                 {weight},
-                                 {},
-                                 histogram ? histogram->data() : nullptr,
-                                 totals.data(),
-                                 k,
-                                 1,
-                                 {coordinates.data(), encoded.n_cols(), clusters},
-                                 limits};
-          MistakeSearch search{
-              node, std::vector<int32_t>(already_mistaken.data(), already_mistaken.data() + already_mistaken.size())};
-          search.run(n_jobs);
-          mistakes = search.fewest;
-          if (mistakes == kNone) mistakes = -1;
-          for (int32_t f = 0; f < encoded.n_cols(); ++f) {
-            ColumnBest &column = search.best[f];
-            if (column.mistakes != mistakes || mistakes < 0) continue;
-            std::sort(column.thresholds.begin(), column.thresholds.end());
-            column.thresholds.erase(std::unique(column.thresholds.begin(), column.thresholds.end()), column.thresholds.end());
-            for (double t : column.thresholds) {
-              feature.push_back(f);
-              threshold.push_back(t);
+  auto fewest_mistakes = [&](auto zero, const char *doc) {
+    using Cell = decltype(zero);
+    m.def(
+        "fewest_mistakes",
+        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
+           In1<int32_t> already_mistaken, std::optional<In3<Cell>> histogram, In2<int64_t> totals, In2<double> coordinates,
+           In1<int32_t> survivors, const Limits *limits, int n_jobs) {
+          const int64_t k = coordinates.shape(0);
+          require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
+          require(has_shape(histogram, encoded.n_slots, k, 1), "histogram is of shape (n_slots, k, 1)");
+          require(has_shape(coordinates, k, encoded.n_cols()), "coordinates has one entry per column");
+          require(has_shape(totals, k, 1), "totals is of shape (k, 1)");
+          require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
+          std::vector<int32_t> feature;
+          std::vector<double> threshold;
+          int64_t mistakes;
+          const int64_t *weight = checked(weights, encoded.n_rows);
+          const std::vector<int32_t> clusters = survivors_of(survivors, k);
+          {
+            nb::gil_scoped_release release;
+            const typename MistakeSearch<Cell>::Node node{NodeRows(encoded, matrix, rows),
+                                                          {cluster.data()},
+                                                          {weight},
+                                                          {},
+                                                          histogram ? histogram->data() : nullptr,
+                                                          totals.data(),
+                                                          k,
+                                                          1,
+                                                          {coordinates.data(), encoded.n_cols(), clusters},
+                                                          limits};
+            MistakeSearch<Cell> search{
+                node, std::vector<int32_t>(already_mistaken.data(), already_mistaken.data() + already_mistaken.size())};
+            search.run(n_jobs);
+            mistakes = search.fewest;
+            if (mistakes == kNone) mistakes = -1;
+            for (auto &[f, column] : search.best) {
+              if (column.mistakes != mistakes) continue;
+              std::sort(column.thresholds.begin(), column.thresholds.end());
+              column.thresholds.erase(std::unique(column.thresholds.begin(), column.thresholds.end()), column.thresholds.end());
+              for (double t : column.thresholds) {
+                feature.push_back(f);
+                threshold.push_back(t);
+              }
             }
           }
-        }
-        return std::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
-      },
-      "encoded"_a, "matrix"_a, "rows"_a, "cluster"_a, "weights"_a.none(), "already_mistaken"_a, "histogram"_a.none(),
-      "totals"_a, "coordinates"_a, "survivors"_a, "limits"_a.none() = nb::none(), "n_jobs"_a = 1,
-      R"(The cuts that part the fewest rows from their centers and leave a surviving center on each side.
+          return std::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
+        },
+        "encoded"_a, "matrix"_a, "rows"_a, "cluster"_a, "weights"_a.none(), "already_mistaken"_a,
+        "histogram"_a.noconvert().none(), "totals"_a, "coordinates"_a, "survivors"_a, "limits"_a.none() = nb::none(),
+        "n_jobs"_a = 1, doc);
+  };
+  fewest_mistakes(int64_t{}, R"(The cuts that part the fewest rows from their centers and leave a surviving center on each side.
 
 rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was separated before;
-already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) or None, totals
-(k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
+already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) of int64 or uint16, or
+None, totals (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
 or more. Gives the fewest mistakes (-1 when no cut parts the centers), and the
 features and thresholds (left ends of gaps) of every cut that attains them, in order. Moshkovitz, Dasgupta, Rashtchian,
 Frost (2020), Algorithm 1.)");
+  fewest_mistakes(uint16_t{}, "");
 }

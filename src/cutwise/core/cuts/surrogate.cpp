@@ -32,6 +32,9 @@ CUTWISE_CLONES void add_numbers(int64_t *sums, const int64_t *numbers, int64_t k
 CUTWISE_CLONES void add_numbers(int64_t *sums, const int32_t *numbers, int64_t k) {
   for (int64_t j = 0; j < k; ++j) sums[j] += numbers[j];
 }
+CUTWISE_CLONES void add_numbers(int64_t *sums, const uint16_t *numbers, int64_t k) {
+  for (int64_t j = 0; j < k; ++j) sums[j] += numbers[j];
+}
 
 namespace {
 
@@ -50,9 +53,9 @@ struct BestCut {
   }
 };
 
-template <class Sums>
+template <class Sums, class Cell>
 struct SurrogateSearch : NodeRows {
-  const int64_t *histogram;     // (n_slots, k), null: sort every column
+  const Cell *histogram;        // (n_slots, k), null: sort every column
   const uint8_t *is_zero_cost;  // by row: adds nothing to any sum, so only the raw rows tell that it is there; null: none
   Sums sums;
   int64_t k;
@@ -126,31 +129,33 @@ struct SurrogateSearch : NodeRows {
     walk(feature, placed, part, allowed, mine);
   }
 
-  const int64_t *cells(const Column &column, int32_t bin, const std::vector<int64_t> &rest) const {
+  const Cell *cells(const Column &column, int32_t bin, const std::vector<Cell> &rest) const {
     if (bin == column.default_bin) return rest.data();
     return histogram + static_cast<int64_t>(column.slot_of(bin)) * k;
   }
 
-  std::vector<int64_t> default_cells(const Column &column) const {
-    std::vector<int64_t> rest;
+  std::vector<Cell> default_cells(const Column &column) const {
+    std::vector<Cell> rest;
     if (column.default_bin < 0) return rest;
-    rest = total;
+    for (const int64_t sum : total) rest.push_back(static_cast<Cell>(sum));
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
       if (bin == column.default_bin) continue;
-      const int64_t *here = cells(column, bin, rest);
-      for (int64_t j = 0; j < k; ++j) rest[j] -= here[j];
+      const Cell *here = cells(column, bin, rest);
+      for (int64_t j = 0; j < k; ++j) rest[j] = static_cast<Cell>(rest[j] - here[j]);
     }
     return rest;
   }
 
-  void walk_column(int32_t feature, BestCut &mine, std::vector<ClosedBin> &closed) const {
+  // The bins inside which a cut may be better.
+  std::vector<ClosedBin> walk_column(int32_t feature, BestCut &mine) const {
+    std::vector<ClosedBin> closed;
     const Column &column = encoded.columns[feature];
-    const std::vector<int64_t> rest = default_cells(column);
+    const std::vector<Cell> rest = default_cells(column);
     std::vector<uint8_t> present(column.n_bins, encoded.asked != nullptr);
     for (int32_t row : zero_cost_rows) present[encoded.bin(row, column)] = 1;
     int32_t first = -1, last = -1;
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
-      const int64_t *here = cells(column, bin, rest);
+      const Cell *here = cells(column, bin, rest);
       for (int64_t j = 0; j < k && !present[bin]; ++j) present[bin] = here[j] != 0;
       if (!present[bin]) continue;
       if (first < 0) first = bin;
@@ -161,7 +166,7 @@ struct SurrogateSearch : NodeRows {
     int64_t left = 0;
     for (int32_t bin = 0; bin <= last; ++bin) {
       if (!present[bin]) continue;
-      const int64_t *here = cells(column, bin, rest);
+      const Cell *here = cells(column, bin, rest);
       add_numbers(part.data(), here, k);
       const int64_t left_before = left, right = sums.right(total.data(), part.data());
       left = sums.left(part.data());
@@ -175,6 +180,7 @@ struct SurrogateSearch : NodeRows {
       }
       if (bin < last) offer(feature, high, left + right, part.data(), allowed, mine);
     }
+    return closed;
   }
 
   // Lower bound on the cost of every cut inside a bin. Both sides under one label cost what the uncut node costs under it,
@@ -187,7 +193,7 @@ struct SurrogateSearch : NodeRows {
 
   void open(const OpenedBins &opened) {
     const Column &column = encoded.columns[opened.feature];
-    const std::vector<int64_t> rest = default_cells(column);
+    const std::vector<Cell> rest = default_cells(column);
     BestCut mine = known();
     std::vector<int64_t> part(k, 0);
     AllowedCuts allowed = allowed_cuts(opened.feature);
@@ -206,12 +212,12 @@ struct SurrogateSearch : NodeRows {
     for (int64_t i = 0; is_zero_cost && i < n; ++i)
       if (is_zero_cost[rows[i]]) zero_cost_rows.push_back(rows[i]);
     const int32_t d = encoded.n_cols();
-    std::vector<std::vector<ClosedBin>> closed(d);
+    ClosedBins closed;
     parallel_for(n_jobs, d, [&](int64_t f) {
       BestCut mine = known();
       const int32_t feature = static_cast<int32_t>(f);
       if (limits && !limits->allow_column(feature)) return;
-      if (histogram) walk_column(feature, mine, closed[f]);
+      if (histogram) closed.add(feature, walk_column(feature, mine));
       else sort_column(feature, mine);
       share(mine);
     });
@@ -226,12 +232,12 @@ struct SurrogateSearch : NodeRows {
   }
 
   // All cuts cost the same: the lowest of the lowest column is wanted, and lies behind the node's lowest value.
-  void take_lowest(const std::vector<std::vector<ClosedBin>> &closed) {
+  void take_lowest(const ClosedBins &closed) {
     if (encoded.asked && !encoded.asked->bin.empty()) return;
-    for (int32_t f = 0; f < encoded.n_cols(); ++f) {
+    for (const auto &[f, bins] : closed.of_column) {
       if (best.score != kNone && best.cut.feature < f) return;
-      if (closed[f].empty() || !closed[f].front().is_first) continue;
-      OpenedBins first{f, {closed[f].front().bin}};
+      if (!bins.front().is_first) continue;
+      OpenedBins first{f, {bins.front().bin}};
       if (encoded.asked) return encoded.asked->add(encoded.columns[f].value_begin + first.bins[0], 0.0);
       place_bins(*this, &first, 1);
       open(first);
@@ -242,8 +248,8 @@ struct SurrogateSearch : NodeRows {
 // Cost, second score, feature, threshold, left label, right label.
 using FoundCut = std::optional<std::tuple<int64_t, double, int32_t, double, int32_t, int32_t>>;
 
-template <class Sums>
-FoundCut found(SurrogateSearch<Sums> &search, const Limits *limits, int n_jobs) {
+template <class Sums, class Cell>
+FoundCut found(SurrogateSearch<Sums, Cell> &search, const Limits *limits, int n_jobs) {
   search.limits = limits;
   {
     nb::gil_scoped_release release;
@@ -273,15 +279,15 @@ void bind_surrogate(nb::module_ &m) {
           require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
           require(has_shape(totals, k), "totals has one entry per cluster");
           require(has_shape(is_zero_cost, encoded.n_rows), "is_zero_cost has one entry per encoded row");
-          SurrogateSearch<CostSums<Cost>> search{NodeRows(encoded, matrix, rows),
-                                                 histogram ? histogram->data() : nullptr,
-                                                 is_zero_cost ? is_zero_cost->data() : nullptr,
-                                                 {costs.data(), k},
-                                                 k,
-                                                 std::vector<int64_t>(totals.data(), totals.data() + k),
-                                                 {},
-                                                 {},
-                                                 {}};
+          SurrogateSearch<CostSums<Cost>, int64_t> search{NodeRows(encoded, matrix, rows),
+                                                          histogram ? histogram->data() : nullptr,
+                                                          is_zero_cost ? is_zero_cost->data() : nullptr,
+                                                          {costs.data(), k},
+                                                          k,
+                                                          std::vector<int64_t>(totals.data(), totals.data() + k),
+                                                          {},
+                                                          {},
+                                                          {}};
           return found(search, limits, n_jobs);
         },
         "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "histogram"_a.none(), "totals"_a, "is_zero_cost"_a.none(),
@@ -301,32 +307,38 @@ Algorithm 2.)");
           "most_centers"_a,
           R"(columns (d,): 1 where a column may be cut; None: all. counts (n_rows,): what each row counts; None: 1. least: what a side
 counts at least for each of its centers, or once where a cut separates none. most_centers: on a side, at most.)");
-  m.def(
-      "best_disagreement_cut",
-      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
-         std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini, const Limits *limits, int n_jobs,
-         bool gini_alone) {
-        const int64_t k = totals.size();
-        const Purity purity = gini_alone ? Purity::kGini : gini ? Purity::kMajorityThenGini : Purity::kMajority;
-        require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
-        require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
-        SurrogateSearch<LabelCounts> search{NodeRows(encoded, matrix, rows),
-                                            histogram ? histogram->data() : nullptr,
-                                            nullptr,
-                                            {labels.data(), checked(weights, encoded.n_rows), k, purity},
-                                            k,
-                                            std::vector<int64_t>(totals.data(), totals.data() + k),
-                                            {},
-                                            {},
-                                            {}};
-        return found(search, limits, n_jobs);
-      },
-      "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "histogram"_a.none(), "totals"_a, "gini"_a,
-      "limits"_a.none() = nb::none(), "n_jobs"_a = 1, "gini_alone"_a = false,
+  auto for_labels = [&](auto zero, const char *doc) {
+    using Cell = decltype(zero);
+    m.def(
+        "best_disagreement_cut",
+        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
+           std::optional<In2<Cell>> histogram, In1<int64_t> totals, bool gini, const Limits *limits, int n_jobs,
+           bool gini_alone) {
+          const int64_t k = totals.size();
+          const Purity purity = gini_alone ? Purity::kGini : gini ? Purity::kMajorityThenGini : Purity::kMajority;
+          require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
+          require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
+          SurrogateSearch<LabelCounts, Cell> search{NodeRows(encoded, matrix, rows),
+                                                    histogram ? histogram->data() : nullptr,
+                                                    nullptr,
+                                                    {labels.data(), checked(weights, encoded.n_rows), k, purity},
+                                                    k,
+                                                    std::vector<int64_t>(totals.data(), totals.data() + k),
+                                                    {},
+                                                    {},
+                                                    {}};
+          return found(search, limits, n_jobs);
+        },
+        "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "histogram"_a.noconvert().none(), "totals"_a,
+        "gini"_a, "limits"_a.none() = nb::none(), "n_jobs"_a = 1, "gini_alone"_a = false, doc);
+  };
+  for_labels(
+      int64_t{},
       R"(The cut that leaves the fewest rows outside their side's commonest label; with gini, impurity decides between equals.
 
 With gini_alone impurity times weight takes the place of these rows, in units of 2^-30, each side's rounded down.
 
-labels (n_rows,): 0 to k - 1; histogram (n_slots, k) or None, totals (k,): weights of the node's rows by label. Gives
+labels (n_rows,): 0 to k - 1; histogram (n_slots, k) of int64 or uint16, or None, totals (k,): weights of the node's rows by label. Gives
 (disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.)");
+  for_labels(uint16_t{}, "");
 }

@@ -14,6 +14,7 @@ int64_t least(const int64_t *values, int64_t k);
 int64_t least_rest(const int64_t *total, const int64_t *part, int64_t k);
 void add_numbers(int64_t *sums, const int64_t *numbers, int64_t k);
 void add_numbers(int64_t *sums, const int32_t *numbers, int64_t k);
+void add_numbers(int64_t *sums, const uint16_t *numbers, int64_t k);
 
 // The least sum of an entry of one list and an entry of another that stands elsewhere in it; none in lists of one.
 class LeastApart {

@@ -61,6 +61,10 @@ class SparseEncoder {
     out_.indptr = indptr_;
     out_.indices = indices_;
     out_.codes.resize(indptr_[n_rows_]);
+    int64_t most_bins = 0;
+    for (int64_t c = 0; c < n_cols_; ++c) most_bins += most_exact(begin_[c + 1] - begin_[c]);
+    out_.low.reserve(most_bins);  // what is not used is never touched, and takes no memory
+    out_.high.reserve(most_bins);
     next_.assign(indptr_, indptr_ + n_rows_);
     const int64_t most = std::clamp(indptr_[n_rows_] / 16, kFewestOfBlock, kMostOfBlock);
     by_column_.reserve(std::min(indptr_[n_rows_], most));
@@ -70,8 +74,6 @@ class SparseEncoder {
       find_bins_of(first, last);
     }
     by_column_ = {};
-    out_.low.shrink_to_fit();
-    out_.high.shrink_to_fit();
     number_columns();
     return std::move(out_);
   }
@@ -178,16 +180,20 @@ class SparseEncoder {
     return bins;
   }
 
+  // Bins of a column of so many stored values, where each holds one value; others have no more.
+  static int64_t most_exact(int64_t n) {
+    const int64_t few = std::clamp(n / kValuesOfExact, kMinExact, kMostExact);
+    return std::clamp<int64_t>(n / kValuesOfBin, few, kMaxBins);
+  }
+
   // The bins that a tally asks for, and every value's code. False when the tally has missed a value that was to
   // have a bin of its own, or any value of one sign.
   bool find_bins(Column &column, const Stored *stored, int64_t n, const Tally &tally, Bins &bins) {
     int64_t zero = -1;
-    const int64_t most = n / kValuesOfBin;
-    const int64_t most_exact = std::clamp<int64_t>(most, std::clamp(n / kValuesOfExact, kMinExact, kMostExact), kMaxBins);
-    const bool is_exact = tally.size() + (n < n_rows_ ? 1 : 0) <= most_exact;
+    const bool is_exact = tally.size() + (n < n_rows_ ? 1 : 0) <= most_exact(n);
     if (n < n_rows_) zero = std::lower_bound(tally.value.begin(), tally.value.end(), 0.0) - tally.value.begin();
     const int64_t fewest = zero > 0 && zero < tally.size() ? 3 : 2;  // one beside zero, on either side that has values
-    const int max_bins = static_cast<int>(is_exact ? most_exact : std::clamp(most, fewest, int64_t{kMaxBins}));
+    const int max_bins = static_cast<int>(is_exact ? most_exact(n) : std::clamp(n / kValuesOfBin, fewest, int64_t{kMaxBins}));
     if (n < n_rows_) {
       Tally with_zero = tally;
       with_zero.add_new(0.0, zero);

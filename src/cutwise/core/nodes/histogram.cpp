@@ -103,28 +103,30 @@ void add_all(const ByteTable &table, int64_t n, int64_t cells_per_slot, int64_t 
                [&](int64_t run) { add(target, int64_t{0}, n, runs[run], runs[run + 1]); });
 }
 
+template <int width, class Cell>
+CUTWISE_INLINE void add_to_cell(Cell *cells, int64_t at, int64_t v0, int64_t v1) {
+  cells[at * width] = static_cast<Cell>(cells[at * width] + v0);
+  if (width == 2) cells[at * width + 1] = static_cast<Cell>(cells[at * width + 1] + v1);
+}
+
+template <int width, class Cluster, class First, class Cell>
+void add_stored(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<Cluster> cluster, PerRow<First> first,
+                PerRow<int64_t> second, int64_t k, int64_t sign, Cell *histogram) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t row = rows[i], c = cluster[row];
+    if (c < 0) continue;
+    const int64_t v0 = first ? sign * first[row] : sign, v1 = second ? sign * second[row] : sign;
+    const int64_t last = encoded.indptr[row + 1];
+    for (int64_t p = encoded.indptr[row]; p < last; ++p) {
+      if (p + kValuesAhead < last) prefetch(histogram + (encoded.slot(p + kValuesAhead) * k + c) * width, 1);
+      add_to_cell<width>(histogram, encoded.slot(p) * k + c, v0, v1);
+    }
+  }
+}
+
 template <int width, class Cluster, class First>
 void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, PerRow<Cluster> cluster,
                   PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
-  auto value = [&](const auto &values, int32_t row) { return values ? sign * values[row] : sign; };
-  auto add = [&](int64_t *cells, int64_t slot, int64_t offset, int64_t v0, int64_t v1) {
-    int64_t *cell = cells + (slot * k + offset) * width;
-    cell[0] += v0;
-    if (width == 2) cell[1] += v1;
-  };
-  if (encoded.sparse) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int32_t row = rows[i], c = cluster[row];
-      if (c < 0) continue;
-      const int64_t v0 = value(first, row), v1 = width == 2 ? value(second, row) : 0;
-      const int64_t last = encoded.indptr[row + 1];
-      for (int64_t p = encoded.indptr[row]; p < last; ++p) {
-        if (p + kValuesAhead < last) prefetch(histogram + (encoded.slot(p + kValuesAhead) * k + c) * width, 1);
-        add(histogram, encoded.slot(p), c, v0, v1);
-      }
-    }
-    return;
-  }
   const bool with_packs = packs_pay(encoded, packed, n);
   const ByteTable table = with_packs ? ByteTable(*packed) : ByteTable(encoded);
   std::vector<int64_t> cells(with_packs ? table.n_slots * k * width : 0, 0);
@@ -134,9 +136,9 @@ void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32
     for (int64_t i = from; i < until; ++i) {
       const int32_t row = rows[i], c = cluster[row];
       if (c < 0) continue;
-      const int64_t v0 = value(first, row), v1 = width == 2 ? value(second, row) : 0;
+      const int64_t v0 = first ? sign * first[row] : sign, v1 = second ? sign * second[row] : sign;
       const uint8_t *code = table.codes + static_cast<int64_t>(row) * table.n_bytes;
-      for (int32_t g = begin; g < end; ++g) add(to, table.begin[g] + code[g], c, v0, v1);
+      for (int32_t g = begin; g < end; ++g) add_to_cell<width>(to, (table.begin[g] + code[g]) * k + c, v0, v1);
     }
   });
   if (with_packs) spread(encoded, *packed, cells, k * width, histogram);
@@ -205,10 +207,10 @@ void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t 
 
 }  // namespace
 
-template <class Cluster, class First>
+template <class Cluster, class First, class Cell>
 void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n,
                            PerRow<Cluster> cluster, PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t width,
-                           int64_t sign, int64_t *histogram, int64_t *totals, int n_jobs) {
+                           int64_t sign, Cell *histogram, int64_t *totals, int n_jobs) {
   for (int64_t i = 0; i < n; ++i) {
     const int32_t row = rows[i], c = cluster[row];
     if (c < 0) continue;
@@ -216,48 +218,61 @@ void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, co
     if (width == 2) totals[c * 2 + 1] += second ? sign * second[row] : sign;
   }
   if (!histogram) return;
-  if (width == 1) add_clusters<1>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
-  else add_clusters<2>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+  const bool one = width == 1;
+  if (encoded.sparse) {
+    if (one) add_stored<1>(encoded, rows, n, cluster, first, second, k, sign, histogram);
+    else add_stored<2>(encoded, rows, n, cluster, first, second, k, sign, histogram);
+  } else if constexpr (std::is_same_v<Cell, int64_t>) {
+    if (one) add_clusters<1>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+    else add_clusters<2>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+  } else {
+    throw std::invalid_argument("narrow cells are those of sparse tables");
+  }
 }
 
-template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
-                                    PerRow<int64_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
 template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
                                     PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
 template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int16_t>,
                                     PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
+template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
+                                    PerRow<int64_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
 
 }  // namespace cutwise
 
 using namespace cutwise;
 
 void bind_histogram(nb::module_ &m) {
-  m.def(
-      "add_to_cluster_histogram",
-      [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In1<int32_t> cluster,
-         std::optional<In1<int64_t>> first, std::optional<In1<int64_t>> second, std::optional<Out3<int64_t>> histogram,
-         Out2<int64_t> totals, int64_t sign, int n_jobs) {
-        require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
-        require(has_shape(first, encoded.n_rows), "first has one entry per encoded row");
-        require(has_shape(second, encoded.n_rows), "second has one entry per encoded row");
-        require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
-        require_packs_of(encoded, packed);
-        require(has_shape(histogram, encoded.n_slots, totals.shape(0), totals.shape(1)),
-                "histogram has one line per slot, and as many cells as totals");
-        nb::gil_scoped_release release;
-        add_cluster_histogram(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), PerRow<int32_t>{cluster.data()},
-                              PerRow<int64_t>{first ? first->data() : nullptr},
-                              PerRow<int64_t>{second ? second->data() : nullptr}, static_cast<int64_t>(totals.shape(0)),
-                              static_cast<int64_t>(totals.shape(1)), sign, histogram ? histogram->data() : nullptr,
-                              totals.data(), n_jobs);
-      },
-      "encoded"_a, "packed"_a.none(), "rows"_a, "cluster"_a, "first"_a.none(), "second"_a.none(),
-      "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "sign"_a, "n_jobs"_a = 1,
-      R"(Add one or two numbers per row into the cells of its slots and its cluster, in place.
+  auto cluster_histogram = [&](auto zero, const char *doc) {
+    using Cell = decltype(zero);
+    m.def(
+        "add_to_cluster_histogram",
+        [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In1<int32_t> cluster,
+           std::optional<In1<int64_t>> first, std::optional<In1<int64_t>> second, std::optional<Out3<Cell>> histogram,
+           Out2<int64_t> totals, int64_t sign, int n_jobs) {
+          require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
+          require(has_shape(first, encoded.n_rows), "first has one entry per encoded row");
+          require(has_shape(second, encoded.n_rows), "second has one entry per encoded row");
+          require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
+          require_packs_of(encoded, packed);
+          require(has_shape(histogram, encoded.n_slots, totals.shape(0), totals.shape(1)),
+                  "histogram has one line per slot, and as many cells as totals");
+          nb::gil_scoped_release release;
+          add_cluster_histogram(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()),
+                                PerRow<int32_t>{cluster.data()}, PerRow<int64_t>{first ? first->data() : nullptr},
+                                PerRow<int64_t>{second ? second->data() : nullptr}, static_cast<int64_t>(totals.shape(0)),
+                                static_cast<int64_t>(totals.shape(1)), sign, histogram ? histogram->data() : nullptr,
+                                totals.data(), n_jobs);
+        },
+        "encoded"_a, "packed"_a.none(), "rows"_a, "cluster"_a, "first"_a.none(), "second"_a.none(),
+        "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "sign"_a, "n_jobs"_a = 1, doc);
+  };
+  cluster_histogram(int64_t{}, R"(Add one or two numbers per row into the cells of its slots and its cluster, in place.
 
 rows: row numbers. cluster (n_rows,): rows of a negative one are passed over. first, second (n_rows,): what a row adds; None:
-one. histogram (n_slots, k, 1 or 2) or None; totals (k, 1 or 2): sums by cluster. sign -1 takes rows out again. packed
+one. histogram (n_slots, k, 1 or 2) or None,
+of int64, or of uint16 where the table is sparse and no sum is larger; totals (k, 1 or 2): sums by cluster. sign -1 takes rows out again. packed
 changes the time, not the sums.)");
+  cluster_histogram(uint16_t{}, "");
 
   auto cost_histogram = [&](auto zero, const char *doc) {
     using Cost = decltype(zero);

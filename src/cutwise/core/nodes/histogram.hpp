@@ -38,10 +38,10 @@ struct PerRow {
 // Adds sign * (first[row], second[row]) into cell (slot, cluster[row]) of a (n_slots, k, width) histogram, for every slot
 // of every given row whose cluster is not negative. A null array of values stands for
 // ones, a null histogram for none; totals is the same summed over slots, of shape (k, width). packed: the
-// same table in fewer bytes, or null; it changes the time, not the sums.
-template <class Cluster, class First>
+// same table in fewer bytes, or null; it changes the time, not the sums. Cells of uint16_t are for sparse tables alone.
+template <class Cluster, class First, class Cell>
 void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n,
                            PerRow<Cluster> cluster, PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t width,
-                           int64_t sign, int64_t *histogram, int64_t *totals, int n_jobs);
+                           int64_t sign, Cell *histogram, int64_t *totals, int n_jobs);
 
 }  // namespace cutwise

@@ -143,28 +143,42 @@ struct ClosedBin {
   bool is_first = false;  // of the bins that hold rows of the node
 };
 
+// Those of every column that has any: there are as many columns as words, and few that bounds leave.
+struct ClosedBins {
+  std::map<int32_t, std::vector<ClosedBin>> of_column;
+
+  void add(int32_t feature, std::vector<ClosedBin> bins) {
+    if (bins.empty()) return;
+    const std::lock_guard<std::mutex> lock(adding_);
+    of_column[feature] = std::move(bins);
+  }
+
+ private:
+  std::mutex adding_;
+};
+
 // Opens closed bins, by column, where their bounds are within limit(), which falls as work(opened bins) finds better cuts:
 // the most promising columns first, since what they yield keeps the others closed. Asks for them where rows are elsewhere.
 template <class Limit, class Work>
-void open_bins(const NodeRows &node, const std::vector<std::vector<ClosedBin>> &closed, int n_jobs, Limit &&limit,
-               Work &&work) {
+void open_bins(const NodeRows &node, const ClosedBins &closed, int n_jobs, Limit &&limit, Work &&work) {
   const Encoded &encoded = node.encoded;
-  for (size_t f = 0; encoded.asked && f < closed.size(); ++f)
-    for (const ClosedBin &bin : closed[f])
-      if (bin.bound <= limit()) encoded.asked->add(encoded.columns[f].value_begin + bin.bin, static_cast<double>(bin.bound));
-  if (encoded.asked) return;
   std::vector<std::pair<int64_t, int32_t>> order;
   const int64_t at_first = limit();
-  for (size_t f = 0; f < closed.size(); ++f) {
+  for (const auto &[f, bins] : closed.of_column) {
     int64_t bound = kNone;
-    for (const ClosedBin &bin : closed[f]) bound = std::min(bound, bin.bound);
-    if (bound <= at_first && !closed[f].empty()) order.emplace_back(bound, static_cast<int32_t>(f));
+    for (const ClosedBin &bin : bins) {
+      bound = std::min(bound, bin.bound);
+      if (encoded.asked && bin.bound <= at_first)
+        encoded.asked->add(encoded.columns[f].value_begin + bin.bin, static_cast<double>(bin.bound));
+    }
+    if (bound <= at_first) order.emplace_back(bound, f);
   }
+  if (encoded.asked) return;
   std::sort(order.begin(), order.end());
   const auto within = [&](int32_t feature) {
     const int64_t known = limit();
     OpenedBins opened{feature, {}};
-    for (const ClosedBin &bin : closed[feature])
+    for (const ClosedBin &bin : closed.of_column.at(feature))
       if (bin.bound <= known) opened.bins.push_back(bin.bin);
     return opened;
   };

@@ -13,13 +13,14 @@
 
 namespace cutwise {
 
-template <class Cluster, class Loss>
+template <class Cluster, class Loss, class Cell_ = int64_t>
 struct SeparationNode : NodeRows {
-  PerRow<Cluster> cluster;   // the surviving cluster that holds a row, -1 when none does
-  PerRow<Loss> loss;         // none: 1
-  PerRow<int64_t> count;     // its weight; none: 1
-  const int64_t *histogram;  // (n_slots, k, width): loss, and count when width is 2; null: sort every column
-  const int64_t *totals;     // (k, width): the same over all rows of the node that a cluster holds
+  using Cell = Cell_;
+  PerRow<Cluster> cluster;  // the surviving cluster that holds a row, -1 when none does
+  PerRow<Loss> loss;        // none: 1
+  PerRow<int64_t> count;    // its weight; none: 1
+  const Cell *histogram;    // (n_slots, k, width): loss, and count when width is 2; null: sort every column
+  const int64_t *totals;    // (k, width): the same over all rows of the node that a cluster holds
   int64_t k;
   int width;
   Survivors survivors;
@@ -63,7 +64,7 @@ class Sweep {
   }
 
   // All rows of one bin; cells holds (loss, count) by cluster.
-  void pass_cells(const int64_t *cells) {
+  void pass_cells(const typename Node::Cell *cells) {
     const int64_t width = node_.width;
     in_bin_ = {};
     for (int32_t c : node_.survivors.clusters) {
@@ -91,7 +92,7 @@ class Sweep {
   }
 
   // Lower bounds on the loss of cuts inside the last bin: bounds[i] with i of the coming centers on the left.
-  void bounds_inside(const int64_t *cells, double high, std::vector<int64_t> &bounds) const {
+  void bounds_inside(const typename Node::Cell *cells, double high, std::vector<int64_t> &bounds) const {
     int64_t bound = loss_ - in_bin_.loss + in_bin_.on_left;
     bounds.assign(1, bound);
     for (size_t r = n_left_; r < line_.size() && line_.coordinate[r] < high; ++r) {
@@ -118,21 +119,24 @@ class Sweep {
 template <class Node>
 class ColumnCells {
  public:
+  using Cell = typename Node::Cell;
+
   ColumnCells(const Node &node, const Column &column) : node_(node), column_(column) {
     if (column.default_bin < 0) return;
     const int width = node.width;
     default_.assign(node.k * width, 0);
     for (int32_t c : node.survivors.clusters)
-      for (int w = 0; w < width; ++w) default_[c * width + w] = node.totals[c * width + w];
+      for (int w = 0; w < width; ++w) default_[c * width + w] = static_cast<Cell>(node.totals[c * width + w]);
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
       if (bin == column.default_bin) continue;
-      const int64_t *cells = at(bin);
+      const Cell *cells = at(bin);
       for (int32_t c : node.survivors.clusters)
-        for (int w = 0; w < width; ++w) default_[c * width + w] -= cells[c * width + w];
+        for (int w = 0; w < width; ++w)
+          default_[c * width + w] = static_cast<Cell>(default_[c * width + w] - cells[c * width + w]);
     }
   }
 
-  const int64_t *at(int32_t bin) const {
+  const Cell *at(int32_t bin) const {
     if (bin == column_.default_bin) return default_.data();
     return node_.histogram + static_cast<int64_t>(column_.slot_of(bin)) * node_.k * node_.width;
   }
@@ -140,7 +144,7 @@ class ColumnCells {
  private:
   const Node &node_;
   const Column &column_;
-  std::vector<int64_t> default_;
+  std::vector<Cell> default_;
 };
 
 // The least that a cut which parts centers can lose in a column, before these are in order: every cluster loses no less than it
@@ -153,12 +157,12 @@ int64_t least_loss(const Node &node, int32_t feature) {
   const auto [first, last] = node.survivors.ends_along(feature);
   // Before a bin of one value, or in a bin of several: what all lose at least, and what the first and the last one do.
   struct {
-    const int64_t *cells;
+    const typename Node::Cell *cells;
     bool is_inside;
     int64_t sum, of_first, of_last;
   } cuts[kMaxBins];
   for (int32_t bin = 0; bin < column.n_bins; ++bin) {
-    const int64_t *cells = nullptr;
+    const typename Node::Cell *cells = nullptr;
     if (bin != column.default_bin) cells = node.histogram + static_cast<int64_t>(column.slot_of(bin)) * node.k * node.width;
     cuts[bin] = {cells, low[bin] < high[bin], 0, 0, 0};
   }
@@ -203,7 +207,7 @@ void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasAlr
       sweep.pass_center();
       on_cut(threshold, sweep, true);
     }
-    const int64_t *here = cells.at(bin);
+    const auto *here = cells.at(bin);
     sweep.pass_cells(here);
     if (low[bin] < high[bin]) {
       sweep.bounds_inside(here, high[bin], bounds);

@@ -233,7 +233,7 @@ class MistakeRows:
         self._coordinates = coordinates
         self._cluster = memory.labels.copy()
         self._sizes = np.bincount(memory.labels[memory.labels >= 0], minlength=len(coordinates))
-        self._histogram, self._totals = memory.new_histogram(len(coordinates), width=1)
+        self._histogram, self._totals = memory.new_histogram(len(coordinates), width=1, of_weights=True)
         self._already_mistaken: dict[int, Int32] = {}
         self._most_costs: npt.NDArray[Any] | None = None
         self._costs_by_cluster: Int64 | None = None
