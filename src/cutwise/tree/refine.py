@@ -331,6 +331,9 @@ class SearchCheaper:
         levels = [[*cuts, *further[:n_first]]]
         levels += [further[i : i + FURTHER_STARTS] for i in range(n_first, len(further), FURTHER_STARTS)]
         cuts = [tree for level in levels for tree in level if tree is not None]
+        del grown_rows
+        rows = rows.without_rows()
+        sample = replace(sample, rows=rows)
         search = partial(
             _search, sample, n_leaves=n_leaves, effort=effort, goes_on=self.effort.goes_on,
             least=room(self.limits, sample.weight), n_jobs=n_jobs, progress=self.progress,

@@ -96,6 +96,12 @@ class SampledRows:
             metric=as_matrix(coordinates),
         )
 
+    def without_rows(self) -> SampledRows:
+        """The columns alone, and what else is known: the rows' memory is free."""
+        none = np.empty((0, self.values.shape[1]))
+        coordinates = none if self.coordinates is self.values else np.empty((0, self.coordinates.shape[1]))
+        return replace(self, values=none, coordinates=coordinates, metric=as_matrix(coordinates))
+
 
 def tests_of(tree: ThresholdTree, searched: SearchedColumns | None) -> Tests | None:
     """The tests of a tree in the columns that are searched; None where one is of several levels of a category."""
@@ -380,14 +386,20 @@ def encode_sample(
     # Near most rows: far ones shall not cost them their digits.
     origin = centers[np.bincount(labels, weights=rows.weights, minlength=len(centers)).argmax()]
     near = origin[rows.metric_columns]
-    from_origin = rows.coordinates - near
-    farthest = float(max(from_origin.max(initial=0.0), -from_origin.min(initial=0.0)))
+    ends = rows.coordinates.max(axis=0), rows.coordinates.min(axis=0)
+    farthest = float(max((ends[0] - near).max(initial=0.0), (near - ends[1]).max(initial=0.0)))
     grid = choose_grid(origin, farthest, cost / int(rows.weights.sum()), total_weight)
-    np.clip(from_origin, -grid.reach, grid.reach, out=from_origin)
-    directions = _directions(from_origin, rows, near, runs)
+
+    def from_origin(first: int) -> Float64:
+        some: Float64 = rows.coordinates[first : first + COVARIANCE_ROWS] - near
+        return np.clip(some, -grid.reach, grid.reach, out=some)
+
+    directions = _directions(from_origin(0), rows, near, runs)
     width = 4 * -(-(1 + (len(rows.metric_columns) if directions is None else len(directions))) // 4)
     n_bins = TABLE_BYTES // (8 * width * rows.values.shape[1] * len(centers))
     n_bins = min(max(n_bins, FEWEST_BINS), MOST_BINS)
+    some = map(from_origin, range(0, len(rows.coordinates), COVARIANCE_ROWS))
+    squares = [np.einsum("ij,ij->i", block, block) for block in some]
     bins, starts = bin_rows(rows.values, rows.weights.astype(np.float64), trees, n_bins, n_jobs)
     sample = SearchSample(
         rows=rows,
@@ -397,7 +409,7 @@ def encode_sample(
         directions=directions,
         weight=float(rows.weights.sum()),
         cost=cost,
-        scatter=core.exact_sum(np.einsum("ij,ij->i", from_origin, from_origin), rows.weights),
+        scatter=core.exact_sum(np.concatenate(squares), rows.weights),
     )
     return sample, starts
 
@@ -425,6 +437,6 @@ def _directions(from_origin: Float64, rows: SampledRows, origin: Float64, runs: 
         return None
     centers = np.concatenate([run - origin for run in runs])
     some = rows.weights[:COVARIANCE_ROWS]
-    points = np.concatenate([centers, from_origin[:COVARIANCE_ROWS]])
+    points = np.concatenate([centers, from_origin])
     shares = np.concatenate([np.full(len(centers), 1 / len(centers)), COVARIANCE_SHARE * some / some.sum()])
     return core.main_directions(points, shares, n_directions)

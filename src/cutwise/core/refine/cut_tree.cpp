@@ -112,13 +112,21 @@ CUTWISE_CLONES void add_numbers(double *sums, const double *numbers, int64_t n) 
 
 const LeafTable &CutTree::table(int32_t leaf, int64_t &work) const {
   std::shared_ptr<LeafTable> &table = tables_[leaf];
+  if (table && !table->empty()) return *table;
+  const int32_t n = n_rows(leaf);
   if (!table) {
-    table = sample_->spare_tables.zeros(static_cast<size_t>(sample_->n_bins()) * sample_->width());
-    const int32_t n = n_rows(leaf);
-    add_to_table(*sample_, rows(leaf), n, table->data(), 0, sample_->n_cols);
+    table = sample_->spare_tables.empty();
     work += static_cast<int64_t>(n) * sample_->n_cols;
   }
+  sample_->spare_tables.zero(*table, static_cast<size_t>(sample_->n_bins()) * sample_->width());
+  add_to_table(*sample_, rows(leaf), n, table->data(), 0, sample_->n_cols);
   return *table;
+}
+
+void CutTree::set_aside(const CutTree &other) const {
+  for (size_t id = 0; id < tables_.size(); ++id)
+    if (tables_[id] && (id >= other.tables_.size() || tables_[id] != other.tables_[id]))
+      sample_->spare_tables.take_back(*tables_[id]);
 }
 
 namespace {

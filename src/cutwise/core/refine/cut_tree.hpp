@@ -44,6 +44,8 @@ class CutTree {
   // Kept while the node has the same rows, and shared by copies of the tree.
   const LeafTable &table(int32_t leaf, int64_t &work) const;
   const NodeParts &parts(int32_t id, int64_t &work) const;
+  // Gives the memory of the tables back that another tree does not share; they are filled anew where they are asked for.
+  void set_aside(const CutTree &other) const;
 
   // The leaves' costs, added up in tree order, and what the length of all rules costs.
   double value() const;

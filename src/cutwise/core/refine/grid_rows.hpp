@@ -37,9 +37,13 @@ class GridRows {
   CUTWISE_INLINE double cost(const double *sums) const { return cost_.of(sums); }
 
   void read(const int64_t *rows, int64_t n, double *to, RowScratch &scratch) const {
-    scratch.resize(n * n_cols_);
-    reader_->gather(rows, n, scratch.data());
-    for (int64_t i = 0; i < n; ++i) place(scratch.data() + i * n_cols_, weight(rows[i]), to + i * width());
+    const int64_t step = tile_rows(n_cols_);
+    scratch.resize(step * n_cols_);
+    for (int64_t first = 0; first < n; first += step, rows += step) {
+      const int64_t here = std::min(step, n - first);
+      reader_->gather(rows, here, scratch.data());
+      for (int64_t i = 0; i < here; ++i) place(scratch.data() + i * n_cols_, weight(rows[i]), to + (first + i) * width());
+    }
   }
 
  private:

@@ -84,26 +84,34 @@ using LeafTable = std::vector<double>;
 // all tables that it gives.
 class SpareTables {
  public:
-  std::shared_ptr<LeafTable> zeros(size_t n) {
-    std::unique_ptr<LeafTable> table = take();
-    table->assign(n, 0.0);
-    return {table.release(), [this](LeafTable *used) {
-              const std::lock_guard<std::mutex> lock(taking_);
-              tables_.emplace_back(used);
+  // Fills a table that has no memory yet, or none any more.
+  void zero(LeafTable &table, size_t n) {
+    {
+      const std::lock_guard<std::mutex> lock(taking_);
+      if (!tables_.empty()) {
+        table = std::move(tables_.back());
+        tables_.pop_back();
+      }
+    }
+    table.assign(n, 0.0);
+  }
+
+  void take_back(LeafTable &table) {
+    const std::lock_guard<std::mutex> lock(taking_);
+    if (!table.empty()) tables_.push_back(std::move(table));
+    table.clear();
+  }
+
+  std::shared_ptr<LeafTable> empty() {
+    return {new LeafTable, [this](LeafTable *used) {
+              take_back(*used);
+              delete used;
             }};
   }
 
  private:
-  std::unique_ptr<LeafTable> take() {
-    const std::lock_guard<std::mutex> lock(taking_);
-    if (tables_.empty()) return std::make_unique<LeafTable>();
-    std::unique_ptr<LeafTable> table = std::move(tables_.back());
-    tables_.pop_back();
-    return table;
-  }
-
   std::mutex taking_;
-  std::vector<std::unique_ptr<LeafTable>> tables_;
+  std::vector<LeafTable> tables_;
 };
 
 // The rows that a search reads.
