@@ -8,7 +8,7 @@ import pytest
 
 from cutwise import core
 from cutwise.readouts.conditions import conditions_of, walk_leaves
-from cutwise.table.table import Columns, as_matrix
+from cutwise.table.table import ColumnKind, Columns, as_matrix
 from cutwise.tree.threshold_tree import NodeTest
 from tests.tree.mixed import Problem, category, random_problem
 
@@ -61,6 +61,16 @@ def center_sides(p: Problem) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
                 for n_free in range(len(free) + 1):
                     for more in combinations(free, n_free):
                         yield np.isin(x, [*own, *more]), np.isin(modes, own), column
+
+
+def levels_of(codes: np.ndarray, n_levels: int) -> tuple[core.Levels, np.ndarray]:
+    """And one line for each slot of a histogram: 1 at its level."""
+    n = len(codes)
+    kinds = (ColumnKind("category", tuple(map(str, range(n_levels)))),)
+    values = codes.astype(float)[:, np.newaxis]
+    encoded = Problem(values, kinds, np.ones(n, np.int64), np.zeros(n, np.int32), np.zeros((n, 1))).encoded
+    levels, n_slots = encoded.levels(0), encoded.encoded.n_slots
+    return levels, levels.sums(np.eye(n_slots, dtype=np.int64)[..., np.newaxis])[:, :, 0].T
 
 
 def parts_centers(p: Problem) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -238,9 +248,6 @@ def test_rows_are_parted_by_levels_as_tests_hold(levels, unknown):
 def test_of_all_partitions_of_many_modes_none_costs_less_than_the_one_taken(seed):
     rng = np.random.default_rng(seed)
     k, n_levels, n = 16, 40, 120
-    encoded = Problem(
-        rng.random((n, 1)), (category(2),), np.ones(n, np.int64), np.zeros(n, np.int32), np.zeros((n, k))
-    ).encoded
     rows, codes = np.arange(n, dtype=np.int32), rng.integers(0, n_levels, n).astype(np.int32)
     cost = rng.integers(0, 100, (n, k)).astype(np.int32) + 60 * (codes[:, None] % k != np.arange(k)).astype(np.int32)
     least = np.full((1 << k, n), 2**30, dtype=np.int32)  # of every set of centers, to each row
@@ -255,11 +262,13 @@ def test_of_all_partitions_of_many_modes_none_costs_less_than_the_one_taken(seed
     modes = np.arange(k, dtype=np.int32)
     nearest_costs = np.zeros((k, 2), dtype=np.int64)
     nearest_costs[0, 1] = cost.min(axis=1).sum()
+    no_kills = np.zeros(n_levels, dtype=np.uint8)
     found = core.least_induced_modes(
-        encoded.matrix, rows, codes, cost, None, n_levels, None, modes, modes, nearest_costs, 0.0, False, False
-    )
+        as_matrix(rng.random((n, 1))), rows, [levels_of(codes, n_levels)[0]], modes[:1], cost, None, None, modes,
+        modes[np.newaxis], nearest_costs, 0.0, no_kills, no_kills,
+    )  # fmt: skip
     assert found is not None
-    assert found[2] == best
+    assert found[1][2] == best
 
 
 # Of the last seeds the best set does not lie where every level costs least by the two nearest centers.
@@ -275,29 +284,27 @@ def test_partitions_that_bounds_rule_out_are_not_the_best_one(seed):
     excess = (excess - excess.min(axis=1, keepdims=True)) * weights[:, None]
     survivors = np.sort(rng.permutation(k)[: rng.integers(2, k + 1)]).astype(np.int32)
     costs, nearest = np.sort(excess[:, survivors], axis=1), survivors[excess[:, survivors].argmin(axis=1)]
+    levels, of_slot = levels_of(codes, n_levels)
     sums = np.zeros((n_levels, k, width), dtype=np.int64)
     np.add.at(sums, (codes, nearest), np.column_stack([costs[:, 1] - costs[:, 0], weights])[:, :width])
+    histogram = np.tensordot(of_slot, sums, 1)
     nearest_costs = np.zeros((k, 2), dtype=np.int64)
     np.add.at(nearest_costs, (nearest, 0), costs[:, 0])
     nearest_costs[survivors[0], 1] = rng.integers(0, 500)
-    given = (
-        as_matrix(np.column_stack([codes, rng.integers(0, 3, n)]).astype(float)),
-        rows,
-        codes,
-        excess,
-        weights,
-    )
-    modes, penalty = rng.integers(0, n_levels, len(survivors)).astype(np.int32), (0.0, 0.001, 0.03, 0.3, 1.0)[seed % 5]
+    modes, penalty = rng.integers(0, n_levels, (1, k)).astype(np.int32), (0.0, 0.001, 0.03, 0.3, 1.0)[seed % 5]
+    matrix, column = as_matrix(np.column_stack([codes, rng.integers(0, 3, n)]).astype(float)), np.zeros(1, np.int32)
 
-    def found(sums, known):
-        kills = bool(seed % 2), bool(seed % 7 % 2)
-        of = core.least_induced_modes(*given, n_levels, sums, survivors, modes, nearest_costs, penalty, *kills, known)
-        return (
-            None
-            if of is None
-            else (*of[:3], sorted([np.isin(codes, of[3]).tolist(), (~np.isin(codes, of[3])).tolist()]))
-        )
+    def found(histogram, known):
+        kills = (np.array([odd], dtype=np.uint8) for odd in (seed % 2, seed % 7 % 2))
+        of = core.least_induced_modes(
+            matrix, rows, [levels], column, excess, weights, histogram, survivors, modes, nearest_costs, penalty,
+            *kills, known,
+        )  # fmt: skip
+        if of is None:
+            return None
+        inside = np.isin(codes, of[1][3])
+        return (*of[1][:3], sorted([inside.tolist(), (~inside).tolist()]))
 
     every = found(None, None)  # without sums every partition is looked at
-    assert found(sums, None) == every
-    assert every is None or found(sums, every[1]) == every
+    assert found(histogram, None) == every
+    assert every is None or found(histogram, every[1]) == every

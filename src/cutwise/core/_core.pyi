@@ -726,7 +726,7 @@ def may_separate(
     histogram: NDArray[numpy.int64],
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
-    most: int,
+    most: float,
 ) -> NDArray[numpy.bool_]:
     """
     Whether sets of levels may separate no more than so much from the modes of the centers: one answer a category.
@@ -755,72 +755,69 @@ def fewest_mode_mistakes(
 def least_induced_modes(
     matrix: Matrix,
     rows: NDArray[numpy.int32],
-    codes: NDArray[numpy.int32],
+    levels: Sequence[Levels],
+    columns: NDArray[numpy.int32],
     excess: NDArray[numpy.int32],
     weights: NDArray[numpy.int64] | None,
-    n_levels: int,
-    sums: NDArray[numpy.int64] | None,
+    histogram: NDArray[numpy.int64] | None,
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
     nearest_costs: NDArray[numpy.int64],
     penalty: float,
-    kills_left: bool,
-    kills_right: bool,
+    kills_left: NDArray[numpy.uint8],
+    kills_right: NDArray[numpy.uint8],
     known_score: float | None = None,
-    counts: NDArray[numpy.int64] | None = None,
     limits: Limits | None = None,
     states: NDArray[numpy.int16] | None = None,
-) -> tuple[bool, float, int, list[int]] | None:
+) -> tuple[int, tuple[bool, float, int, list[int]]] | None:
     """
-    The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
+    The levels of one category against its others of least Price + penalty * DExp, centers on the sides of their modes.
 
-    codes (n_rows,): level of every row; sums (n_levels, k, 1 or 2): what the node's rows lose without their nearest survivor, and
-    their weight, by level and it; None: worked out from the costs. Other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
-    nothing worse is wanted. states: as in best_induced_cut, of the centers that survive; None: worked out. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
-    left side).
+    levels: of every category; columns: one of its columns, for limits and kills; modes (n_categories, k): the level of each center.
+    Other arguments as in best_induced_cut. histogram: (n_slots, k, 2) with a penalty; None: added up from the states, or without
+    these every partition is looked at. known_score: of a valid cut; nothing worse is wanted. Gives the category, the first of
+    equals, and (whether each side has as many distinct rows as centers, score, induced cost, levels of the left side).
     """
 
 @overload
 def least_induced_modes(
     matrix: Matrix,
     rows: NDArray[numpy.int32],
-    codes: NDArray[numpy.int32],
+    levels: Sequence[Levels],
+    columns: NDArray[numpy.int32],
     excess: NDArray[numpy.int32],
     weights: NDArray[numpy.int64] | None,
-    n_levels: int,
-    sums: NDArray[numpy.int64] | None,
+    histogram: NDArray[numpy.int64] | None,
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
     nearest_costs: NDArray[numpy.int64],
     penalty: float,
-    kills_left: bool,
-    kills_right: bool,
+    kills_left: NDArray[numpy.uint8],
+    kills_right: NDArray[numpy.uint8],
     known_score: float | None = None,
-    counts: NDArray[numpy.int64] | None = None,
     limits: Limits | None = None,
     states: NDArray[numpy.int32] | None = None,
-) -> tuple[bool, float, int, list[int]] | None: ...
+) -> tuple[int, tuple[bool, float, int, list[int]]] | None: ...
 
 @overload
 def least_induced_modes(
     matrix: Matrix,
     rows: NDArray[numpy.int32],
-    codes: NDArray[numpy.int32],
+    levels: Sequence[Levels],
+    columns: NDArray[numpy.int32],
     excess: NDArray[numpy.int64],
     weights: NDArray[numpy.int64] | None,
-    n_levels: int,
-    sums: NDArray[numpy.int64] | None,
+    histogram: NDArray[numpy.int64] | None,
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
     nearest_costs: NDArray[numpy.int64],
     penalty: float,
-    kills_left: bool,
-    kills_right: bool,
+    kills_left: NDArray[numpy.uint8],
+    kills_right: NDArray[numpy.uint8],
     known_score: float | None = None,
-    counts: NDArray[numpy.int64] | None = None,
     limits: Limits | None = None,
     states: NDArray[numpy.int64] | None = None,
-) -> tuple[bool, float, int, list[int]] | None: ...
+) -> tuple[int, tuple[bool, float, int, list[int]]] | None: ...
 
 @overload
 def mode_shares(

@@ -26,7 +26,7 @@ from cutwise.core import Float64, Int32, Int64
 from cutwise.table.table import ColumnKind, SearchedColumns, as_matrix
 from cutwise.tree.asked import ask
 from cutwise.tree.criteria.disagreement import FewestDisagree
-from cutwise.tree.criteria.induced import Induced, LeastInduced, NearestTwo
+from cutwise.tree.criteria.induced import Induced, LeastInduced, ModesCut, NearestTwo
 from cutwise.tree.criteria.mistakes import CheapestTie, FewestByModes, FewestMistakes
 from cutwise.tree.criteria.surrogate import CheapestCut, leaf_cut
 from cutwise.tree.limits import Limits
@@ -331,12 +331,7 @@ class PassProvider:
         if isinstance(search, CheapestCut):
             found = search.or_set(found, self._levels(own, kind, search.limits), self.searched)
         elif isinstance(search, LeastInduced):
-            return search.best(
-                found,
-                self._levels(own, kind, search.node.limits),
-                self.searched,
-                partial(self._least_by_modes, own, search.nearest),
-            )
+            return search.best(found, self.searched, partial(self._by_modes, own, search))
         if isinstance(found, LeafCut) and own.children is None:
             self._split(own, self._asked(node, found.test))
             total = own.totals[kind][2:]
@@ -626,22 +621,25 @@ class PassProvider:
         self._columns(node, COSTS)
         return np.ascontiguousarray(self._level_sums(node, COSTS, category)[:, 2:])
 
-    def _least_by_modes(
-        self, node: Node, nearest: NearestTwo, of: LevelSums, modes: Int32, *settings: Any
-    ) -> tuple[bool, float, int, list[int]] | None:
+    def _by_modes(
+        self, node: Node, search: LeastInduced, known_score: float | None
+    ) -> Iterator[tuple[Category, ModesCut | None]]:
         """What ``core.least_induced_modes`` finds, by what rows lose without the centers nearest to them."""
-        assert node.survivors is not None
-        category = of.category
-        if len(np.unique(modes)) < 2:
-            return None
-        if category.source not in node.shares:
-            self._add_up_shares(node, nearest)
-        shares, distinct = node.shares[category.source]
+        nearest, survivors = search.nearest, search.node.survivors
         current = int(node.totals[BASE][2] + node.totals[SIDES][2])
-        return core.least_modes_by_shares(
-            shares.which, shares.part, shares.sums[:, 0].copy(), of.weight(), distinct, node.survivors, modes, self._k,
-            current, nearest.depth_penalty, *settings,
-        )  # fmt: skip
+        for of in self._levels(node, SIDES, search.node.limits):
+            category, first = of.category, of.category.columns[0]
+            modes = nearest.modes(category)[survivors]
+            if len(np.unique(modes)) < 2:
+                continue
+            if category.source not in node.shares:
+                self._add_up_shares(node, nearest)
+            shares, distinct = node.shares[category.source]
+            yield category, core.least_modes_by_shares(
+                shares.which, shares.part, shares.sums[:, 0].copy(), of.weight(), distinct, survivors, modes, self._k,
+                current, nearest.depth_penalty, bool(search.kills_left[first]), bool(search.kills_right[first]),
+                known_score, of.counts, of.limits,
+            )  # fmt: skip
 
     def _add_up_shares(self, node: Node, nearest: NearestTwo) -> None:
         """What rows lose by level, and different rows of each level: of a node, and by the same pass of others."""

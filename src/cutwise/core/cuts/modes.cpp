@@ -7,126 +7,13 @@
 #include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"
 #include "base/simd.hpp"
-#include "cuts/depth.hpp"
-#include "cuts/level_sets.hpp"
+#include "cuts/partitions.hpp"
 #include "nodes/levels.hpp"
-#include "nodes/separation.hpp"
 
 namespace cutwise {
 namespace {
 
-constexpr int32_t kMostGroups = 16;
-constexpr int64_t kDepthShares = 64;
-
-// The surviving centers by mode. The lightest modes share a group where there are too many to enumerate.
-struct ModeGroups {
-  std::vector<int32_t> survivors, group;  // of every survivor
-  std::vector<int32_t> group_of_level;    // -1: nobody's mode
-  std::vector<int32_t> mode_levels;       // all others
-  int32_t n_groups = 0;
-
-  // clusters: of k, those that survive; mode: of each of them; weight: of every level.
-  ModeGroups(const In1<int32_t> &clusters, int64_t k, const In1<int32_t> &mode, const std::vector<int64_t> &weight)
-      : ModeGroups(survivors_of(clusters, k), mode.data(), weight) {
-    require(mode.size() == clusters.size(), "one mode a survivor");
-  }
-  ModeGroups(std::vector<int32_t> clusters, const int32_t *mode, const std::vector<int64_t> &weight)
-      : survivors(std::move(clusters)), group(survivors.size()), group_of_level(weight.size(), -1) {
-    std::vector<int32_t> modes(mode, mode + survivors.size());
-    for (const int32_t level : modes) require(level >= 0 && level < static_cast<int32_t>(weight.size()), "modes are levels");
-    std::sort(modes.begin(), modes.end());
-    modes.erase(std::unique(modes.begin(), modes.end()), modes.end());
-    std::stable_sort(modes.begin(), modes.end(), [&](int32_t a, int32_t b) { return weight[a] > weight[b]; });
-    for (size_t i = 0; i < modes.size(); ++i) group_of_level[modes[i]] = std::min(static_cast<int32_t>(i), kMostGroups - 1);
-    n_groups = std::min(static_cast<int32_t>(modes.size()), kMostGroups);
-    mode_levels = std::move(modes);
-    for (size_t s = 0; s < group.size(); ++s) group[s] = group_of_level[mode[s]];
-  }
-
-  // Calls visit(mask of the groups on the left, what is separated) for every partition that within(what is separated) holds
-  // for; the last group is right. Groups find their sides one after the other, and what those that have one separate among
-  // themselves is a bound on what all do: of rows at a level whose mode has no side yet, at least the lesser part.
-  template <class Within, class Visit>
-  void each(const std::vector<int64_t> &by_group, size_t n_levels, Within &&within, Visit &&visit) const {
-    if (n_groups < 2) return;
-    std::vector<int64_t> sums(2 * n_groups * n_levels,
-                              0);  // of the right and the left by level, by number of groups that have one
-    const auto side = [&](int32_t n_placed, bool is_left) { return sums.data() + (2 * n_placed + is_left) * n_levels; };
-    const auto place = [&](int32_t n_placed, int32_t g, bool is_left) {
-      const int64_t *own = by_group.data() + g * n_levels;
-      int64_t *to = side(n_placed, is_left), *other = side(n_placed, !is_left);
-      if (n_placed > 0) {
-        const int64_t *from = side(n_placed - 1, is_left), *rest = side(n_placed - 1, !is_left);
-        for (size_t v = 0; v < n_levels; ++v) to[v] = from[v] + own[v], other[v] = rest[v];
-      } else {
-        std::copy(own, own + n_levels, to);
-      }
-    };
-    place(0, n_groups - 1, false);
-    uint32_t mask = 0;
-    // Group g is placed as the (g + 1)th beside the last one: left first, then right.
-    for (int32_t g = 0, is_left = 1;;) {
-      place(g + 1, g, is_left != 0);
-      mask = (mask & ~(uint32_t{1} << g)) | static_cast<uint32_t>(is_left) << g;
-      const int64_t *left = side(g + 1, true), *right = side(g + 1, false);
-      const int64_t sum = separated(mask, g, left, right, n_levels);
-      const bool is_whole = g == n_groups - 2;
-      if (within(sum)) {
-        if (!is_whole) {
-          ++g, is_left = 1;
-          continue;
-        }
-        if (mask != 0) visit(mask, sum);
-      }
-      while (is_left == 0) {
-        if (g == 0) return;
-        mask &= ~(uint32_t{1} << g);
-        --g;
-        is_left = (mask >> g) & 1;
-      }
-      is_left = 0;
-    }
-  }
-
-  bool is_left(uint32_t mask, int32_t g) const { return ((mask >> g) & 1) != 0; }
-
-  // Whether limits allow the sides of a partition; counts: of every level.
-  bool are_allowed(uint32_t mask, const std::vector<uint8_t> &side, const Limits *limits, const int64_t *counts) const {
-    if (!limits) return true;
-    int64_t count[2] = {0, 0};
-    for (size_t v = 0; v < side.size(); ++v) count[side[v] != 0] += counts[v];
-    const size_t n_left = centers_left(mask);
-    return limits->allow_sides(n_left, group.size() - n_left, count[1], count[0]);
-  }
-
-  size_t centers_left(uint32_t mask) const {
-    return std::count_if(group.begin(), group.end(), [&](int32_t g) { return is_left(mask, g); });
-  }
-
-  // What is separated from its centers: by mode, of groups up to g and the last, or as little as possible.
-  int64_t separated(uint32_t mask, int32_t g, const int64_t *left, const int64_t *right, size_t n_levels) const {
-    int64_t sum = 0;
-    for (size_t v = 0; v < n_levels; ++v) sum += std::min(left[v], right[v]);
-    for (const int32_t v : mode_levels) {
-      const int32_t own = group_of_level[v];
-      if (own <= g || own == n_groups - 1)
-        sum += std::max<int64_t>(0, is_left(mask, own) ? right[v] - left[v] : left[v] - right[v]);
-    }
-    return sum;
-  }
-
-  // The side of every level: `left_cost`, `right_cost` of having it there.
-  std::vector<uint8_t> sides(uint32_t mask, const std::vector<int64_t> &left_cost, const std::vector<int64_t> &right_cost,
-                             const std::vector<int64_t> &weight) const {
-    std::vector<uint8_t> side(weight.size());
-    for (size_t v = 0; v < side.size(); ++v) {
-      if (group_of_level[v] >= 0) side[v] = is_left(mask, group_of_level[v]);
-      else side[v] = left_cost[v] < right_cost[v] ? 1 : right_cost[v] < left_cost[v] ? 0 : 2;
-    }
-    place_ties(side, weight);
-    return side;
-  }
-};
+constexpr size_t kFewCandidates = 6;
 
 std::vector<int32_t> levels_of(const std::vector<uint8_t> &side) {
   std::vector<int32_t> levels;
@@ -170,17 +57,18 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *held, cons
         right[v] -= by_group[g * n_levels + v];
       }
   };
-  modes.each(
-      by_group, n_levels, [&](int64_t mistakes) { return mistakes <= least; },
-      [&](uint32_t mask, int64_t mistakes) {
-        if (limits) {
-          add_up_sides(mask);
-          if (!modes.are_allowed(mask, modes.sides(mask, right, left, weight), limits, counts)) return;
-        }
-        if (mistakes < least) tied.clear();
-        tied.push_back(mask);
-        least = mistakes;
-      });
+  const DepthPrices none;
+  Partitions partitions(modes, by_group, {}, none, std::numeric_limits<double>::infinity());
+  partitions.each([&](uint32_t mask, double mistakes) {  // weights add up exactly
+    if (limits) {
+      add_up_sides(mask);
+      if (!modes.are_allowed(mask, modes.sides(mask, right, left, weight), limits, counts)) return;
+    }
+    if (static_cast<int64_t>(mistakes) < least) tied.clear();
+    tied.push_back(mask);
+    least = static_cast<int64_t>(mistakes);
+    partitions.set_most(mistakes);
+  });
   if (tied.empty()) return std::nullopt;
   // Those alike in all levels that have rows are settled by their place in a Gray code.
   const auto place_of = [](uint32_t mask) {
@@ -265,7 +153,8 @@ CUTWISE_CLONES void add_subsets(int64_t *sums, size_t n_groups) {
       for (size_t i = begin; i < begin + half; ++i) sums[i] += sums[i - half];
 }
 
-using FoundModes = std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>>;
+using ModesCut = std::tuple<bool, double, int64_t, std::vector<int32_t>>;
+using FoundModes = std::optional<ModesCut>;
 
 template <class State>
 struct InducedModes {
@@ -275,9 +164,7 @@ struct InducedModes {
   const DepthScore &depth;
   std::vector<int64_t> weight;  // of every level, from the first partition on that is looked at
   int64_t k = 0;
-  const int64_t *sums =
-      nullptr;        // (n_levels, k, width): what rows lose without their nearest center, by it; null: nobody knows
-  int64_t width = 1;  // 2: then their weight, known from the first on
+  int32_t column = 0;  // of which the kills are
   const Limits *limits = nullptr;
   const int64_t *counts = nullptr;    // of every level, for the limits
   double known_score = 0.0;           // of a cut that is as valid as a cut can be, so that nothing worse is wanted
@@ -285,11 +172,12 @@ struct InducedModes {
 
   struct Rows {
     const Matrix *matrix = nullptr;
-    const int32_t *numbers = nullptr, *codes = nullptr;  // codes by row of the table
+    const int32_t *numbers = nullptr;
     int64_t n = 0;
     const Cost *excess = nullptr;
     const int64_t *weights = nullptr;  // null: 1 each
     const State *states = nullptr;     // null: nobody knows the nearest centers
+    std::vector<int32_t> codes{};      // of every one of them, the level: where they are looked at
   } of{};
 
   struct Best {
@@ -304,13 +192,12 @@ struct InducedModes {
   } best{};
 
   struct Candidate {
-    double score;
-    int64_t induced;
+    double least;  // of what it costs beyond the nearest centers, with its depth
     uint32_t mask;
-    int64_t least_depth = 0;
+    double by_nearest;  // the same, only by what rows lose without their nearest center
 
     friend bool operator<(const Candidate &a, const Candidate &b) {
-      return std::tie(a.score, a.induced, a.mask) < std::tie(b.score, b.induced, b.mask);
+      return std::tie(a.least, a.mask) < std::tie(b.least, b.mask);
     }
   };
 
@@ -322,14 +209,10 @@ struct InducedModes {
     int64_t loss;
   };
   std::vector<Share> shares{};
-  int64_t held_by[kMostGroups] = {};  // weight of every group's levels
-  mutable std::optional<DepthBounds> depths{};
   mutable int64_t looked_at = 0;  // rows
   // Of a partition, by the mask of its groups on the left: what it costs beyond the node, the weight of its levels on the left,
   // and of those that cost as much on either side.
   std::vector<int64_t> lost{}, on_left{}, tied{};
-  // What rows lose without their nearest center: by its group and their level, and by level.
-  std::vector<int64_t> by_group{}, total{};
 
   // Of the rows, or of shares that are there already.
   void add_shares(bool adds_up = true) {
@@ -356,10 +239,10 @@ struct InducedModes {
       for (int64_t i = 0; i < of.n;) {
         size_t level[kRowsAtOnce], some = 0;
         for (; i < of.n && some < kRowsAtOnce; ++i) {
-          level[some] = static_cast<size_t>(of.codes[of.numbers[i]]) - begin;
+          level[some] = static_cast<size_t>(of.codes[i]) - begin;
           if (level[some] >= at_once) continue;
           // Its level is always on the side of that group: where it is the nearest, the row loses nothing.
-          const int32_t own = modes.group_of_level[of.codes[of.numbers[i]]];
+          const int32_t own = modes.group_of_level[of.codes[i]];
           if (of.states && own >= 0 && group_of[of.states[of.numbers[i]].nearest] == own) continue;
           const Cost *cost = of.excess + static_cast<int64_t>(of.numbers[i]) * k;
           Cost nearest = std::numeric_limits<Cost>::max();
@@ -398,72 +281,28 @@ struct InducedModes {
 
   double limit() const { return std::min(best.is_valid ? best.score : std::numeric_limits<double>::infinity(), known_score); }
 
-  // The partitions whose price may win: by lower bounds from what rows lose without their nearest center, then by
-  // `lost`.
-  std::vector<Candidate> candidates() const {
+  // The same of what a cut costs beyond the nearest centers, with its depth.
+  double most() const {
+    if (depth.current == 0) return std::numeric_limits<double>::infinity();
+    const auto current = static_cast<double>(depth.current);
+    return (limit() - 1.0) * current + 1.0 + (std::abs(limit()) + 1.0) * current * 0x1p-40;
+  }
+
+  // By `lost`: the partitions that may win, those that cost least first.
+  void try_by_shares() {
     std::vector<Candidate> found;
-    const auto score_of = [&](int64_t more) { return depth.quick_bound(depth.current + more, 0, depth.points, 1, 0); };
-    const auto may_be_price = [&](int64_t more) { return score_of(more) <= limit(); };
-    const auto offer = [&](uint32_t mask, int64_t more) {
-      if (may_be_price(more)) found.push_back({score_of(more), depth.current + more, mask});
-    };
-    for (uint32_t mask = 1; mask < lost.size(); ++mask) offer(mask, lost[mask]);
-    if (lost.empty()) modes.each(by_group, weight.size(), may_be_price, offer);
-    return found;
+    for (uint32_t mask = 1; mask < lost.size(); ++mask)
+      if (depth.quick_bound(depth.current + lost[mask], 0, depth.points, 1, column) <= limit())
+        found.push_back({static_cast<double>(lost[mask]), mask, 0.0});
+    std::sort(found.begin(), found.end());
+    for (const Candidate &cut : found)
+      if (least_score(cut.mask) <= limit()) evaluate(cut);
   }
-
-  void add_up_by_group() {
-    by_group = sums_by_group(modes, weight.size(), [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
-    total = sums_by_level(by_group, weight.size());
-  }
-
-  // Whether a partition may win with some weight on its left, by what rows lose at least without their nearest center: more
-  // or less weight than where each level costs least takes levels that cost more there, or a part of one.
-  bool may_win_with_some_weight(const Candidate &cut) const {
-    struct Move {
-      double loss;
-      int64_t weight;
-      double each() const { return loss / static_cast<double>(weight); }
-    };
-    std::vector<Move> moves[2];  // of levels to the left, to the right
-    int64_t cheapest = 0;
-    for (size_t v = 0; v < weight.size(); ++v) {
-      int64_t more = -total[v];  // on the right
-      for (int32_t g = 0; g < modes.n_groups; ++g) more += modes.is_left(cut.mask, g) ? 2 * by_group[g * weight.size() + v] : 0;
-      const int32_t own = modes.group_of_level[v];
-      const bool is_left = own < 0 ? more > 0 : modes.is_left(cut.mask, own);
-      cheapest += is_left ? weight[v] : 0;
-      if (own < 0 && weight[v] > 0) moves[is_left].push_back({std::abs(static_cast<double>(more)), weight[v]});
-    }
-    const auto may_win_by = [&](std::vector<Move> &own, int64_t sign) {
-      std::sort(own.begin(), own.end(), [](const Move &a, const Move &b) { return a.each() < b.each(); });
-      own.push_back({0.0, 1});
-      const int64_t share = depth.points / kDepthShares + 1;
-      int64_t near = cheapest;  // weight on the left
-      double loss = 0.0;
-      for (const Move &move : own) {
-        for (int64_t some = 0; some < move.weight; some += share) {
-          const double more = loss + move.each() * static_cast<double>(some);
-          const int64_t induced = cut.induced + static_cast<int64_t>(more * (1.0 - 0x1p-40));  // rounding is far below that
-          if (depth.quick_bound(induced, 0, depth.points, 1, 0) > limit()) return false;
-          const int64_t one = near + sign * some, other = near + sign * (std::min(some + share, move.weight) - 1);
-          if (bound(induced, cut.mask, std::min(one, other), std::max(one, other)) <= limit()) return true;
-        }
-        near += sign * move.weight;
-        loss += move.loss;
-      }
-      return false;
-    };
-    return may_win_by(moves[0], 1) || may_win_by(moves[1], -1);
-  }
-
-  // At least what a partition scores with a weight in this range on its left.
-  double bound(int64_t induced, uint32_t mask, int64_t low, int64_t high) const {
-    return depth.score(induced, least_depth(mask, low, high));
-  }
-  int64_t least_depth(uint32_t mask, int64_t low, int64_t high) const {
+  double least_score(uint32_t mask) const {
     const int64_t m = static_cast<int64_t>(modes.survivors.size()), c = static_cast<int64_t>(modes.centers_left(mask));
-    return std::min(depths->least(low, high, c, 0), depths->least(depth.points - high, depth.points - low, m - c, 0));
+    const int64_t low = on_left[mask], high = low + tied[mask], induced = depth.current + lost[mask];
+    const double of_left = depth.score(induced, depth.depth_of(low, high, c, column));
+    return std::min(of_left, depth.score(induced, depth.depth_of(depth.points - high, depth.points - low, m - c, column)));
   }
 
   bool is_valid(const std::vector<uint8_t> &side, size_t n_left, size_t n_right) const {
@@ -475,7 +314,7 @@ struct InducedModes {
     return of.matrix->visit([&](auto values) {
       DistinctRows left(values, 64), right(values, 64);
       for (int64_t i = 0; i < of.n && (left.size() < n_left || right.size() < n_right); ++i) {
-        const bool is_left = side[of.codes[of.numbers[i]]] != 0;
+        const bool is_left = side[of.codes[i]] != 0;
         if (is_left && left.size() < n_left) left.add(of.numbers[i]);
         if (!is_left && right.size() < n_right) right.add(of.numbers[i]);
       }
@@ -487,6 +326,7 @@ struct InducedModes {
   // win yet.
   bool add_side_losses(const Candidate &cut, std::vector<int64_t> &left, std::vector<int64_t> &right) const {
     const uint32_t mask = cut.mask;
+    const double enough = most();
     int64_t beyond = 0;  // what rows lose more than without their nearest center, where their level can be on one side alone
     std::vector<Cost> pads[2];  // of the left, of the right
     for (auto &pad : pads) pad.assign(static_cast<size_t>(k), std::numeric_limits<Cost>::max());
@@ -498,7 +338,7 @@ struct InducedModes {
     std::vector<int32_t> forced(weight.size(), -1);  // whether a level is on the left; -1: that is free
     for (const int32_t v : modes.mode_levels) forced[v] = modes.is_left(mask, modes.group_of_level[v]);
     for (int64_t i = 0; i < of.n; ++i, ++looked_at) {
-      const int32_t row = of.numbers[i], level = of.codes[row];
+      const int32_t row = of.numbers[i], level = of.codes[i];
       const Cost *cost = of.excess + static_cast<int64_t>(row) * k;
       if (!of.states) {
         const Cost in_left = least_padded(cost, pads[0].data(), k), in_right = least_padded(cost, pads[1].data(), k);
@@ -513,7 +353,7 @@ struct InducedModes {
       if (is_left[state.second] == nearest_left) {
         loss = least_padded(cost, pads[nearest_left].data(), k) - cost[state.nearest];
         if (forced[level] >= 0) beyond += loss - state.loss;
-        if (depth.score(cut.induced + beyond, cut.least_depth) > limit()) return false;
+        if (cut.by_nearest + static_cast<double>(beyond) > enough) return false;
       }
       (nearest_left ? right : left)[level] += loss;
     }
@@ -535,7 +375,7 @@ struct InducedModes {
     NamedSide named = NamedSide::of(side, weight);
     const int64_t c = static_cast<int64_t>(modes.centers_left(mask)), m = static_cast<int64_t>(modes.survivors.size());
     const int64_t inside = named.is_left ? c : m - c;
-    const double score = depth.score(induced, depth.depth_of(named.weight, named.weight, inside, 0));
+    const double score = depth.score(induced, depth.depth_of(named.weight, named.weight, inside, column));
     if (score > limit()) return;
     const auto mine = std::tie(score, induced);
     const auto known = std::tie(best.score, best.induced);
@@ -547,58 +387,98 @@ struct InducedModes {
     best = {valid, score, induced, std::move(named), mask, levels_of(side)};
   }
 
-  bool may_win(const Candidate &cut) const {
-    return cut.score <= limit() && (depth.penalty == 0.0 || bound(cut.induced, cut.mask, on_left[cut.mask],
-                                                                  on_left[cut.mask] + tied[cut.mask]) <= limit());
-  }
-
-  FoundModes run() {
-    depths.emplace(depth, kDepthShares);
+  // By bounds first, from what rows lose at least by group and level; or with prices null by the shares of all rows alone.
+  FoundModes run(const Levels *levels, const std::vector<int64_t> &by_group, const DepthPrices *prices) {
     std::vector<Candidate> found;
-    if (sums) {
-      add_up_by_group();
-      found = candidates();
+    std::optional<Partitions> partitions;
+    if (prices) {
+      partitions.emplace(modes, by_group, weight, *prices, most(), depth.kills_left[column] || depth.kills_right[column]);
+      partitions->each([&](uint32_t mask, double least) { found.push_back({least, mask, least}); });
       if (found.empty()) return std::nullopt;
     }
-    if (width == 1) weight = level_weights(of.codes, of.numbers, of.n, of.weights, static_cast<int64_t>(weight.size()));
-    for (size_t v = 0; v < weight.size(); ++v)
-      if (modes.group_of_level[v] >= 0) held_by[modes.group_of_level[v]] += weight[v];
-    if (sums && try_by_rows(std::move(found))) return result();
-    add_shares();
-    found = candidates();
-    std::sort(found.begin(), found.end());
-    for (const Candidate &cut : found)
-      if (may_win(cut)) evaluate(cut);
+    std::vector<int64_t> own_counts;
+    if (levels) {
+      of.codes.resize(of.n);
+      for (int64_t i = 0; i < of.n; ++i) of.codes[i] = (*levels)(of.numbers[i]);
+      if (depth.penalty == 0.0)
+        weight = levels->add_up(of.numbers, of.n, [&](int32_t row) { return of.weights ? of.weights[row] : 1; });
+      if (limits)
+        own_counts = levels->add_up(of.numbers, of.n, [&](int32_t row) { return limits->count_of(row); }),
+        counts = own_counts.data();
+    }
+    if (!prices || !try_by_rows(std::move(found), *partitions)) {
+      add_shares();
+      try_by_shares();
+    }
     return result();
   }
 
   // The lowest bounds first, each partition in all rows, as long as that is less work than what the rows say of all; whether
   // none is left that may win.
-  bool try_by_rows(std::vector<Candidate> found) {
+  bool try_by_rows(std::vector<Candidate> found, Partitions &partitions) {
     const auto n = static_cast<double>(of.n), n_levels = static_cast<double>(weight.size());
     const double q = modes.n_groups, n_sets = std::ldexp(1.0, modes.n_groups);
     double left =
         n * (static_cast<double>(k) + q * q / 4) / 2 + n_levels * n_sets * (q / 16 + 1);  // half of that, in nanoseconds
-    for (Candidate &cut : found) {
-      if (depth.penalty == 0.0) break;
-      int64_t low = 0, high = depth.points;
-      for (int32_t g = 0; g < modes.n_groups; ++g)
-        (modes.is_left(cut.mask, g) ? low : high) += modes.is_left(cut.mask, g) ? held_by[g] : -held_by[g];
-      cut.least_depth = least_depth(cut.mask, low, high);
-      cut.score = depth.score(cut.induced, cut.least_depth);
-    }
-    const auto is_after = [](const Candidate &a, const Candidate &b) { return b < a; };
-    std::make_heap(found.begin(), found.end(), is_after);
-    for (; !found.empty() && found.front().score <= limit(); found.pop_back()) {
+    if (found.size() > kFewCandidates) left -= rule_out(found, partitions, left);
+    std::sort(found.begin(), found.end());
+    for (const Candidate &cut : found) {
+      partitions.set_most(most());
+      if (!partitions.may_win(cut.least)) break;
       if (left < 0.0) return false;
-      std::pop_heap(found.begin(), found.end(), is_after);
-      left -= depth.penalty == 0.0 ? 0.0 : 40 * n_levels;
-      if (depth.penalty != 0.0 && !may_win_with_some_weight(found.back())) continue;
       looked_at = 0;
-      evaluate(found.back());
+      evaluate(cut);
       left -= 8.0 * static_cast<double>(looked_at);
     }
     return true;
+  }
+
+  // Drops candidates by what rows lose more where the groups of both centers nearest to them are on the other side: block by
+  // block, as long as that is little work and not few are left. Gives the work.
+  double rule_out(std::vector<Candidate> &found, Partitions &partitions, double most_work) {
+    if (!of.states || modes.survivors.size() < 3) return 0.0;
+    const auto q = static_cast<size_t>(modes.n_groups), n = partitions.n_levels();
+    std::vector<double> more(q * q * n, 0.0), on_side[2];  // by both groups, the first being the lower one
+    std::vector<Cost> pads(static_cast<size_t>(k), std::numeric_limits<Cost>::max());
+    std::vector<size_t> group_of(k, 0);
+    for (size_t s = 0; s < modes.survivors.size(); ++s) {
+      pads[modes.survivors[s]] = 0;
+      group_of[modes.survivors[s]] = static_cast<size_t>(modes.group[s]);
+    }
+    constexpr Cost kNever = std::numeric_limits<Cost>::max();
+    double work = 0.0;
+    for (int64_t begin = 0, end = 2048; begin < of.n && found.size() > kFewCandidates; begin = end, end *= 2) {
+      work += 8.0 * static_cast<double>(std::min(end, of.n) - begin) +
+              static_cast<double>(found.size() * q * (q + 1) * (n + 16)) / 16;
+      if (work > most_work) return 0.0;
+      for (int64_t i = begin; i < std::min(end, of.n); ++i) {
+        const State &state = of.states[of.numbers[i]];
+        const Cost *cost = of.excess + static_cast<int64_t>(of.numbers[i]) * k;
+        pads[state.nearest] = pads[state.second] = kNever;
+        const Cost third = least_padded(cost, pads.data(), k);
+        pads[state.nearest] = pads[state.second] = 0;
+        const auto ends = std::minmax(group_of[state.nearest], group_of[state.second]);
+        more[(ends.first * q + ends.second) * n + of.codes[i]] += static_cast<double>(third - cost[state.second]);
+      }
+      const auto is_out = [&](Candidate &cut) {
+        const int64_t c = static_cast<int64_t>(modes.centers_left(cut.mask));
+        for (const bool is_left : {false, true}) {
+          on_side[is_left].assign(n, 0.0);
+          double *to = on_side[is_left].data();
+          for (size_t a = 0; a < q; ++a) {
+            if (modes.is_left(cut.mask, static_cast<int32_t>(a)) == is_left) continue;
+            add_levels(to, to, partitions.lost(a), n);
+            for (size_t b = a; b < q; ++b)
+              if (modes.is_left(cut.mask, static_cast<int32_t>(b)) != is_left)
+                add_levels(to, to, more.data() + (a * q + b) * n, n);
+          }
+        }
+        cut.least = partitions.bound(on_side[1].data(), on_side[0].data(), c, c);
+        return !partitions.may_win(cut.least);
+      };
+      found.erase(std::remove_if(found.begin(), found.end(), is_out), found.end());
+    }
+    return work;
   }
 
   FoundModes result() const {
@@ -617,12 +497,13 @@ void bind_modes(nb::module_ &m) {
   m.def(
       "may_separate",
       [](const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
-         int64_t most) {
+         double most) {
         const auto k = static_cast<int64_t>(histogram.shape(1)), width = static_cast<int64_t>(histogram.shape(2));
         const std::vector<int32_t> clusters = survivors_of(survivors, k);
         require(has_shape(modes, levels.size(), k), "every category has modes");
         NewArray<bool, 1> found(levels.size());
         std::vector<int32_t> own(clusters.size());
+        const DepthPrices none;
         for (size_t j = 0; j < levels.size(); ++j) {
           for (size_t s = 0; s < own.size(); ++s) own[s] = modes(j, clusters[s]);
           const auto n_levels = static_cast<size_t>(levels[j]->size());
@@ -631,8 +512,11 @@ void bind_modes(nb::module_ &m) {
           const auto by_group =
               sums_by_group(groups, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
           bool &may = found.data()[j] = false;
-          groups.each(
-              by_group, n_levels, [&](int64_t sum) { return !may && sum <= most; }, [&](uint32_t, int64_t) { may = true; });
+          Partitions partitions(groups, by_group, {}, none, most);
+          partitions.each([&](uint32_t, double) {
+            may = true;
+            partitions.set_most(-std::numeric_limits<double>::infinity());
+          });
         }
         return found.to_numpy();
       },
@@ -666,67 +550,77 @@ Gives (mistakes, cost of the sides, levels of the left side, how many partitions
     using Cost = typename State::Cost;
     m.def(
         "least_induced_modes",
-        [](const Matrix &matrix, In1<int32_t> rows, In1<int32_t> codes, In2<Cost> excess, const Weights &weights,
-           int64_t n_levels, std::optional<In3<int64_t>> sums, In1<int32_t> survivors, In1<int32_t> modes,
-           In2<int64_t> nearest_costs, double penalty, bool kills_left, bool kills_right, std::optional<double> known_score,
-           std::optional<In1<int64_t>> counts, const Limits *limits,
-           std::optional<In2<typename State::Word>> states) -> FoundModes {
-          const int64_t k = static_cast<int64_t>(excess.shape(1));
+        [](const Matrix &matrix, In1<int32_t> rows, const std::vector<const Levels *> &levels, In1<int32_t> columns,
+           In2<Cost> excess, const Weights &weights, std::optional<In3<int64_t>> histogram, In1<int32_t> survivors,
+           In2<int32_t> modes, In2<int64_t> nearest_costs, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right,
+           std::optional<double> known_score, const Limits *limits,
+           std::optional<In2<typename State::Word>> states) -> std::optional<std::pair<size_t, ModesCut>> {
+          const int64_t k = static_cast<int64_t>(excess.shape(1)), n = static_cast<int64_t>(rows.size());
           require(has_shape(states, matrix.n_rows(), State::width()), "states has one line per row");
-          require(static_cast<int64_t>(excess.shape(0)) == matrix.n_rows() && codes.size() == excess.shape(0),
-                  "costs and codes have one line per row");
-          const int64_t *row_weights = checked(weights, matrix.n_rows()), n = static_cast<int64_t>(rows.size());
-          require(!sums || (static_cast<int64_t>(sums->shape(0)) == n_levels && static_cast<int64_t>(sums->shape(1)) == k),
-                  "sums is of shape (n_levels, k, 1 or 2)");
-          const int64_t width = sums ? static_cast<int64_t>(sums->shape(2)) : 1;
-          const int64_t *sum = sums ? sums->data() : nullptr;
-          require(!limits || (counts && static_cast<int64_t>(counts->size()) == n_levels),
-                  "with limits there is one count a level");
-          // Weights settle ties, and which modes share a group where there are too many: most columns need none.
-          std::vector<int64_t> of_level(n_levels, 0);
-          for (int64_t v = 0; v < n_levels && width == 2; ++v)
-            for (size_t s = 0; s < survivors.size(); ++s) of_level[v] += sum[(v * k + survivors(s)) * 2 + 1];
-          if (width == 1 && modes.size() > kMostGroups)
-            of_level = level_weights(codes.data(), rows.data(), n, row_weights, n_levels);
-          const ModeGroups groups(survivors, k, modes, of_level);
-          if (groups.n_groups < 2) return std::nullopt;
-          int64_t current = 0;
-          for (int32_t c : groups.survivors) current += nearest_costs(c, 0) + nearest_costs(c, 1);
-          int64_t points = n;
-          for (int64_t i = 0; i < n && row_weights; ++i) points += row_weights[rows(i)] - 1;
-          const uint8_t kills[2] = {kills_left, kills_right};
-          const DepthScore depth{current, points, static_cast<int64_t>(groups.survivors.size()), penalty, kills, kills + 1};
+          require(static_cast<int64_t>(excess.shape(0)) == matrix.n_rows(), "costs have one line per row");
+          require(has_shape(modes, levels.size(), k) && columns.size() == levels.size(),
+                  "every category has modes and a column");
+          const int64_t *row_weights = checked(weights, matrix.n_rows()), width = histogram ? histogram->shape(2) : 1;
+          const std::vector<int32_t> clusters = survivors_of(survivors, k);
+          const auto *state = states ? reinterpret_cast<const State *>(states->data()) : nullptr;
+          int64_t current = 0, points = 0;
+          for (int32_t c : clusters) current += nearest_costs(c, 0) + nearest_costs(c, 1);
+          for (int64_t i = 0; i < n; ++i) points += row_weights ? row_weights[rows(i)] : 1;
+          const DepthScore depth{current,           points, static_cast<int64_t>(clusters.size()), penalty, kills_left.data(),
+                                 kills_right.data()};
+          std::optional<DepthPrices> prices;
+          std::optional<std::pair<size_t, ModesCut>> best;
+          double known = known_score.value_or(std::numeric_limits<double>::infinity());
+          std::vector<int32_t> own(clusters.size());
           nb::gil_scoped_release release;
-          InducedModes<State> search{groups,
-                                     depth,
-                                     of_level,
-                                     k,
-                                     sum,
-                                     width,
-                                     limits,
-                                     counts ? counts->data() : nullptr,
-                                     known_score.value_or(std::numeric_limits<double>::infinity())};
-          search.of = {&matrix,
-                       rows.data(),
-                       codes.data(),
-                       n,
-                       excess.data(),
-                       row_weights,
-                       states ? reinterpret_cast<const State *>(states->data()) : nullptr};
-          return search.run();
+          for (size_t j = 0; j < levels.size(); ++j) {
+            require(levels[j]->n_rows() == matrix.n_rows(), "levels have one entry per row");
+            if (limits && !limits->allow_column(columns(j))) continue;
+            for (size_t s = 0; s < own.size(); ++s) own[s] = modes(j, clusters[s]);
+            const auto n_levels = static_cast<size_t>(levels[j]->size());
+            std::vector<int64_t> sums, weight(n_levels, 0), by_group;
+            if (histogram) sums = levels[j]->sums(*histogram);
+            // Weights settle ties, and which modes share a group where there are too many: most columns need none.
+            if (width == 2)
+              for (size_t v = 0; v < n_levels; ++v)
+                for (const int32_t c : clusters) weight[v] += sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
+            else if (penalty != 0.0 || own.size() > kMostGroups)
+              weight = levels[j]->add_up(rows.data(), n, [&](int32_t row) { return row_weights ? row_weights[row] : 1; });
+            const ModeGroups groups(clusters, own.data(), weight);
+            if (groups.n_groups < 2) continue;
+            if (!histogram && state) {
+              sums.assign(n_levels * k, 0);
+              for (int64_t i = 0; i < n; ++i) sums[(*levels[j])(rows(i)) * k + state[rows(i)].nearest] += state[rows(i)].loss;
+            }
+            if (!sums.empty())
+              by_group = sums_by_group(groups, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
+            if (!sums.empty() && !prices)  // every row has a level
+              prices.emplace(points == 0 ? 0.0 : penalty * static_cast<double>(current) / static_cast<double>(points), points,
+                             depth.centers, static_cast<double>(std::accumulate(by_group.begin(), by_group.end(), int64_t{0})));
+            InducedModes<State> search{groups, depth, std::move(weight), k, columns(j), limits, nullptr, known};
+            search.of = {&matrix, rows.data(), n, excess.data(), row_weights, state};
+            FoundModes found = search.run(levels[j], by_group, sums.empty() ? nullptr : &*prices);
+            if (!found) continue;
+            const auto rank = [](const ModesCut &cut) {
+              return std::make_tuple(!std::get<0>(cut), std::get<1>(cut), std::get<2>(cut));
+            };
+            if (std::get<0>(*found)) known = std::min(known, std::get<1>(*found));
+            if (!best || rank(*found) < rank(best->second)) best.emplace(j, std::move(*found));
+          }
+          return best;
         },
-        "matrix"_a, "rows"_a, "codes"_a, "excess"_a.noconvert(), "weights"_a.none(), "n_levels"_a, "sums"_a.none(),
+        "matrix"_a, "rows"_a, "levels"_a, "columns"_a, "excess"_a.noconvert(), "weights"_a.none(), "histogram"_a.none(),
         "survivors"_a, "modes"_a, "nearest_costs"_a, "penalty"_a, "kills_left"_a, "kills_right"_a,
-        "known_score"_a.none() = nb::none(), "counts"_a.none() = nb::none(), "limits"_a.none() = nb::none(),
-        "states"_a.noconvert().none() = nb::none(), doc);
+        "known_score"_a.none() = nb::none(), "limits"_a.none() = nb::none(), "states"_a.noconvert().none() = nb::none(), doc);
   };
-  for_states(SmallState{},
-             R"(The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
+  for_states(
+      SmallState{},
+      R"(The levels of one category against its others of least Price + penalty * DExp, centers on the sides of their modes.
 
-codes (n_rows,): level of every row; sums (n_levels, k, 1 or 2): what the node's rows lose without their nearest survivor, and
-their weight, by level and it; None: worked out from the costs. Other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
-nothing worse is wanted. states: as in best_induced_cut, of the centers that survive; None: worked out. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
-left side).)");
+levels: of every category; columns: one of its columns, for limits and kills; modes (n_categories, k): the level of each center.
+Other arguments as in best_induced_cut. histogram: (n_slots, k, 2) with a penalty; None: added up from the states, or without
+these every partition is looked at. known_score: of a valid cut; nothing worse is wanted. Gives the category, the first of
+equals, and (whether each side has as many distinct rows as centers, score, induced cost, levels of the left side).)");
   for_states(MiddleState{}, "");
   for_states(LargeState{}, "");
   auto for_shares = [&](auto of_type, const char *doc) {
@@ -749,7 +643,8 @@ left side).)");
             nb::gil_scoped_release release;
             const DepthScore none;
             InducedModes<State> found{groups, none, of_level, k};
-            found.of = {nullptr, rows.data(), codes.data(), n, excess.data()};
+            found.of = {nullptr, rows.data(), n, excess.data()};
+            found.of.codes.assign(codes.data(), codes.data() + n);
             found.add_shares(false);
             for (const auto &share : found.shares) {
               level.push_back(share.level);
@@ -786,8 +681,7 @@ codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's
                                         depth,
                                         of_level,
                                         k,
-                                        nullptr,
-                                        2,
+                                        0,
                                         limits,
                                         counts ? counts->data() : nullptr,
                                         known_score.value_or(std::numeric_limits<double>::infinity()),
@@ -797,7 +691,7 @@ codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's
                   "shares are of levels and groups");
           search.shares.push_back({level(i), static_cast<uint32_t>(of_groups(i)), loss(i)});
         }
-        return search.run();
+        return search.run(nullptr, {}, nullptr);
       },
       "level"_a, "groups"_a, "loss"_a, "weight"_a, "distinct"_a, "survivors"_a, "modes"_a, "k"_a, "current"_a, "penalty"_a,
       "kills_left"_a, "kills_right"_a, "known_score"_a.none(), "counts"_a.none(), "limits"_a.none(),

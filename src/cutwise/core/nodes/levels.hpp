@@ -40,6 +40,14 @@ class Levels {
     return found;
   }
 
+  // What some rows have by level; of_row(row): each of them.
+  template <class OfRow>
+  std::vector<int64_t> add_up(const int32_t *rows, int64_t n, OfRow &&of_row) const {
+    std::vector<int64_t> of_level(slot_.size(), 0);
+    for (int64_t i = 0; i < n; ++i) of_level[(*this)(rows[i])] += of_row(rows[i]);
+    return of_level;
+  }
+
   int32_t operator()(int64_t row) const { return level_[bytes_[row * stride_]]; }
   int64_t n_rows() const { return n_rows_; }
   int64_t size() const { return static_cast<int64_t>(slot_.size()); }
@@ -50,12 +58,5 @@ class Levels {
   int32_t level_[256] = {};
   std::vector<int64_t> slot_;  // where a histogram has the rows of every level; -1: there are none
 };
-
-inline std::vector<int64_t> level_weights(const int32_t *codes, const int32_t *rows, int64_t n, const int64_t *weights,
-                                          int64_t n_levels) {
-  std::vector<int64_t> of_level(n_levels, 0);
-  for (int64_t i = 0; i < n; ++i) of_level[codes[rows[i]]] += weights ? weights[rows[i]] : 1;
-  return of_level;
-}
 
 }  // namespace cutwise

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +16,15 @@ from cutwise.core import Flags, Float64, Int32, Int64
 from cutwise.table.table import SearchedColumns
 from cutwise.tree.provider import (
     Category,
-    CodedCategory,
     GrowthProblem,
-    LevelSums,
     MemoryProvider,
     SeparatingCut,
     SeparationNode,
-    allowed_categories,
 )
 from cutwise.tree.threshold_tree import NodeTest
+
+ModesCut = tuple[bool, float, int, list[int]]
+"""Whether each side has as many distinct rows as centers, the score, what rows cost on its sides, its levels."""
 
 
 class InducedCriterion:
@@ -107,28 +107,22 @@ class LeastInduced:
     def best(
         self,
         found: Induced | None,
-        sets: Iterable[LevelSums],
         searched: SearchedColumns | None,
-        least_by_modes: Callable[..., tuple[bool, float, int, list[int]] | None],
+        sets: Callable[[float | None], Iterable[tuple[Category, ModesCut | None]]],
     ) -> SeparatingCut | None:
-        """The better of a cut and the best set of levels; ``least_by_modes``: finds that of one category."""
+        """The better of a cut and the best set of levels; ``sets``: those of categories that may win over a score."""
         cut = best = None
         if found is not None:
             cut, best = found.cut, (not found.is_valid, found.score, found.induced)
             source = cut.test.feature if searched is None else int(searched.source[cut.test.feature])
-        for of in sets:
-            modes = self.nearest.modes(of.category)[self.node.survivors]
-            first = int(of.category.columns[0])
-            by_modes = least_by_modes(
-                of, modes, bool(self.kills_left[first]), bool(self.kills_right[first]),
-                None if best is None or best[0] else best[1], of.counts, of.limits,
-            )  # fmt: skip
+        for category, by_modes in sets(found.score if found is not None and found.is_valid else None):
             if by_modes is None:
                 continue
             is_valid, score, induced, levels = by_modes
-            if best is not None and (*best, source) <= (not is_valid, score, induced, of.category.source):
+            if best is not None and (*best, source) <= (not is_valid, score, induced, category.source):
                 continue
-            best, source = (not is_valid, score, induced), of.category.source
+            best, source = (not is_valid, score, induced), category.source
+            modes = self.nearest.modes(category)[self.node.survivors]
             cut = SeparatingCut(NodeTest(source, math.nan, levels=tuple(levels)), np.isin(modes, levels))
         return cut
 
@@ -170,36 +164,24 @@ class NearestTwoRows:
             cut = SeparatingCut.at(feature, threshold, nearest.coordinates, search.node.survivors)
             best = Induced(is_valid, score, induced, cut)
 
-        histogram = self._histogram
+        return search.best(best, table.searched, partial(self._by_modes, search, rows))
 
-        def sums_of(category: CodedCategory) -> Int64 | None:
-            return None if histogram is None else category.levels.sums(histogram)
-
-        def least_by_modes(of: LevelSums, modes: Int32, *settings: Any) -> tuple[bool, float, int, list[int]] | None:
-            category: Any = of.category
-            found: tuple[bool, float, int, list[int]] | None = core.least_induced_modes(
-                table.matrix, rows, category.codes, self._excess, table.weights, category.n_levels, of.sums,
-                search.node.survivors, modes, self._nearest_costs, nearest.depth_penalty, *[*settings, self._states],
-            )  # fmt: skip
-            return found
-
-        sets = allowed_categories(self._memory, rows, search.node.limits, sums_of, self._may_win(search, best))
-        return search.best(best, sets, table.searched, least_by_modes)
-
-    def _may_win(self, search: LeastInduced, best: Induced | None) -> npt.NDArray[np.bool_] | None:
-        """Which categories may have a set of levels that scores no more than a valid cut; None: nobody knows."""
-        survivors, memory, penalty = search.node.survivors, self._memory, search.nearest.depth_penalty
-        current = int(self._nearest_costs[survivors].sum())
-        if self._histogram is None or best is None or not best.is_valid or current == 0 or not memory.categories:
-            return None
+    def _by_modes(
+        self, search: LeastInduced, rows: Int32, known_score: float | None
+    ) -> Iterator[tuple[Category, ModesCut]]:
+        memory, nearest, node = self._memory, search.nearest, search.node
+        if not memory.categories:
+            return
         if self._modes is None:
-            self._modes = memory.modes(search.nearest.coordinates)
-        least = best.score
-        if penalty:  # every row is one test deep at least, less where the test makes others redundant
-            first = [each.columns[0] for each in memory.categories]
-            least += penalty * (float((search.kills_left[first] + search.kills_right[first]).max()) - 1.0)
-        most = min(least * current * (1.0 + 2.0**-40), 2.0**62) + 1.0 - current
-        return core.may_separate(memory.levels, self._histogram, survivors, self._modes, int(most))
+            self._modes = memory.modes(nearest.coordinates)
+        first = np.array([each.columns[0] for each in memory.categories])
+        found: tuple[int, ModesCut] | None = core.least_induced_modes(
+            memory.table.matrix, rows, memory.levels, first, self._excess, memory.table.weights, self._histogram,
+            node.survivors, self._modes, self._nearest_costs, nearest.depth_penalty, search.kills_left,
+            search.kills_right, known_score, node.core_limits, self._states,
+        )  # fmt: skip
+        if found is not None:
+            yield memory.categories[found[0]], found[1]
 
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
         """See :class:`cutwise.tree.provider.Provider`."""
