@@ -70,6 +70,10 @@ CUTWISE_CLONES double about_l1_distance(const double *row, const double *center,
   return about_cost<false>(row, center, d);
 }
 
+CUTWISE_CLONES int32_t nearest_of(const double *costs, int64_t k, int64_t padded, double least) {
+  return first_of(costs, k, padded, least);
+}
+
 // How far centers moved, each and the farthest other than it, rounded up.
 struct Moves {
   explicit Moves(const std::vector<double> &moves) : each(moves.size()), of_others(moves.size()) {
@@ -401,7 +405,7 @@ class Lloyd {
     // Label, bounds and sums of a row, from its costs; gives the smallest.
     double settle(int64_t row, const double *costs, const double *values) {
       const SmallestTwo two = smallest_two(costs, panels.padded());
-      const int32_t nearest = first_of(costs, panels.k(), panels.padded(), two.cost);
+      const int32_t nearest = nearest_of(costs, panels.k(), panels.padded(), two.cost);
       o.upper_[row] = round_up(o.distance(two.cost));
       o.lower_[row] = round_down(o.distance(two.second));
       const int32_t label = o.labels_[row];
