@@ -39,8 +39,8 @@ class CostCurve:
     Attributes
     ----------
     n_leaves : ndarray of shape (n_points,), int64
-        Increasing. The last may be less than ``max_leaves``: growth ends when no single cut gains anything. Sizes at which the
-        clusters cost no less than with fewer leaves are left out, where a fit would return the smaller tree.
+        Increasing. The last may be less than ``max_leaves``: growth ends when no single cut gains anything. Sizes at
+        which the clusters cost no less than with fewer leaves are left out, where a fit would return the smaller tree.
     cost : ndarray of shape (n_points,), float64
         ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; the same holds for the rest (``agreement``: but
         for the rounding of fractional weights).
@@ -205,7 +205,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     >>> from sklearn.datasets import load_iris
     >>> from cutwise import ExplainableKMeans, cost_curve
     >>> curve = cost_curve(ExplainableKMeans(3, random_state=0), load_iris().data, max_leaves=8)
-    >>> curve.n_leaves.tolist()  # nothing is gained from a sixth leaf on
+    >>> curve.n_leaves.tolist()  # the sixth leaf and all others gain nothing
     [3, 4, 5]
     >>> curve.model(curve.smallest(within=0.02)).n_leaves_
     4

@@ -285,8 +285,8 @@ class ExplainableClusterer(TreeClusterer):
         """Grow the trees of the papers, and search for a cheaper one, to which leaves beyond k are added."""
         context, limits = growing.context, growing.limits
         reference, k = context.reference, context.n_clusters
-        # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one. What
-        # purifies leaves goes on where two cuts are needed to gain anything.
+        # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
+        # What purifies leaves goes on where two cuts are needed to gain anything.
         names = RECIPES["search"].starts
         purer = ("gini",) if max_leaves > k and are_plain(context.table.columns.kinds) else ()
         tried = context.together(

@@ -268,8 +268,8 @@ def grow_tree(
     of every row, 0 to k - 1. ``coordinates`` (k, d) float64: the reference clusters' coordinates in those columns.
     ``costs``: what it costs to serve every row by every cluster; lazy ones are worked out only if the recipe needs
     them. None: "imm" settles ties by position, and only "expand" may follow it. ``algorithm``: one of ``RECIPES``.
-    ``max_leaves``: leaves at most; a base tree with fewer is expanded while a single cut gains anything. ``expansion``: how a
-    base tree is expanded. ``depth_penalty``: lambda of "exshallow". ``gini``: "expand" tells apart cuts that disagree
+    ``max_leaves``: leaves at most; a base tree with fewer is expanded while a cut gains anything. ``expansion``: how it
+    is expanded. ``depth_penalty``: lambda of "exshallow". ``gini``: "expand" tells apart cuts that disagree
     equally by Gini impurity. ``cuts``: what "exkmc" and "expand" may test: one-sided cuts, or intervals ``lower < x <=
     threshold`` too. An interval is taken where it costs less than every one-sided cut; of equals the one of the lowest
     column, then of the lowest lower gap, then of the lowest upper gap. Over all pairs of gaps in columns of at most

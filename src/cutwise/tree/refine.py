@@ -73,7 +73,7 @@ NEAR = 0.05
 MANY_ROWS, MANY_LEAVES, MANY_VALUES = 80_000, 32, 20_000
 """From so many distinct rows or leaves on, or columns times leaves squared, a search starts from the given trees alone
 and moves leaves in the best one: all else would take longer than it takes to grow these."""
-MOST_WORK = 128_000_000
+MOST_WORK = 112_000_000
 """Numbers that are added up before leaves of a tree are moved no more: a tenth of a second. More effort goes on."""
 FEW_ROWS, FURTHER_VALUES, ROWS_AS_BINS, MOST_FURTHER = 10_000, 42_000_000, 2_000, 6
 """Below so many distinct rows a search goes on further (see ``Effort``), at most so often, the oftener the fewer rows,

@@ -26,10 +26,10 @@ Tests = tuple[Int32, Float64, Int32]
 SAMPLED_ROWS, FEWER_ROWS = 4_000, 2_500
 """Rows that a search looks at, at least, and of large tables, whose time is in all rows."""
 ROWS_A_CLUSTER = 150
-GROWN_ROWS, GROWN_ROWS_A_CLUSTER = 2_000, 80
+GROWN_ROWS, GROWN_ROWS_A_CLUSTER = 2_000, 50
 POLISHED_ROWS, POLISHED_VALUES = 24_000, 2**22
 """Most rows and values by which the thresholds of a searched tree are chosen in the end."""
-MOST_BINS, FEWEST_BINS, TABLE_BYTES = 96, 16, 2**23
+MOST_BINS, FEWEST_BINS, TABLE_BYTES = 96, 16, 2**22
 """Bins of a column: fewer where the sums by leaf and bin of one tree would take more; a search holds some trees."""
 MOST_COLUMNS = 256
 FEW_COLUMNS, MANY_CLUSTERS = 32, 16

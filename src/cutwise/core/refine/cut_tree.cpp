@@ -110,17 +110,17 @@ CUTWISE_CLONES void add_numbers(double *sums, const double *numbers, int64_t n) 
   for (int64_t j = 0; j < n; ++j) sums[j] += numbers[j];
 }
 
-const LeafTable &CutTree::table(int32_t leaf, int64_t &work) const {
+const double *CutTree::table(int32_t leaf, int64_t &work) const {
   std::shared_ptr<LeafTable> &table = tables_[leaf];
-  if (table && !table->empty()) return *table;
+  if (table && table->sums != nullptr) return table->sums;
   const int32_t n = n_rows(leaf);
   if (!table) {
     table = sample_->spare_tables.empty();
     work += static_cast<int64_t>(n) * sample_->n_cols;
   }
-  sample_->spare_tables.zero(*table, static_cast<size_t>(sample_->n_bins()) * sample_->width());
-  add_to_table(*sample_, rows(leaf), n, table->data(), 0, sample_->n_cols);
-  return *table;
+  table->sums = sample_->spare_tables.zeros(static_cast<size_t>(sample_->n_bins()) * sample_->width());
+  add_to_table(*sample_, rows(leaf), n, table->sums, 0, sample_->n_cols);
+  return table->sums;
 }
 
 void CutTree::set_aside(const CutTree &other) const {
@@ -165,7 +165,7 @@ const NodeParts &CutTree::parts(int32_t id, int64_t &work) const {
   std::vector<const double *> tables;
   for (int32_t leaf : leaves_below(id)) {
     add_row(total.data(), this->sums(leaf), width);
-    tables.push_back(table(leaf, work).data());
+    tables.push_back(table(leaf, work));
   }
   auto parts = std::make_shared<NodeParts>();
   parts->above.resize(sample_->n_bins());

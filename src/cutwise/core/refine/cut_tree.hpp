@@ -42,7 +42,7 @@ class CutTree {
   const double *sums(int32_t leaf) const { return sums_.data() + static_cast<size_t>(leaf) * sample_->width(); }
   double leaf_cost(int32_t leaf) const { return cost_[leaf]; }
   // Kept while the node has the same rows, and shared by copies of the tree.
-  const LeafTable &table(int32_t leaf, int64_t &work) const;
+  const double *table(int32_t leaf, int64_t &work) const;
   const NodeParts &parts(int32_t id, int64_t &work) const;
   // Gives the memory of the tables back that another tree does not share; they are filled anew where they are asked for.
   void set_aside(const CutTree &other) const;

@@ -145,7 +145,7 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_c
   Sizes sizes;
   if (sample.size_price.any()) sizes = sizes_below(tree, node, sides);
   std::vector<const double *> own(n_leaves), tables(n_leaves);
-  for (size_t l = 0; l < n_leaves && !own_column; ++l) own[l] = tree.table(sides.leaves[l], scratch.work).data();
+  for (size_t l = 0; l < n_leaves && !own_column; ++l) own[l] = tree.table(sides.leaves[l], scratch.work);
   scratch.sums.resize(n_leaves * width);
   scratch.cost.resize(n_leaves);
   Recut best{kInfinite, -1, -1};

@@ -77,29 +77,25 @@ struct SizePrice {
   }
 };
 
-// The sums of a leaf's rows by column and bin, (n_bins, width).
-using LeafTable = std::vector<double>;
+// The sums of a leaf's rows by column and bin, (n_bins, width); null where they have to be found anew.
+struct LeafTable {
+  double *sums = nullptr;
+};
 
-// Tables that no tree needs any more, for the next ones: memory that comes from the system is mapped page by page. It outlives
-// all tables that it gives.
+// Tables, all of one size, that no tree needs any more, for the next ones. They lie together in large pages, and it outlives all
+// that it gives.
 class SpareTables {
  public:
-  // Fills a table that has no memory yet, or none any more.
-  void zero(LeafTable &table, size_t n) {
-    {
-      const std::lock_guard<std::mutex> lock(taking_);
-      if (!tables_.empty()) {
-        table = std::move(tables_.back());
-        tables_.pop_back();
-      }
-    }
-    table.assign(n, 0.0);
+  double *zeros(size_t n) {
+    double *table = take(n);
+    std::fill_n(table, n, 0.0);
+    return table;
   }
 
   void take_back(LeafTable &table) {
     const std::lock_guard<std::mutex> lock(taking_);
-    if (!table.empty()) tables_.push_back(std::move(table));
-    table.clear();
+    if (table.sums != nullptr) tables_.push_back(table.sums);
+    table.sums = nullptr;
   }
 
   std::shared_ptr<LeafTable> empty() {
@@ -110,8 +106,26 @@ class SpareTables {
   }
 
  private:
+  struct Free {
+    void operator()(double *memory) const { std::free(memory); }
+  };
+
+  double *take(size_t n) {
+    constexpr size_t kLargePage = size_t{2} << 20;
+    const std::lock_guard<std::mutex> lock(taking_);
+    if (tables_.empty()) {
+      const size_t n_bytes = n * sizeof(double), n_tables = (kLargePage + n_bytes - 1) / n_bytes;
+      blocks_.emplace_back(static_cast<double *>(allocate_bytes(n_tables * n_bytes)));
+      for (size_t i = n_tables; i > 0; --i) tables_.push_back(blocks_.back().get() + (i - 1) * n);
+    }
+    double *table = tables_.back();
+    tables_.pop_back();
+    return table;
+  }
+
   std::mutex taking_;
-  std::vector<LeafTable> tables_;
+  std::vector<std::unique_ptr<double, Free>> blocks_;
+  std::vector<double *> tables_;
 };
 
 // The rows that a search reads.

@@ -41,7 +41,7 @@ class NewPrices {
   NewPrices(const CutTree &tree, int32_t above, const std::vector<int32_t> &leaves, int64_t &work)
       : sample_(tree.sample()), sizes_(sizes_with_new_test(tree, above, leaves)), left_(leaves.size()) {
     for (int32_t leaf : leaves) {
-      tables_.push_back(tree.table(leaf, work).data());
+      tables_.push_back(tree.table(leaf, work));
       weight_.push_back(tree.sums(leaf)[0]);
       total_ += weight_.back();
     }
