@@ -490,12 +490,11 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         columns = rows.table.columns
         return self._limits_given.read(columns, encoded.searched, coordinates, classes, (n_rows, weight), counts)
 
-    def _infeasible(
-        self, error: NoAllowedCutError, columns: Columns, classes: Sequence[Any], free: GrownTree
-    ) -> Exception:
+    def _infeasible(self, error: NoAllowedCutError, context: FitContext, free: GrownTree) -> Exception:
         """What is said of a node that no allowed cut splits; ``free``: a tree without limits."""
         smallest = int(free.tree.n_node_samples[free.tree.leaves].min())
-        return self._limits_given.infeasible(error, path_rule(error.path, columns), classes, smallest)
+        rule = path_rule(error.path, context.table.columns)
+        return self._limits_given.infeasible(error, rule, context.classes.tolist(), smallest)
 
     def _price_over(self, context: FitContext, free: GrownTree) -> float:
         """What limits cost: the share by which the tree costs more than one without them."""
@@ -555,9 +554,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         if (lazy := as_lazy(X)) is not None:
             return lazy_cost(lazy, sample_weight, self._costs_of)
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
-        table = self._read(X)
-        weights = read_weights(sample_weight, table.n_rows)
-        return sum_costs(self._costs_of(X), sum_weights(weights))
+        costs = self._costs_of(X)
+        return sum_costs(costs, sum_weights(read_weights(sample_weight, len(costs))))
 
     def _costs_of(self, X: Any) -> npt.NDArray[np.float64]:
         """The same of every row."""
@@ -576,10 +574,10 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                     f"again as it is. Give it first: model.set_params({name}=...)."
                 )
 
-    def _remember_input(self, table: Table, preprocessor: Any, classes: npt.NDArray[Any]) -> None:
+    def _remember_input(self, context: FitContext, preprocessor: Any) -> None:
         """Set what a fit knows before its tree is priced."""
-        self._remember_columns(table)
-        self.preprocessor_, self.classes_ = preprocessor, classes
+        self._remember_columns(context.table)
+        self.preprocessor_, self.classes_ = preprocessor, context.classes
 
     def _finish(self, context: FitContext, grown: GrownTree) -> None:
         """Choose among the trees of a growth, and set what follows from it."""
@@ -740,8 +738,12 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             A column of a frame that is not scaled holds more than 95 % of the cost; not said where
             ``preprocessor=None`` was asked for.
         """
-        self._refuse_unsaved()
         check_unread(y)
+        return self._fit(X, sample_weight, feature_names)
+
+    def _fit(self, X: Any, sample_weight: Any, feature_names: Any = None, **given: Any) -> Self:
+        """Fit; ``given`` goes to ``_make_context``."""
+        self._refuse_unsaved()
         k = check_n_clusters(self.n_clusters)
         max_leaves = check_max_leaves(self.max_leaves, k)
         self._check_own_parameters(k, max_leaves)
@@ -759,7 +761,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         X = X if feature_names is None else NamedMatrix(X, feature_names)
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
-        context = make_reference(self, table, space, sample_weight, stages)
+        context = self._make_context(table, space, sample_weight, stages, **given)
         self._explain(context, space.preprocessor, lambda one: one._grow(context, space, max_leaves, stages), stages)
         stages.say(self._summary())
         return self
@@ -769,7 +771,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         with stages.stage("tree"):
             grown = grow(self)
         with stages.stage("costs"):
-            self._remember_input(context.table, preprocessor, np.arange(context.n_clusters, dtype=np.int32))
+            self._remember_input(context, preprocessor)
             self._finish(context, grown)
 
     def _fit_batches(self, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
@@ -778,23 +780,27 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         """Check what a subclass adds to the common parameters."""
 
+    def _make_context(self, table: Table, space: MetricSpace, sample_weight: Any, stages: Stages) -> FitContext:
+        """Find the clustering that the tree is grown on."""
+        return make_reference(self, table, space, sample_weight, stages)
+
     def _grow(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> GrownTree:
         """Grow a tree with labeled leaves, ``max_leaves`` at most."""
         raise NotImplementedError
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, **fit: Any) -> npt.NDArray[Any]:
         """Fit, and give the cluster of every row.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, **fit
             As in ``fit``.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
         """
-        self.fit(X, sample_weight=sample_weight)
+        self.fit(X, sample_weight=sample_weight, **fit)
         labels: npt.NDArray[Any] = self.predict(X) if "n_passes_" in self.__dict__ else self.labels_
         return labels
 

@@ -311,7 +311,7 @@ def _shared_sizes(first: int, last: int, model: TreeEstimator, n_points: int) ->
     return sorted(sizes | ({own} if first <= own <= last else set()))
 
 
-def _curve_of(points: Iterable[_Point], max_leaves: int, context: FitContext) -> CostCurve:
+def _curve_of(points: Iterable[_Point], max_leaves: int, context: FitContext | None) -> CostCurve:
     """The curve of points of increasing size; of those with as many leaves the first counts."""
     by_size: dict[int, _Point] = {}
     for point in points:

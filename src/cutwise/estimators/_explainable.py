@@ -30,7 +30,6 @@ from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.threshold_tree import NodeTest
 
 from ._base import Grow, TreeClusterer, unlimited
-from ._entries import pack_float
 from ._front import TreeFront, tree_front
 from ._growth import Growing
 from ._lazy import fit_lazily
@@ -132,6 +131,7 @@ class ExplainableClusterer(TreeClusterer):
     _takes_cheapest = True
     _takes_mixed = True
     _takes_batches = True
+    _figures = (*TreeClusterer._figures, "limits_price")
 
     algorithm: Algorithm = "search"
     search_effort: float = 1.0
@@ -268,7 +268,7 @@ class ExplainableClusterer(TreeClusterer):
             return self._grow_by(growing, max_leaves)
         except NoAllowedCutError as error:
             free, context = growing.grow(algorithm="exgreedy", max_leaves=max_leaves, limits=None), growing.context
-            raise self._infeasible(error, context.table.columns, range(context.n_clusters), free) from None
+            raise self._infeasible(error, context, free) from None
 
     def _grow_by(self, growing: Growing, max_leaves: int) -> GrownTree:
         context, grow = growing.context, growing.grow
@@ -384,13 +384,11 @@ class ExplainableClusterer(TreeClusterer):
         record = getattr(self, "search_", None)
         return super()._fitted_state() | {
             "depth_penalty": getattr(self, "depth_penalty_", None),
-            "limits_price": pack_float(self.limits_price_),
             "search": None if record is None else asdict(record),
         }
 
     def _restore_fitted(self, state: Mapping[str, Any]) -> None:
         super()._restore_fitted(state)
-        self.limits_price_ = float(state.get("limits_price", "nan"))
         if state.get("depth_penalty") is not None:
             self.depth_penalty_ = state["depth_penalty"]
         if state.get("search") is not None:

@@ -41,7 +41,6 @@ class KernelContext(FitContext):
 
     space: FeatureSpace = field(kw_only=True)  # the m rows in feature space, possibly merged otherwise
     costs: Float64 = field(kw_only=True)  # (m, k), squared distances to the reference clusters' means; equation (5)
-    classes: npt.NDArray[Any] = field(kw_only=True)  # (k,), the clusters as their labels
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """What clusters of the m rows cost: with means of their own, and with the reference's."""
@@ -79,7 +78,6 @@ class KernelContext(FitContext):
 
 def make_kernel_context(
     estimator: Any,
-    n_clusters: int,
     table: Table,
     metric: MetricSpace,
     matrix: Any,
@@ -92,9 +90,9 @@ def make_kernel_context(
     shape (n, n), or None.
     """
     recipe = KernelRecipe.of(estimator)
-    given = estimator.reference
+    given, n_clusters = estimator.reference, int(estimator.n_clusters)
     labels: Int32 | None = None
-    classes: npt.NDArray[Any] = np.arange(n_clusters, dtype=np.int32)
+    classes: npt.NDArray[Any] | None = None
     merge_by: Any = table.values
     if isinstance(given, KernelKMeans):
         recipe = _with_kernel_of(given, estimator, recipe, n_clusters)
@@ -139,7 +137,7 @@ def make_kernel_context(
     part = slice(None) if rows.encoded.row_of is None else rows.encoded.row_of
     costs = np.ascontiguousarray(in_space[space.position[part]])
     reference = replace(reference, labels=rows.compress(full))
-    return KernelContext(rows, reference, full, sample_weight, space=space, costs=costs, classes=classes)
+    return KernelContext(rows, reference, full, sample_weight, given_classes=classes, space=space, costs=costs)
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -180,8 +178,8 @@ def _same(first: Any, second: Any) -> bool:
 
 def _given_labels(
     given: Any, n_clusters: int, metric: MetricSpace, sample_weight: Float64 | None, n_jobs: int
-) -> tuple[Int32, npt.NDArray[Any]]:
-    """Codes of all rows, from a clusterer or given labels, -1 for noise; and the clusters' names by code."""
+) -> tuple[Int32, npt.NDArray[Any] | None]:
+    """Codes of all rows, from a clusterer or given labels, -1 for noise; and the given labels by code."""
     n_rows = metric.table.n_rows
     if is_clusterer(given):
         full = from_estimator(
@@ -193,7 +191,7 @@ def _given_labels(
             n_jobs=n_jobs,
             preprocessor=metric.preprocessor,
         )
-        return full.labels, np.arange(n_clusters, dtype=np.int32)
+        return full.labels, None
     if np.ndim(given) != 1:
         raise InvalidInputError(
             f"reference has {np.ndim(given)} dimensions, but must be a label for each row, a clusterer or None. "

@@ -102,16 +102,12 @@ class SummedRows(TrainingRows):
         found: Float64 = self._rows.go_over_left_out(Total(nearer, [gaps]), add).values[0]
         return found
 
-    def deviations(self, columns: Sequence[int]) -> Float64:
+    def _variances(self, columns: Sequence[int]) -> Float64:
         """See :class:`TrainingRows`."""
         rows = self._rows
-        variances = rows.moments()[2] if rows.variances is None else rows.variances
-        variances = variances * (1.0 - rows.seen.missing[0] / rows.total_weight)  # what is missing is at the mean
-        found = np.full(len(variances), np.nan)
-        for column in columns:
-            value = np.sqrt(variances[column])
-            found[column] = float(f"{value:.6g}") if np.isfinite(value) else np.nan
-        return found
+        variances: Float64 = rows.moments()[2] if rows.variances is None else rows.variances
+        known: Float64 = variances * (1.0 - rows.seen.missing[0] / rows.total_weight)  # what is missing is at the mean
+        return known[columns]
 
     def centers(
         self, objective: Objective, labels: Int32, n_clusters: int, *, raw: bool = False
@@ -307,12 +303,12 @@ def explain_lazily(
             middles = middles if centers is None else read_centers(centers, *middles.shape)
             coordinates = middles if fitted is None else rows.coordinates(lambda part: part.labels, k)
             prepared = PreparedRows(rows, middles, coordinates, KMEANS)
-            context = _context(prepared, middles)
+            context = _context(prepared, middles, rows.classes)
         with stages.stage("tree"):
             grow = partial(grow_by_passes, prepared, stages.leaves, depth_penalty=depth_penalty)
             limits = _limits(model, rows, coordinates, rows.classes.tolist())
             problem = LabelProblem(context, coordinates, grow, max_leaves, model.expansion, limits)
-        model._explain(problem, fitted, rows.classes, stages)
+        model._explain(problem, fitted, stages)
 
 
 def _limits(model: Any, rows: BatchedRows, centers: Float64, classes: Sequence[Any]) -> Limits | None:
@@ -321,11 +317,11 @@ def _limits(model: Any, rows: BatchedRows, centers: Float64, classes: Sequence[A
     return found
 
 
-def _context(prepared: PreparedRows, centers: Float64) -> LazyContext:
+def _context(prepared: PreparedRows, centers: Float64, classes: npt.NDArray[Any] | None = None) -> LazyContext:
     """That of no tree yet."""
     nobody: Any = None
     reference = Reference(nobody, centers, prepared.cost, KMEANS.name)
-    return LazyContext(nobody, reference, nobody, None, KMEANS, batches=prepared.rows)
+    return LazyContext(nobody, reference, nobody, None, KMEANS, given_classes=classes, batches=prepared.rows)
 
 
 def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,9 @@ FORMAT_VERSION = 2
 
 class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     """Part of an estimator: its fitted state, as JSON can hold it."""
+
+    _figures: ClassVar[tuple[str, ...]] = ("cost", "surrogate_cost", "cost_ratio", "total_cost")
+    """Fitted numbers that a file holds by name, as the attribute of that name and an underscore."""
 
     preprocessor: Any
 
@@ -132,10 +135,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             "preprocessor": pack_fitted(getattr(self, "preprocessor_", None)),
             "weight_scale": pack_float(self._weight_scale),
             "imm_applies": self._imm_applies,
-            "cost": pack_float(self.cost_),
-            "surrogate_cost": pack_float(self.surrogate_cost_),
-            "cost_ratio": pack_float(self.cost_ratio_),
-            "total_cost": pack_float(self.total_cost_),
+            **{name: pack_float(getattr(self, f"{name}_")) for name in self._figures},
             **({"intake": self._intake} if self._intake else {}),
         }
 
@@ -166,9 +166,8 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self._gaps = None if gaps is None else unpack_array(gaps)
         self._column_spreads = None if spreads is None else unpack_array(spreads)
         self._weight_scale, self._imm_applies = float(state["weight_scale"]), state["imm_applies"]
-        for name in ("cost", "surrogate_cost", "cost_ratio"):
-            setattr(self, f"{name}_", float(state[name]))
-        self.total_cost_ = float(state.get("total_cost", "nan"))
+        for name in self._figures:
+            setattr(self, f"{name}_", float(state.get(name, "nan")))
         if state.get("digest") not in (None, _digest(tree, self._leaf_counts)):
             self._clear_figures()
         self._restore_space(state)

@@ -11,13 +11,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 from sklearn.utils import ClassifierTags
 
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages, tell
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._entries import pack_float
 from cutwise.estimators._growth import (
     Candidate,
     LabelProblem,
@@ -133,6 +131,7 @@ class ClusterExplainer(TreeEstimator):
 
     _takes_mixed = True
     _leaves_out = ("expand", "exkmc", "spex", "cart")
+    _figures = (*TreeEstimator._figures, "limits_price")
 
     growth_: str = field(init=False)
     candidates_: dict[str, float] = field(init=False)
@@ -199,7 +198,8 @@ class ClusterExplainer(TreeEstimator):
         UnseparableCentersWarning
             Clusters with equal centers, where the algorithm parts centers.
         """
-        self._fit(X if feature_names is None else NamedMatrix(X, feature_names), y, centers, costs, sample_weight)
+        given = {"centers": centers, "costs": costs, "sample_weight": sample_weight, "feature_names": feature_names}
+        self._fit_sizes(X, y, (), **given)
         return self
 
     def _fit_sizes(
@@ -212,21 +212,13 @@ class ClusterExplainer(TreeEstimator):
         costs: Any = None,
         sample_weight: Any = None,
         feature_names: Any = None,
-    ) -> tuple[FitContext, list[Self]]:
-        """Fitted models of several ``max_leaves``, increasing, out of one growth of ``"auto"``; as ``fit`` gives each.
+    ) -> tuple[FitContext | None, list[Self]]:
+        """Fit the model; or fitted copies of several ``max_leaves`` up to its own, out of one growth of ``"auto"``.
 
         Before them the clustering that they explain. Only the subtree of plain CART and the search are made for every
-        size. The model itself is not fitted.
+        size.
         """
         X = X if feature_names is None else NamedMatrix(X, feature_names)
-        largest: Self = clone(self).set_params(max_leaves=sizes[-1])
-        context, models = largest._fit(X, y, centers, costs, sample_weight, sizes)
-        assert context is not None
-        return context, models
-
-    def _fit(
-        self, X: Any, y: Any, centers: Any, costs: Any, sample_weight: Any, sizes: Sequence[int] = ()
-    ) -> tuple[FitContext | None, list[Self]]:
         self._refuse_unsaved()
         check_max_leaves(self.max_leaves, 1)
         check_option("algorithm", self.algorithm, ALGORITHMS)
@@ -275,32 +267,27 @@ class ClusterExplainer(TreeEstimator):
                 n_jobs=rows.n_jobs,
                 progress=stages.leaves,
             )
-            context = FitContext(rows, reference, labels.codes, weights, KMEANS, given)
+            context = FitContext(rows, reference, labels.codes, weights, KMEANS, given, labels.classes)
             problem = LabelProblem(context, coordinates, grow, max_leaves, self.expansion, limits)
-        return context, self._explain(problem, space.preprocessor, labels.classes, stages, sizes)
+        return context, self._explain(problem, space.preprocessor, stages, sizes)
 
     def _explain(
         self,
         problem: LabelProblem,
         preprocessor: Any,
-        classes: npt.NDArray[Any],
         stages: Stages,
         sizes: Sequence[int] = (),
     ) -> list[Self]:
         """Set what is fitted, from a clustering on, or give models of several sizes."""
-        context, free, points = (
-            problem.context,
-            replace(problem, limits=None),
-            list[tuple[Self, dict[str, Candidate]]](),
-        )
+        context, free = problem.context, replace(problem, limits=None)
+        points: list[tuple[Self, dict[str, Candidate]]] = []
         with stages.stage("tree"):
             try:
                 if not sizes:
                     points.append((self, self._grow(problem)))
                 grown = grow_all(problem) if sizes else {}
             except NoAllowedCutError as error:
-                plain = grow_candidate(free, "exgreedy").grown
-                raise self._infeasible(error, context.table.columns, classes.tolist(), plain) from None
+                raise self._infeasible(error, context, grow_candidate(free, "exgreedy").grown) from None
             for size in sizes:
                 smaller = replace(problem, max_leaves=size)
                 tried = with_searched(smaller, candidates_of(smaller, grown))
@@ -309,7 +296,7 @@ class ClusterExplainer(TreeEstimator):
         with stages.stage("costs of the tree"):
             for point, tried in points:
                 chosen, total = best_candidate(tried), context.total_weight
-                point._remember_input(context.table, preprocessor, classes)
+                point._remember_input(context, preprocessor)
                 point.growth_ = chosen.growth
                 point.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}
                 point._finish(context, chosen.grown)
@@ -385,13 +372,11 @@ class ClusterExplainer(TreeEstimator):
         return f"{summary}; without a leaf: {listed(without, most=20)}" if without else summary
 
     def _fitted_state(self) -> dict[str, Any]:
-        found = {"growth": self.growth_, "candidates": self.candidates_, "limits_price": pack_float(self.limits_price_)}
-        return super()._fitted_state() | found
+        return super()._fitted_state() | {"growth": self.growth_, "candidates": self.candidates_}
 
     def _restore_fitted(self, state: Mapping[str, Any]) -> None:
         super()._restore_fitted(state)
         self.growth_, self.candidates_ = state["growth"], state["candidates"]
-        self.limits_price_ = float(state.get("limits_price", "nan"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

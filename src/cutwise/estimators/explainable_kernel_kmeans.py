@@ -12,7 +12,6 @@ import numpy.typing as npt
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.estimators._base import TreeClusterer
-from cutwise.estimators._entries import pack_float
 from cutwise.estimators._explainable_kernel import (
     KernelContext,
     features_of,
@@ -21,22 +20,17 @@ from cutwise.estimators._explainable_kernel import (
     make_kernel_context,
 )
 from cutwise.estimators.kernel_kmeans import KernelKMeans
-from cutwise.estimators.training import FitContext
+from cutwise.estimators.training import FitContext, MetricSpace
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.metrics import adjusted_rand, contingency, normalized_information
 from cutwise.reference.kernels import PRECOMPUTED, Kernel, check_domain, needs_nonnegative
-from cutwise.reference.objective import sum_costs, sum_weights
 from cutwise.reference.resources import one_thread
-from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
     check_integer,
-    check_max_leaves,
-    check_n_clusters,
     check_n_jobs,
     check_option,
-    check_verbose,
+    check_unread,
     read_table,
-    read_weights,
 )
 from cutwise.table.table import Table
 from cutwise.tree.growing import GrownTree
@@ -146,6 +140,9 @@ class ExplainableKernelKMeans(TreeClusterer):
     """
 
     _takes_cheapest = True
+    _figures = (
+        *TreeClusterer._figures, "gamma", "approximation_error", "adjusted_rand_index", "normalized_mutual_info",
+    )  # fmt: skip
 
     algorithm: Algorithm = "imm"
     expansion: Expansion = "exkmc"
@@ -194,22 +191,9 @@ class ExplainableKernelKMeans(TreeClusterer):
         NotPositiveDefiniteWarning
             A squared distance below 0.
         """
+        check_unread(y)
         with one_thread():
-            return self._fit(X if feature_names is None else NamedMatrix(X, feature_names), sample_weight, K)
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, *, K: Any = None) -> npt.NDArray[Any]:
-        """Fit, and give the cluster of every row.
-
-        Parameters
-        ----------
-        X, y, sample_weight, K
-            As in ``fit``.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        return self.fit(X, sample_weight=sample_weight, K=K).labels_
+            return self._fit(X, sample_weight, feature_names, K=K)
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
         """Distance of every row to the mean of each of the tree's clusters, in feature space.
@@ -238,45 +222,36 @@ class ExplainableKernelKMeans(TreeClusterer):
         tags.input_tags.positive_only = self.preprocessor is None and needs_nonnegative(self._kernel)
         return tags
 
-    def _fit(self, X: Any, sample_weight: Any, K: Any) -> Self:
-        self._refuse_unsaved()
-        k = check_n_clusters(self.n_clusters)
-        max_leaves = check_max_leaves(self.max_leaves, k)
+    # Pieces -----------------------------------------------------------------------------------------------------------
+
+    def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         check_option("algorithm", self.algorithm, ALGORITHMS)
         check_option("expansion", self.expansion, EXPANSIONS)
         check_option("surrogate_features", self.surrogate_features, FEATURES)
         check_option("cuts", self.cuts, CUTS)
         if self.algorithm == "imm":
             kinds_of_features(self._kernel, self.surrogate_features)
-        taylor_order = check_integer("taylor_order", self.taylor_order, minimum=0)
-        stages = Stages(type(self).__name__, check_verbose(self.verbose))
+        check_integer("taylor_order", self.taylor_order, minimum=0)
 
-        table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
-        matrix = self._read_matrix(K, table)
-        context = make_kernel_context(self, k, table, space, matrix, sample_weight, stages)
-        kernel = context.space.kernel
-        features, scaled = self._features(kernel, taylor_order), space.preprocessor is not None
-        with stages.stage("tree"):
-            grown, self.surrogate_features_ = grow_kernel_tree(
-                self, context, features, max_leaves, stages.leaves, scaled=scaled
-            )
-        with stages.stage("costs"):
-            self._remember_input(table, space.preprocessor, context.classes)
-            self.gamma_ = kernel.constants.gamma
-            self.approximation_error_ = context.space.approximation_error
-            self._finish(context, grown)
-        stages.say(self._summary())
-        return self
+    def _make_context(
+        self, table: Table, space: MetricSpace, sample_weight: Any, stages: Stages, K: Any = None
+    ) -> KernelContext:
+        return make_kernel_context(self, table, space, self._read_matrix(K, table), sample_weight, stages)
 
-    def _features(self, kernel: Kernel, taylor_order: int) -> dict[str, SurrogateFeatures]:
+    def _grow(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> GrownTree:
+        assert isinstance(context, KernelContext)
+        scaled, features = space.preprocessor is not None, self._features(context.space.kernel)
+        grown, self.surrogate_features_ = grow_kernel_tree(
+            self, context, features, max_leaves, stages.leaves, scaled=scaled
+        )
+        return grown
+
+    def _features(self, kernel: Kernel) -> dict[str, SurrogateFeatures]:
         """The surrogate features to try; a search does without where Kernel IMM cannot be had."""
-        if self.algorithm == "imm":
-            return features_of(kernel, self.surrogate_features, taylor_order)
-        if self.algorithm == "search" and self.preprocessor is None and surrogate_features(kernel.name):
-            return features_of(kernel, self.surrogate_features, taylor_order)
+        searched = self.algorithm == "search" and self.preprocessor is None and surrogate_features(kernel.name)
+        if self.algorithm == "imm" or searched:
+            return features_of(kernel, self.surrogate_features, self.taylor_order)
         return {}
-
-    # Pieces -----------------------------------------------------------------------------------------------------------
 
     @property
     def _kernel(self) -> Any:
@@ -304,6 +279,8 @@ class ExplainableKernelKMeans(TreeClusterer):
     def _take_tree(self, context: FitContext, grown: GrownTree) -> None:
         super()._take_tree(context, grown)
         assert isinstance(context, KernelContext)
+        self.gamma_ = context.space.kernel.constants.gamma
+        self.approximation_error_ = context.space.approximation_error
         self._centers = context.centers(grown.codes)
         together = contingency(grown.codes, context.reference.labels, context.rows.weights)
         self.adjusted_rand_index_ = adjusted_rand(together)
@@ -324,13 +301,11 @@ class ExplainableKernelKMeans(TreeClusterer):
         """Inner products of rows in feature space."""
         return self._centers.kernel_matrix(self._metric_rows(X, table), check_n_jobs(self.n_jobs))
 
-    def _cost_of(self, X: Any, sample_weight: Any) -> float:
+    def _costs_of(self, X: Any) -> npt.NDArray[np.float64]:
         table = self._read(X)
-        weights = read_weights(sample_weight, table.n_rows)
-        codes = self._codes(table)
-        rows = self._metric_rows(X, table)
+        codes, rows = self._codes(table), self._metric_rows(X, table)
         costs = self._centers.costs(rows, check_n_jobs(self.n_jobs))
-        return sum_costs(costs[np.arange(len(codes)), codes], sum_weights(weights))
+        return costs[np.arange(len(codes)), codes]
 
     def _summary(self) -> str:
         return (
@@ -339,19 +314,12 @@ class ExplainableKernelKMeans(TreeClusterer):
         )
 
     def _fitted_state(self) -> dict[str, Any]:
-        return {
-            **super()._fitted_state(),
-            "gamma": pack_float(self.gamma_),
-            "approximation_error": pack_float(self.approximation_error_),
-            "surrogate_features": self.surrogate_features_,
-            "adjusted_rand_index": pack_float(self.adjusted_rand_index_),
-            "normalized_mutual_info": pack_float(self.normalized_mutual_info_),
-        }
+        return super()._fitted_state() | {"surrogate_features": self.surrogate_features_}
 
     def _restore_fitted(self, state: Mapping[str, Any]) -> None:
         super()._restore_fitted(state)
-        for name in ("gamma", "approximation_error", "adjusted_rand_index", "normalized_mutual_info"):
-            setattr(self, f"{name}_", float(state[name]))
         self.surrogate_features_ = state["surrogate_features"]
-        if not self._leaf_counts.known:
-            self.adjusted_rand_index_ = self.normalized_mutual_info_ = float("nan")
+
+    def _clear_figures(self) -> None:
+        super()._clear_figures()
+        self.adjusted_rand_index_ = self.normalized_mutual_info_ = float("nan")

@@ -445,6 +445,7 @@ class FitContext:
     sample_weight: Float64 | None  # (n,), as given
     objective: Objective = KMEANS
     given_costs: Float64 | None = None  # (m, k), of each row by each cluster, in place of the objective's
+    given_classes: npt.NDArray[Any] | None = None  # (k,), the labels of the clusters, where these are not 0 to k - 1
     _improved_by_size: dict[int, list[SizedTree]] = field(default_factory=dict, repr=False)
     _measured: list[MeasuredLabels] = field(default_factory=list, repr=False)  # at most one: the last
 
@@ -452,6 +453,11 @@ class FitContext:
     def n_clusters(self) -> int:
         """k, the number of clusters."""
         return self.reference.n_clusters
+
+    @property
+    def classes(self) -> npt.NDArray[Any]:
+        """The clusters as their labels, shape (k,)."""
+        return np.arange(self.n_clusters, dtype=np.int32) if self.given_classes is None else self.given_classes
 
     in_memory: ClassVar[bool] = True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +95,7 @@ def smallest_changes(
     own = tree.predict(table)
     unit = np.ones(tree.n_features) if spreads is None else np.where(spreads > 0, spreads, 1.0)
     columns: dict[int, npt.NDArray[np.float64]] = {}
-    best = _Best(table.n_rows, len(labeled.labels))
+    best = np.full((table.n_rows, len(labeled.labels)), np.array(_NO_MOVE, dtype=_MOVE))
     for leaf, regions, _ in walk_leaves(tree):
         code = int(tree.cluster[leaf])
         if not is_reachable(regions):
@@ -109,57 +109,41 @@ def smallest_changes(
             rows = np.flatnonzero(reachable & failing)
             if len(rows):
                 kind = labeled.columns.kinds[feature]
-                for move in _moves(columns[feature][rows], region, kind, float(unit[feature])):
-                    best.offer(rows, code, leaf, feature, move)
+                for moves in _moves(columns[feature][rows], region, kind, float(unit[feature])):
+                    moves["feature"], moves["leaf"] = feature, leaf
+                    _keep_smaller(best[:, code], rows, moves)
     return _as_changes(best, own, labeled, columns)
 
 
-class _Best:
-    """The best change so far, for every row and cluster."""
+_MOVE = [("size", "f8"), ("feature", "i4"), ("leaf", "i4"), ("target", "f8"), ("lower", "f8"), ("upper", "f8")]
+"""Where a value would have to go, how far that is, and the interval that it lies in."""
 
-    def __init__(self, n_rows: int, n_clusters: int) -> None:
-        shape = (n_rows, n_clusters)
-        self.size = np.full(shape, np.inf)
-        self.feature = np.full(shape, -1, dtype=np.int32)
-        self.leaf = np.full(shape, -1, dtype=np.int32)
-        self.target, self.lower, self.upper = (np.full(shape, np.nan) for _ in range(3))
-
-    def offer(self, rows: npt.NDArray[np.intp], code: int, leaf: int, feature: int, move: _Move) -> None:
-        """Change a column's values to the nearest that a leaf lets through; kept where that is smaller."""
-        target, size = move.target, move.size
-        known, column = self.size[rows, code], self.feature[rows, code]
-        tied = size == known
-        better = (size < known) | (
-            tied & ((column < 0) | (feature < column) | ((feature == column) & (target < self.target[rows, code])))
-        )
-        better &= np.isfinite(target)
-        at = rows[better]
-        self.size[at, code] = size[better]
-        self.target[at, code] = target[better]
-        self.feature[at, code], self.leaf[at, code] = feature, leaf
-        self.lower[at, code], self.upper[at, code] = move.lower, move.upper
+_NO_MOVE = (math.inf, -1, -1, math.nan, math.nan, math.nan)
 
 
-class _Move(NamedTuple):
-    """Where the values of some rows would have to go, how far that is, and the interval that it lies in."""
+def _keep_smaller(best: npt.NDArray[Any], rows: npt.NDArray[np.intp], moves: npt.NDArray[Any]) -> None:
+    """Put moves of some rows where they are smaller than the best so far, by size, then column, then value."""
+    known = best[rows]
+    by_column = moves["feature"] - np.where(known["feature"] < 0, np.iinfo(np.int32).max, known["feature"])
+    is_first = (by_column < 0) | ((by_column == 0) & (moves["target"] < known["target"]))
+    smaller = (moves["size"] < known["size"]) | ((moves["size"] == known["size"]) & is_first)
+    smaller &= np.isfinite(moves["target"])
+    best[rows[smaller]] = moves[smaller]
 
-    target: npt.NDArray[np.float64]
-    size: npt.NDArray[np.float64]
-    lower: float
-    upper: float
 
-
-def _moves(values: npt.NDArray[np.float64], region: Region | Levels, kind: ColumnKind, unit: float) -> Iterator[_Move]:
+def _moves(
+    values: npt.NDArray[np.float64], region: Region | Levels, kind: ColumnKind, unit: float
+) -> Iterator[npt.NDArray[Any]]:
     """The nearest values in every part of a region; a missing number is one unit from all, as levels are their own."""
+    moves = np.full(len(values), np.array(_NO_MOVE, dtype=_MOVE))
     if isinstance(region, Levels):
         levels = kind.levels or ()
         named = [code for code, level in enumerate(levels) if level is not None]
         lets_through = region.holds(np.array(named, dtype=np.float64))
         targets = [code for code, passes in zip(named, lets_through.tolist(), strict=True) if passes]
         if targets:
-            apart = math.sqrt(2 * len(levels) / max(len(levels) - 1, 1))
-            full = np.full(values.shape, float(targets[0]))
-            yield _Move(full, np.full(values.shape, apart), math.nan, math.nan)
+            moves["target"], moves["size"] = targets[0], math.sqrt(2 * len(levels) / max(len(levels) - 1, 1))
+            yield moves
         return
     for lower, upper in region.parts():
         least, most = float(np.nextafter(lower, np.inf)) if lower > -math.inf else lower, upper
@@ -168,39 +152,26 @@ def _moves(values: npt.NDArray[np.float64], region: Region | Levels, kind: Colum
         if least > most:
             continue  # no whole number lies in between
         target = np.where(values > upper, most, least)
-        target = np.where(np.isnan(values) & ~np.isfinite(target), most, target)
+        moves["target"] = np.where(np.isnan(values) & ~np.isfinite(target), most, target)
+        moves["lower"], moves["upper"] = lower, upper
         with np.errstate(over="ignore"):
-            size = np.where(np.isnan(values), 1.0, np.abs(target - values) / unit)
-        yield _Move(target, size, lower, upper)
+            moves["size"] = np.where(np.isnan(values), 1.0, np.abs(moves["target"] - values) / unit)
+        yield moves
 
 
 def _as_changes(
-    best: _Best, own: npt.NDArray[np.int32], labeled: LabeledTree, columns: Mapping[int, npt.NDArray[np.float64]]
+    best: npt.NDArray[Any], own: npt.NDArray[np.int32], labeled: LabeledTree, columns: Mapping[int, Any]
 ) -> list[dict[Any, Change | None]]:
     found: list[dict[Any, Change | None]] = []
-    for row, code in enumerate(own.tolist()):
+    for row, (code, moves) in enumerate(zip(own.tolist(), best.tolist(), strict=True)):
         changes: dict[Any, Change | None] = {}
-        for other, label in enumerate(labeled.labels):
-            if other == code:
-                continue
-            feature = int(best.feature[row, other])
-            changes[label] = (
-                None
-                if feature < 0
-                else Change(
-                    cluster=label,
-                    name=labeled.cluster_names.get(label),
-                    leaf=int(best.leaf[row, other]),
-                    feature=feature,
-                    column=labeled.names[feature],
-                    value=float(columns[feature][row]),
-                    target=float(best.target[row, other]),
-                    lower=float(best.lower[row, other]),
-                    upper=float(best.upper[row, other]),
-                    size=float(best.size[row, other]),
-                    kind=labeled.columns.kinds[feature],
-                )
-            )
+        for label, (size, feature, leaf, target, lower, upper) in zip(labeled.labels, moves, strict=True):
+            name, column = labeled.cluster_names.get(label), labeled.names[feature]
+            changes[label] = None if feature < 0 else Change(
+                label, name, leaf, feature, column, float(columns[feature][row]), target, lower, upper, size,
+                labeled.columns.kinds[feature],
+            )  # fmt: skip
+        del changes[labeled.labels[code]]
         found.append(changes)
     return found
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cutwise.exceptions import InvalidInputError
 from cutwise.table.instants import instant_of
-from cutwise.table.table import NUMBER, ColumnKind
+from cutwise.table.table import ColumnKind
 
 from .conditions import Condition, conditions_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree
@@ -109,10 +108,7 @@ def _test(condition: Condition, spoken: Mapping[int, str]) -> str:
     if condition.levels is not None and kind.name != "category":
         return f"{name} is {'not None' if condition.outside else 'None'}"
     if condition.levels is not None or kind.name == "ordered":
-        codes = condition.levels
-        if codes is None:
-            held = replace(condition, kind=NUMBER).holds(np.arange(len(kind.levels or ())))
-            codes = tuple(np.flatnonzero(held).tolist())
+        codes = condition.held_levels if condition.levels is None else condition.levels
         named = [_literal((kind.levels or ())[code]) for code in codes] + ["None"] * condition.unknown
         outside = condition.outside and condition.levels is not None
         return f"{name} {'not in' if outside else 'in'} ({', '.join(named)},)"

@@ -63,6 +63,12 @@ class Condition:
         inside = (x > self.lower) & (x <= self.upper) if self.levels is None else np.isin(x, self.levels)
         return np.where(np.isnan(x), self.unknown, ~inside if self.outside else inside)
 
+    @property
+    def held_levels(self) -> list[int]:
+        """Of a column with levels those that it holds for, by their codes."""
+        held: list[int] = np.flatnonzero(self.holds(np.arange(len(self.kind.levels or ())))).tolist()
+        return held
+
     def to_dict(self) -> dict[str, Any]:
         """The condition as JSON can hold it; ``None`` stands for an open side, and for a missing level."""
         entries = {

@@ -21,7 +21,7 @@ import numpy as np
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
 from cutwise.table.instants import instant_of, time_text
 from cutwise.table.intake import check_option
-from cutwise.table.table import NUMBER, ColumnKind
+from cutwise.table.table import ColumnKind
 
 from .conditions import Condition, conditions_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree
@@ -188,7 +188,7 @@ class _Writer:
             return tests
         how = _NAN_TEST[self.dialect]
         if how == "equal":
-            tests.append(exp.EQ(this=self.column(name), expression=self.double("NaN")))
+            tests.append(exp.EQ(this=self.column(name), expression=self.as_double(exp.Literal.string("NaN"))))
         elif how == "text":
             text = exp.cast(self.column(name), "text", copy=False)
             tests.append(exp.EQ(this=text, expression=exp.Literal.string("NaN")))
@@ -220,12 +220,9 @@ class _Writer:
             below, above = above, below
         tests = []
         if kind.name == "ordered":
-            codes = np.arange(len(kind.levels or ()))
-            held = replace(condition, kind=NUMBER).holds(codes)
-            tests.append(self.membership(replace(condition, outside=False), np.flatnonzero(held).tolist()))
+            tests.append(self.membership(replace(condition, outside=False), condition.held_levels))
         elif kind.name == "bool" and not condition.outside:
-            equal = exp.EQ(this=self.column(name), expression=self.label(condition.lower > -np.inf))
-            tests.append(equal)
+            tests.append(exp.EQ(this=self.column(name), expression=self.label(condition.lower > -np.inf)))
         else:
             if condition.lower > -np.inf:
                 tests.append(above(this=self.value(name, kind), expression=self.end(condition.lower, kind)))
@@ -295,15 +292,12 @@ class _Writer:
         if len(terms) > _LONGEST_CHAIN:
             middle = len(terms) // 2
             halves = (self.chain(terms[:middle], connector), self.chain(terms[middle:], connector))
-            return connector(**dict(zip(("this", "expression"), map(self.parenthesis, halves), strict=True)))
+            this, expression = (self.exp.Paren(this=half) for half in halves)
+            return connector(this=this, expression=expression)
         joined = terms[0]
         for term in terms[1:]:
             joined = connector(this=joined, expression=term)
         return joined
-
-    def parenthesis(self, expression: Node) -> Node:
-        """The expression in parentheses."""
-        return self.exp.Paren(this=expression)
 
     def name(self, name: str) -> Node:
         """A quoted name."""
@@ -331,10 +325,6 @@ class _Writer:
         casts = self.dialect == "sqlite" and kind.name != "date"
         return self.as_double(column) if casts else column
 
-    def double(self, text: str) -> Node:
-        """A text read as a double."""
-        return self.as_double(self.exp.Literal.string(text))
-
     def as_double(self, expression: Node) -> Node:
         """An expression cast; the name of the type would be parsed every time."""
         return self.exp.cast(expression, self.exp.DataType.Type.DOUBLE, copy=False)
@@ -348,7 +338,7 @@ class _Writer:
             return self.as_double(exp.Literal.number(number(value)))
         if self.dialect != "sqlite":
             # Of text, since 4.95 alone is a decimal in most engines, and some turn decimals into doubles by dividing.
-            return self.double(number(value))
+            return self.as_double(exp.Literal.string(number(value)))
         size = abs(value)
         if sqlite_reads_exactly(size):
             text = number(size)
