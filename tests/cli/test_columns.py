@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise.cli.columns import choose_columns, complete_rows, numeric_columns
+from cutwise.cli.columns import check_numbers, choose_columns, complete_rows
 from cutwise.cli.looks import look_at
+from cutwise.cli.options import TableOptions
 from cutwise.cli.tables import Source
 from cutwise.exceptions import InvalidInputError
 
@@ -29,35 +30,35 @@ FOUR = {"id": [1, 2], "age": [30, 40], "income, net": [1.0, 2.0], "city": ["a", 
     ],
 )
 def test_only_and_drop_take_names_lists_and_repeats(only, drop, expected):
-    assert choose_columns(source_of(**FOUR), only=only, drop=drop, apart=[]).columns.tolist() == expected
+    assert choose_columns(source_of(**FOUR), TableOptions(only=only, drop=drop), []) == expected
 
 
 def test_columns_with_another_part_are_left_out():
-    assert "age" not in choose_columns(source_of(**FOUR), only=[], drop=[], apart=["age"])
+    assert "age" not in choose_columns(source_of(**FOUR), TableOptions(), ["age"])
 
 
 def test_an_unknown_column_is_refused_with_the_nearest_name():
     with pytest.raises(InvalidInputError, match=r"--drop: data.csv has no column 'Citty'. Did you mean 'city'\?"):
-        choose_columns(source_of(**FOUR), only=[], drop=["Citty"], apart=[])
+        choose_columns(source_of(**FOUR), TableOptions(drop=["Citty"]), [])
 
 
 def test_no_column_left_is_refused():
     with pytest.raises(InvalidInputError, match="No column"):
-        choose_columns(source_of(a=[1]), only=[], drop=["a"], apart=[])
+        choose_columns(source_of(a=[1]), TableOptions(drop=["a"]), [])
 
 
 def test_text_is_refused_with_the_option_that_leaves_it_out():
     source = source_of(a=["x", "y", "y"], b=[1, 2, 3], c=["x y", "z", "z"])
     told = r"'a' holds .*2 different texts in 3 rows, such as 'x' in row 0 \(line 2.*'c'.*--drop a,c\."
     with pytest.raises(InvalidInputError, match=told):
-        numeric_columns(source, source.frame)
+        check_numbers(source, [look_at(source, name) for name in source.frame])
 
 
 def test_a_few_texts_among_numbers_are_a_mistake_to_be_mended():
     source = source_of(a=["1", "2", "what"], c=["x", "y", "y"])
     told = r"'a' holds numbers, but 'what' in row 2 \(line 4 .* Write numbers there, or nothing .* --drop a\.$"
     with pytest.raises(InvalidInputError, match=told):
-        numeric_columns(source, source.frame)
+        check_numbers(source, [look_at(source, name) for name in source.frame])
     assert look_at(source, "a").why_left_out(mixed=False).startswith("numbers, but 'what' in row 2 (line 4")
     assert look_at(source, "c").why_left_out(mixed=False) == "free text: 2 different texts in 3 rows"
 
@@ -105,24 +106,24 @@ def test_columns_that_measure_nothing_are_left_out_with_the_reason(name, values,
 def test_the_option_can_be_pasted_into_a_shell():
     source = source_of(**{"it's": ["x"], "a b": ["x"]})
     with pytest.raises(InvalidInputError, match="""--drop 'it'"'"'s,a b'"""):
-        numeric_columns(source, source.frame)
+        check_numbers(source, [look_at(source, name) for name in source.frame])
 
 
 def test_dates_are_refused():
     source = source_of(day=pd.to_datetime(["2020-01-01"]))
     with pytest.raises(InvalidInputError, match="'day'"):
-        numeric_columns(source, source.frame)
+        check_numbers(source, [look_at(source, name) for name in source.frame])
 
 
 def test_infinity_is_refused_with_its_row():
     source = source_of(a=[1.0, np.inf, np.inf])
     with pytest.raises(InvalidInputError, match=r"'a' holds infinity, first in row 1 \(line 3"):
-        numeric_columns(source, source.frame)
+        check_numbers(source, [look_at(source, name) for name in source.frame])
 
 
 def test_numbers_and_truth_values_pass():
     source = source_of(a=[1, 2], b=[0.5, np.nan], c=[True, False], d=pd.array([1, None], dtype="Int64"))
-    numeric_columns(source, source.frame)
+    check_numbers(source, [look_at(source, name) for name in source.frame])
 
 
 def test_a_missing_value_is_refused_with_column_row_and_both_ways_out():

@@ -507,14 +507,18 @@ def test_levels_of_parquet_keep_their_order_where_all_files_have_it(cutwise, tab
 @pytest.mark.parametrize(
     ("cells", "options", "words"),
     [
-        (["2", ""], ["--weights"], "has 450 missing values. Leave those rows out with --drop-missing."),
-        (["", ""], ["--weights", "--drop-missing"], "has 900 missing values. Name another column."),
+        (["2", ""], ["--weights"], "has 450 missing values (NaN). Leave those rows out with --drop-missing."),
+        (
+            ["", ""],
+            ["--weights", "--drop-missing"],
+            "has a missing value: --drop-missing would leave none. Fill them in first.",
+        ),
         (["2", "x"], ["--weights"], "holds numbers, but 'x' in row 1 of"),
         (["x", "x"], ["--weights"], "holds text: 1 different value. Numbers are needed there."),
         (["2", "inf"], ["--weights"], "holds infinity. Replace it by a finite number."),
         (["2", "1.5"], ["--weights"], "--weights 'own' holds fractions"),
         (["2", "-1"], ["--weights"], "data passed to `--weights`"),
-        (["a", ""], ["--labels-from"], "has 450 missing values. Leave those rows out with --drop-missing."),
+        (["a", ""], ["--labels-from"], "has 450 missing values (NaN). Leave those rows out with --drop-missing."),
     ],
 )
 def test_weights_and_labels_in_batches_are_refused_in_the_words_of_the_command_line(

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.cells import with_columns
-from cutwise.cli.looks import NESTED, Look, is_numeric, look_at, look_at_batches, shortened
+from cutwise.cli.looks import Look, look_at, look_at_batches, shortened
 from cutwise.cli.options import (
     SCALES,
     ClusteringOptions,
@@ -49,14 +49,11 @@ def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> 
     )
 
 
-def choose_columns(source: Source, *, only: Sequence[str], drop: Sequence[str], apart: Sequence[str]) -> pd.DataFrame:
-    """The table reduced to the columns to cluster on, in the file's order; those ``apart`` are weights or labels.
-
-    ``only`` and ``drop`` are what the options were given: column names, or several separated by commas.
-    """
+def choose_columns(source: Source, table: TableOptions, apart: Sequence[str]) -> list[str]:
+    """The columns to cluster on, in the file's order; those ``apart`` are weights or labels."""
     columns = list(source.frame.columns)
-    chosen = set(chosen_names(source, only, "--only")) or set(columns)
-    chosen -= set(chosen_names(source, drop, "--drop")) | set(apart)
+    chosen = set(chosen_names(source, table.only or [], "--only")) or set(columns)
+    chosen -= set(chosen_names(source, table.drop or [], "--drop")) | set(apart)
     if not chosen:
         raise InvalidInputError(
             f"No column of {source.name} is left to work on. Its columns are {listed(columns, most=20)}."
@@ -67,29 +64,44 @@ def choose_columns(source: Source, *, only: Sequence[str], drop: Sequence[str], 
                 f"Column {column!r} holds {source.differing[column]}. Write one of them into all files"
                 f"{_or_drop(column, column in chosen)}."
             )
-    return source.frame[[column for column in columns if column in chosen]]
+    return [column for column in columns if column in chosen]
 
 
 def complete_rows(
     source: Source, frame: pd.DataFrame, *, drop_missing: bool, needed: Sequence[str] = ()
 ) -> npt.NDArray[np.bool_]:
-    """Which rows have a value in every column, shape (n_rows,); an error unless missing ones may be left out.
+    """Which rows have a value in every column, shape (n_rows,); an error unless missing ones may be left out."""
+    missing = frame.isna()
+    complete: npt.NDArray[np.bool_] = ~missing.any(axis=1).to_numpy()
+    if not complete.all():
+        n_missing, n_complete = missing.sum().to_dict(), int(complete.sum())
+        check_complete(source, n_missing, len(frame), n_complete, drop_missing=drop_missing, needed=needed)
+    return complete
+
+
+def check_complete(
+    source: Source,
+    n_missing: Mapping[str, int],
+    n_rows: int,
+    n_complete: int,
+    *,
+    drop_missing: bool,
+    needed: Sequence[str] = (),
+) -> None:
+    """Refuse missing values, by their number in every column; or say how many rows are left out, where they may be.
 
     The columns ``needed`` cannot be left out with ``--drop``: those of a fitted model, labels, weights.
     """
-    missing = frame.isna()
-    complete: npt.NDArray[np.bool_] = ~missing.any(axis=1).to_numpy()
-    if complete.all():
-        return complete
-    if drop_missing and complete.any():
-        note(f"{int((~complete).sum())} of {len(frame)} rows have missing values and are left out")
-        return complete
-    counts = missing.sum()
-    holding = [column for column in frame.columns if counts[column]]
+    if n_complete == n_rows:
+        return
+    if drop_missing and n_complete:
+        note(f"{n_rows - n_complete} of {n_rows} rows have missing values and are left out")
+        return
+    holding = [column for column, n in n_missing.items() if n]
     # As long as a column without any value stays, leaving out rows leaves none.
-    empty = [column for column in holding if counts[column] == len(frame)]
+    empty = [column for column in holding if n_missing[column] == n_rows]
     columns = [column for column in empty or holding if column not in needed]
-    steps = ["those rows out with --drop-missing"] if complete.any() else []
+    steps = ["those rows out with --drop-missing"] if n_complete else []
     steps += [f"columns out with {_drop_option(columns)}"] if columns else []
     step = f"Leave {', or '.join(steps)}." if steps else "Fill them in first."
     if drop_missing:
@@ -98,44 +110,49 @@ def complete_rows(
         )
     first, reading = holding[0], source.readings.get(holding[0])
     marks = "NaN" if reading is None or not reading.markers else reading.marks
+    where = "" if source.lazy is not None else f", the first in {_first(source, source.frame[first].isna())}"
     also = f", and so in {listed(holding[1:])}" if len(holding) > 1 else ""
     raise InvalidInputError(
-        f"Column {first!r} has {counts[first]} missing value{'s' if counts[first] > 1 else ''} ({marks}), the first in "
-        f"{source.row(int(missing[first].to_numpy().argmax()))}{also}. {step}"
+        f"Column {first!r} has {n_missing[first]} missing value{'s' if n_missing[first] > 1 else ''} ({marks})"
+        f"{where}{also}. {step}"
     )
 
 
-def _infinite(column: str, where: str = "", *, may_drop: bool = True) -> InvalidInputError:
-    step = f"Replace it by a finite number{_or_drop(column, may_drop)}."
-    return InvalidInputError(f"Column {column!r} holds infinity{where}. {step}")
-
-
-def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = True) -> None:
-    """Check that every column holds finite numbers; ``may_drop`` says whether the command has ``--drop``."""
+def _first(source: Source, rows: pd.Series | npt.NDArray[np.bool_]) -> str:
+    """The first of some rows in memory, in words."""
     import numpy as np
 
-    wrong = [column for column in frame.columns if not is_numeric(frame[column])]
-    for column in frame.columns:
-        if column not in wrong and frame[column].dtype.kind == "f":
-            infinite = np.isinf(frame[column].to_numpy(dtype=float, na_value=math.nan))
-            if infinite.any():
-                raise _infinite(column, f", first in {source.row(int(infinite.argmax()))}", may_drop=may_drop)
-    for column in wrong:
-        if words := look_at(source, column).words:
-            raise _no_numbers_alone(column, words, may_drop=may_drop)
+    return source.row(int(np.asarray(rows).argmax()))
+
+
+def check_numbers(source: Source, looks: Sequence[Look], *, may_drop: bool = True) -> None:
+    """Check that columns hold finite numbers; ``may_drop`` says whether the command has ``--drop``."""
+    import numpy as np
+
+    frame = source.frame if source.lazy is None else None
+    for look in looks:
+        if look.is_infinite:
+            where = ""
+            if frame is not None:
+                infinite = np.isinf(frame[look.name].to_numpy(dtype=float, na_value=math.nan))
+                where = f", first in {_first(source, infinite)}"
+            step = f"Replace it by a finite number{_or_drop(look.name, may_drop)}."
+            raise InvalidInputError(f"Column {look.name!r} holds infinity{where}. {step}")
+    wrong = [look for look in looks if look.kind not in ("integers", "numbers")]
+    for look in wrong:
+        if look.words:
+            step = f"Write numbers there, or nothing where the value is not known{_or_drop(look.name, may_drop)}."
+            raise InvalidInputError(f"Column {look.name!r} holds {look.words}. {step}")
     if wrong:
-        row = int(frame[wrong[0]].notna().to_numpy().argmax())
-        also = f", and so in {listed(wrong[1:])}" if len(wrong) > 1 else ""
-        needed = f"Leave out what is not measured: {_drop_option(wrong)}" if may_drop else "Numbers are needed there"
+        names, such = [look.name for look in wrong], ""
+        if frame is not None:
+            row = int(frame[names[0]].notna().to_numpy().argmax())
+            such = f", such as {shortened(frame[names[0]].iloc[row])!r} in {source.row(row)}"
+        also = f", and so in {listed(names[1:])}" if len(names) > 1 else ""
+        needed = f"Leave out what is not measured: {_drop_option(names)}" if may_drop else "Numbers are needed there"
         raise InvalidInputError(
-            f"Column {wrong[0]!r} holds {look_at(source, wrong[0]).why_left_out(mixed=False)}, such as "
-            f"{shortened(frame[wrong[0]].iloc[row])!r} in {source.row(row)}{also}. {needed}."
+            f"Column {names[0]!r} holds {wrong[0].why_left_out(mixed=False)}{such}{also}. {needed}."
         )
-
-
-def _no_numbers_alone(column: str, words: str, *, may_drop: bool = True) -> InvalidInputError:
-    step = f"Write numbers there, or nothing where the value is not known{_or_drop(column, may_drop)}."
-    return InvalidInputError(f"Column {column!r} holds {words}. {step}")
 
 
 def _or_drop(column: str, may_drop: bool) -> str:
@@ -312,8 +329,6 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
 
     Without ``mixed`` only columns of complete numbers can be used.
     """
-    import numpy as np
-
     weights = table.weights
     named = {"--weights": weights, "--labels-from": labels_from}
     apart = [need_column(source.frame, name, option, source) for option, name in named.items() if name is not None]
@@ -324,114 +339,71 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     if not mixed and (asked["--category"] or asked["--number"]):
         raise InvalidInputError("--category and --number have no meaning here: complete numbers are needed.")
     source = with_numbers(source, asked["--number"])
-    if source.lazy is not None:
-        return _prepare_batches(source, table, asked, weights, labels_from)
-    frame = choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart)
-    by_name = {name for names in asked.values() for name in names}
-    looks = [look_at(source, column) for column in frame.columns]
-    left_out = _columns_left_out(source, looks, by_name, mixed=mixed)
-    frame = frame.drop(columns=list(left_out))
-    texts = {look.name for look in looks if look.kind == "text" and not look.words}
-    categories = [column for column in frame.columns if column in asked["--category"] or column in texts]
-    dates = [look.name for look in looks if look.kind in ("other", "ordered") and look.name in frame]
-    numeric_columns(source, frame.drop(columns=[*categories, *dates]) if mixed else frame)
-    if weights is not None:
-        numeric_columns(source, source.frame[[weights]], may_drop=False)
-    used = source.frame[list(dict.fromkeys([*frame.columns, *apart]))]
-    checked = used if table.drop_missing or not mixed else used[apart]
-    complete = complete_rows(source, checked, drop_missing=table.drop_missing, needed=apart)
-    taken = used if complete.all() else whole_again(used[complete])
-    _say_what_is_used(source, looks, left_out, by_name, mixed=mixed)
-    own = taken[list(frame.columns)]
-    is_mixed = mixed and (bool(categories or dates) or own.isna().to_numpy().any())
-    return Task(
-        source=source.name,
-        table=own,
-        columns=list(own.columns),
-        n_rows=len(own),
-        rows=np.flatnonzero(complete),
-        weights=None if weights is None else taken[weights].to_numpy(),
-        labels=None
-        if labels_from is None
-        else whole_again(source.labels(labels_from)[complete].to_frame()).iloc[:, 0].to_numpy(),
-        left_out=left_out,
-        categories=categories if is_mixed else None,
-        numbers=asked["--number"],
-    )
-
-
-def _prepare_batches(
-    source: Source, table: TableOptions, asked: Mapping[str, list[str]], weights: str | None, labels_from: str | None
-) -> Task:
-    """The same of a table whose rows are read in batches: the columns and rows that would be chosen in memory."""
-    import polars as pl
-
-    assert source.lazy is not None
-    apart = [name for name in (weights, labels_from) if name is not None]
-    columns = list(choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart).columns)
-
-    whole = dict[str, pl.Expr]()
-
-    def read(rows: Rows) -> Rows:
-        rows = source.read(rows, as_words=[labels_from] if labels_from is not None else [])
-        names = rows.collect_schema().names()
-        return rows.with_columns([own for name, own in whole.items() if name in names])
-
-    rows = read(source.lazy.select(list(dict.fromkeys([*columns, *apart]))))
-    looks = look_at_batches(source, rows, list(dict.fromkeys([*columns, *apart])))
-    n = looks[0].n_rows
-    if not n:
-        raise InvalidInputError(f"{source.name} holds no rows.")
-    _check_apart([look for look in looks if look.name in apart], weights, drop_missing=table.drop_missing)
-    looks = [look for look in looks if look.name not in apart]
-    by_name = {name for names in asked.values() for name in names}
-    left_out = _columns_left_out(source, looks, by_name)
-    used = [look for look in looks if look.name not in left_out]
-    categories = [look.name for look in used if look.kind == "text" or look.name in asked["--category"]]
-    for look in used:
-        if look.is_infinite:
-            raise _infinite(look.name)
-        if look.words and look.name not in asked["--category"]:
-            raise _no_numbers_alone(look.name, look.words)
-        if look.kind == "nested":
-            raise InvalidInputError(
-                f"Column {look.name!r} holds {NESTED}. Leave out what is not measured ({_drop_option([look.name])})."
-            )
-    has_gaps = any(look.n_known < n for look in used)
-    columns = [look.name for look in used]
+    columns = choose_columns(source, table, apart)
     names = list(dict.fromkeys([*columns, *apart]))
-    floats = [labels_from] if labels_from is not None else []
-    if table.drop_missing:
-        n_before, has_gaps = n, False
-        n = count_complete(rows.select(names), n)
-        floats += columns if n < n_before else []
-    whole |= _whole_again(complete(rows.select(names)) if table.drop_missing else rows.select(names), floats)
-    _say_what_is_used(source, looks, left_out, by_name)
-    is_mixed = has_gaps or bool(categories) or any(look.kind in ("other", "ordered") for look in used)
-    batches = batches_of(source, names, lambda rows: complete(read(rows)) if table.drop_missing else read(rows))
-    as_in_files = rows.select(columns).collect_schema() == source.lazy.select(columns).collect_schema()
-    if source.parquet is not None and as_in_files and not is_mixed and not table.drop_missing:
-        batches = replace(batches, again=partial(scan_dataset, source.parquet))
-    return Task(
-        source.name, batches, columns, n, None, weights, labels_from, left_out,
-        categories if is_mixed else None, asked["--number"],
-    )  # fmt: skip
+    read = partial(source.read, as_words=() if labels_from is None else (labels_from,))
+    rows = None if source.lazy is None else read(source.lazy.select(names))
+    if rows is None:
+        looks = [look_at(source, name) for name in names if name != labels_from]
+    else:
+        looks = look_at_batches(source, rows, names)
+        if not looks[0].n_rows:
+            raise InvalidInputError(f"{source.name} holds no rows.")
+    by_name = {name for names in asked.values() for name in names}
+    own = [look for look in looks if look.name in columns]
+    left_out = _columns_left_out(source, own, by_name, mixed=mixed)
+    used = [look for look in own if look.name not in left_out]
+    columns = [look.name for look in used]
+    texts = [look.name for look in used if look.kind == "text" and not look.words]
+    categories = [name for name in columns if name in asked["--category"] or name in texts]
+    others = [name for look in used if (name := look.name) in categories or look.kind in ("other", "ordered")]
+    check_numbers(source, [look for look in used if not mixed or look.name not in others])
+    check_numbers(source, [look for look in looks if look.name == weights], may_drop=False)
+    has_gaps = not table.drop_missing and any(look.n_known < look.n_rows for look in used)
+    is_mixed = mixed and (bool(others) or has_gaps)
+    names = list(dict.fromkeys([*columns, *apart]))
+    checked = names if table.drop_missing or not mixed else apart
+    about: dict[str, Any] = {
+        "source": source.name, "columns": columns, "left_out": left_out,
+        "categories": categories if is_mixed else None, "numbers": asked["--number"],
+    }  # fmt: skip
+    if rows is None:
+        taken = source.frame[names]
+        complete = complete_rows(source, taken[checked], drop_missing=table.drop_missing, needed=apart)
+        taken = taken if complete.all() else whole_again(taken[complete])
+        about |= {"table": taken[columns], "n_rows": len(taken), "rows": complete.nonzero()[0]}
+        about["weights"] = None if weights is None else taken[weights].to_numpy()
+        if labels_from is not None:
+            labels = source.labels(labels_from)[complete].to_frame()
+            about["labels"] = whole_again(labels).iloc[:, 0].to_numpy()
+    else:
+        missing = {look.name: look.n_rows - look.n_known for look in looks if look.name in checked}
+        n = n_before = looks[0].n_rows
+        if any(missing.values()):
+            n = count_rows(complete_only(rows.select(checked)))
+            check_complete(source, missing, n_before, n, drop_missing=table.drop_missing, needed=apart)
+        assert source.lazy is not None
+        floats = [*(columns if n < n_before else ()), *(() if labels_from is None else (labels_from,))]
+        batches = _batches_to_fit(source, names, read, floats, drop_missing=table.drop_missing)
+        as_in_files = rows.select(columns).collect_schema() == source.lazy.select(columns).collect_schema()
+        if source.parquet is not None and as_in_files and not is_mixed and not table.drop_missing:
+            batches = replace(batches, again=partial(scan_dataset, source.parquet))
+        about |= {"table": batches, "n_rows": n, "rows": None, "weights": weights, "labels": labels_from}
+    _say_what_is_used(source, own, left_out, by_name, mixed=mixed)
+    return Task(**about)
 
 
-def _check_apart(looks: Sequence[Look], weights: str | None, *, drop_missing: bool) -> None:
-    """Check columns of weights and labels in batches: weights are numbers, and no row lacks one."""
-    for look in looks:
-        if look.name == weights and look.kind not in ("integers", "numbers"):
-            what = look.words or look.why_left_out(mixed=False)
-            raise InvalidInputError(f"Column {look.name!r} holds {what}. Numbers are needed there.")
-        if look.name == weights and look.is_infinite:
-            raise _infinite(look.name, may_drop=False)
-        n_missing = look.n_rows - look.n_known
-        if n_missing and not (drop_missing and look.n_known):
-            raise InvalidInputError(
-                f"Column {look.name!r} has {n_missing:,} missing value{'s' if n_missing > 1 else ''}. "
-                f"{'Leave those rows out with --drop-missing.' if look.n_known else 'Name another column.'}"
-            )
+def _batches_to_fit(
+    source: Source, names: list[str], read: Callable[[Any], Any], floats: Sequence[str], *, drop_missing: bool
+) -> LazyTable:
+    """Columns of a table in batches, and of some, floats where rows are missing, whole numbers where they all are."""
+    assert source.lazy is not None
+
+    def take(rows: Any) -> Any:
+        return complete_only(read(rows)) if drop_missing else read(rows)
+
+    whole = _whole_again(take(source.lazy.select(names)), floats)
+    return batches_of(source, names, lambda rows: take(rows).with_columns(whole))
 
 
 def _columns_left_out(
@@ -488,19 +460,11 @@ def _say_readings(source: Source, columns: Iterable[str]) -> None:
 _MANY_ALIKE = 5
 
 
-def complete(rows: Rows) -> Rows:
+def complete_only(rows: Rows) -> Rows:
     """Those that have a value in every column."""
     import polars as pl
 
     return rows.drop_nulls().filter(pl.all_horizontal(pl.selectors.float().is_not_nan(), True))
-
-
-def count_complete(rows: pl.LazyFrame, n: int) -> int:
-    """How many of ``n`` rows have a value in every column."""
-    n_kept = count_rows(complete(rows))
-    if n_kept < n:
-        note(f"{n - n_kept} of {n} rows have missing values and are left out")
-    return n_kept
 
 
 def count_rows(rows: pl.LazyFrame) -> int:
@@ -562,17 +526,17 @@ def _with_numbers_in_batches(source: Source, names: Sequence[str]) -> Source:
     return replace(source, frame=source.frame.astype(dict.fromkeys(numbers, "float64")), numbers=numbers)
 
 
-def _whole_again(rows: pl.LazyFrame, names: Sequence[str]) -> dict[str, pl.Expr]:
+def _whole_again(rows: pl.LazyFrame, names: Sequence[str]) -> list[pl.Expr]:
     """Of these columns those whose numbers are all whole, as whole numbers."""
     import polars as pl
 
     types = rows.collect_schema()
     x = [pl.col(name) for name in names if types[name].is_float()]
     if not x:
-        return {}
+        return []
     are_whole = [((own % 1 == 0) & (own.abs() < 2**53)).all(ignore_nulls=False) for own in x]
     found = rows.select(are_whole).collect(engine="streaming").row(0, named=True)
-    return {name: pl.col(name).cast(pl.Int64) for name, is_whole in found.items() if is_whole}
+    return [pl.col(name).cast(pl.Int64) for name, is_whole in found.items() if is_whole]
 
 
 def _say_lost(name: str, n: int) -> None:
@@ -584,7 +548,7 @@ def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -
     """Check that columns of a file hold finite numbers, or dates, where they did when a model was fitted."""
     kinds = {column: model._kinds_by_name.get(column, NUMBER).name for column in frame.columns}
     numbers = [column for column, kind in kinds.items() if kind in ("number", "integer", "bool")]
-    numeric_columns(source, frame[numbers], may_drop=False)
+    check_numbers(source, [look_at(source, column) for column in numbers], may_drop=False)
     for column, kind in kinds.items():
         if kind == "date" and (unread := _unread(source, column)):
             raise InvalidInputError(f"Column {column!r} of {source.name} holds {unread}.")

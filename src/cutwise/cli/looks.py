@@ -58,15 +58,14 @@ Kind = Literal["integers", "numbers", "text", "ordered", "nested", "other"]
 class Look:
     """A column as it was looked at; what takes a look of its own is asked for by a call.
 
-    ``low``, ``high``: of whole numbers, and of others that are looked at in batches. ``words``: what is no number where
-    most cells are numbers.
+    ``low``, ``high``: of numbers, and of others that are looked at in batches; None elsewhere. ``words``: what is no
+    number where most cells are numbers.
     """
 
     name: str
     kind: Kind
     n_rows: int
     n_known: int
-    is_constant: bool
     low: Any
     high: Any
     all_differ: Callable[[], bool]
@@ -94,9 +93,16 @@ class Look:
         return "it numbers the rows" if self._differs_by_design and self.all_differ() else None
 
     @property
+    def is_constant(self) -> bool:
+        """Whether every row has the same value."""
+        if not self.n_known == self.n_rows > 1:
+            return False
+        return bool(self.low == self.high) if self.low is not None else self.n_distinct() == 1
+
+    @property
     def is_infinite(self) -> bool:
-        """Whether a column that is looked at in batches holds infinity."""
-        return self.kind == "numbers" and math.inf in (self.high, self.low and -self.low)
+        """Whether numbers hold infinity."""
+        return bool(self.kind == "numbers" and self.n_known and (self.low == -math.inf or self.high == math.inf))
 
     @property
     def _differs_by_design(self) -> bool:
@@ -117,11 +123,10 @@ class Look:
 
 def look_at(source: Source, column: str) -> Look:
     """A column of a table in memory."""
-    import pandas as pd
-
     values = source.frame[column]
     known = values.dropna()
     kind, words = _kind_of(values, known), ""
+    are_numbers = kind in ("integers", "numbers")
     if kind == "text" and (rows := rows_of_words(source, column)) is not None:
         words = numbers_but(source, int(rows[0]), values.iloc[rows[0]], len(rows))
 
@@ -132,9 +137,7 @@ def look_at(source: Source, column: str) -> Look:
 
     return Look(
         str(column), kind, len(values), len(known),
-        is_constant=kind != "nested" and len(known) == len(values) > 1 and known.nunique() == 1,
-        low=known.min() if kind == "integers" else pd.NA,
-        high=known.max() if kind == "integers" else pd.NA,
+        low=known.min() if are_numbers else None, high=known.max() if are_numbers else None,
         all_differ=lambda: bool(known.is_unique), n_distinct=known.nunique, texts=texts, words=words,
     )  # fmt: skip
 
@@ -218,7 +221,7 @@ def look_at_batches(source: Source, rows: pl.LazyFrame, columns: Sequence[str]) 
             else "ordered" if dtype == pl.Enum
             else "other" if n_words is None
             else "text",
-            n, n_known, is_constant=low == high and n_known == n > 1, low=low, high=high,
+            n, n_known, low=low, high=high,
             all_differ=lambda: _all_differ(own, n),
             n_distinct=lambda: int(own.select(pl.first().n_unique()).collect(engine="streaming").item()),
             texts=lambda: _texts_of(own, n, are_codes), words=words,

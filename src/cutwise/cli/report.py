@@ -10,10 +10,10 @@ import typer
 from cutwise.cli.columns import (
     batches_of,
     check_as_fitted,
+    check_complete,
     columns_without_gaps,
-    complete,
+    complete_only,
     complete_rows,
-    count_complete,
     count_rows,
     need_column,
 )
@@ -127,7 +127,8 @@ def _in_batches(
     used = list(dict.fromkeys([*columns, *beside.values()]))
     n = count_rows(source.lazy.select(used))
     if drop_missing:
-        n = count_complete(source.read(source.lazy.select(used)), n)
+        n_before, n = n, count_rows(complete_only(source.read(source.lazy.select(used))))
+        check_complete(source, {}, n_before, n, drop_missing=True)
 
     def as_given(frame: pd.DataFrame) -> Any:
         own: Any = as_fitted(model, source, frame[columns])
@@ -135,7 +136,7 @@ def _in_batches(
 
     def read(rows: Rows) -> Rows:
         rows = source.read(rows, as_words=[beside["y"]] if "y" in beside else [])
-        return complete(rows) if drop_missing else rows
+        return complete_only(rows) if drop_missing else rows
 
     batches = batches_of(source, used, read)
     return batches.read_by(as_given), n, dict(beside)
