@@ -147,7 +147,7 @@ def test_names_for_this_time_are_in_every_format(cutwise, model):
     [
         (["--format", "pyhton"], "Did you mean 'python'?"),
         (["--format", "sql", "--dialect", "informix"], "'duckdb', 'postgres'"),
-        (["--format", "sql", "--statement", "selct"], "Did you mean 'select'?"),
+        (["--format", "sql", "--statement", "selct"], "--statement='selct' is not a valid option."),
         (["--format", "sql", "--table", "a.b.c.d"], "one to three parts"),
         (["--dialect", "duckdb"], "--dialect is for SQL"),
         (["--format", "dot", "--statement", "view"], "--statement is for SQL"),

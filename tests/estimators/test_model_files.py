@@ -153,3 +153,20 @@ def test_a_bound_that_is_no_date_is_refused(unit, bound, tmp_path):
     (tmp_path / "m.json").write_text(json.dumps(document), "utf-8")
     with pytest.raises(ModelFileError, match="dates of the years 1 to 9999"):
         load_model(tmp_path / "m.json")
+
+
+@pytest.mark.parametrize("column", ["size", "home"])
+@pytest.mark.parametrize("bound", [-1.0, 7.0, 2.0, -0.5])
+def test_a_bound_beyond_the_levels_of_a_column_is_refused(column, bound, tmp_path):
+    level = np.arange(60) % 3
+    X = pd.DataFrame(
+        {"size": pd.Categorical.from_codes(level, ["small", "medium", "large"], ordered=True), "home": level > 1}
+    )
+    model = ExplainableKMeans(2, random_state=0, cut_features=[column]).fit(X)
+    model.save(tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").tree_.equals(model.tree_)
+    document = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    document["fitted"]["tree"]["threshold"][0] = bound
+    (tmp_path / "m.json").write_text(json.dumps(document), "utf-8")
+    with pytest.raises(ModelFileError, match="lie between no two of its levels"):
+        load_model(tmp_path / "m.json")

@@ -274,7 +274,10 @@ def test_a_tree_that_asks_for_levels_that_its_columns_do_not_have_is_an_error(tm
     document = json.loads((tmp_path / "m.json").read_text("utf-8"))
     tree = document["fitted"]["tree"]
     assert tree["levels"][0]
-    for edit in ({"levels": [[7], *tree["levels"][1:]]}, {"feature": [1, *tree["feature"][1:]]}):
+    for edit in (
+        *({"levels": [codes, *tree["levels"][1:]]} for codes in ([7], [])),
+        {"feature": [1, *tree["feature"][1:]]},
+    ):
         changed = {**document, "fitted": {**document["fitted"], "tree": tree | edit}}
         (tmp_path / "m.json").write_text(json.dumps(changed), "utf-8")
         with pytest.raises(ModelFileError, match="levels that it does not have"):

@@ -118,6 +118,28 @@ def test_the_words():
     assert str(inside[1][0]) == "`x y` from 9 to at most 1"
 
 
+def test_the_words_of_dates_durations_whole_numbers_and_levels_are_those_of_rules():
+    days = pd.Series([0, 1, 2, 40, 41, 42] * 5)
+    kinds = {
+        "since": pd.Timestamp("2023-12-01") + pd.to_timedelta(days, unit="D"),
+        "visit": pd.to_timedelta(days, unit="h"),
+        "children": days,
+        "town": np.where(days < 20, "Bern", "other"),
+    }
+    said = {}
+    for name, values in kinds.items():
+        model = ExplainableKMeans(2, random_state=0).fit(pd.DataFrame({name: values}))
+        said[name] = [str(next(iter(of.values()))) for of in model.smallest_changes(pd.DataFrame({name: values[2:4]}))]
+    assert said == {
+        "since": ["since from 2023-12-03 to 2024-01-01 or later", "since from 2024-01-10 to before 2024-01-01"],
+        "visit": ["visit from 2 h to above 1 day", "visit from 1 day 16 h to at most 1 day"],
+        "children": ["children from 2 to at least 21", "children from 40 to at most 20"],
+        "town": ["town from Bern to `other`", "town from `other` to Bern"],
+    }
+    with pytest.warns(UserWarning, match="never seen"):
+        assert "(is another level)" in model.explain(pd.DataFrame({"town": ["Zug"]}))[0]
+
+
 def test_sizes_are_in_units_of_the_columns_spread():
     tree = small_tree()
     row = [[60000.0, 20.0]]

@@ -13,7 +13,7 @@ from cutwise.cli.models import name_clusters, print_certificate, print_rules
 from cutwise.cli.options import ModelFile, Names
 from cutwise.cli.screen import Outputs, file_or_stdout, note, print_document
 from cutwise.exceptions import InvalidInputError
-from cutwise.readouts.sql import DIALECTS
+from cutwise.readouts.sql import DIALECTS, SQL_FORMS
 from cutwise.table.intake import check_option
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _document(model: TreeEstimator, form: str, tree: bool, sql: SqlOptions) -> s
         if sql.nulls is not None and sql.values != "names":
             options["nulls"] = _as_label(model, sql.nulls)
         if "statement" in options:
-            options["form"] = options.pop("statement")
+            options["form"] = check_option("--statement", options.pop("statement"), SQL_FORMS)
         return export_sql(model, **options) + "\n"
     writers = {"markdown": export_markdown, "json": export_json, "python": export_python, "dot": export_graphviz}
     return writers[form](model)

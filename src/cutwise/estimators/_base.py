@@ -249,7 +249,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         >>> model = ClusterExplainer().fit([[1, 5], [2, 5], [8, 6], [9, 7]], ["a", "a", "b", "b"])
         >>> change = model.smallest_changes([[3, 6]])[0]["b"]
         >>> str(change), change.target
-        ('x0 from 3 to above 4', 5.0)
+        ('x0 from 3 to at least 5', 5.0)
         """
         return smallest_changes(self._labeled(names), self._read_tested(X), self._column_spreads)
 

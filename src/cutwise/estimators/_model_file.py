@@ -151,11 +151,14 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         for node in np.flatnonzero(tree.feature >= 0):
             feature, levels = int(tree.feature[node]), tree.levels[node]
             kind, bounds = kinds[feature] if kinds else NUMBER, (tree.lower[node], tree.threshold[node])
-            n_levels = len(kind.levels or ()) if kind.name == "category" else 0
-            if (kind.name == "category" and levels is None) or (levels and levels[-1] >= n_levels):
+            finite, n_levels = [bound for bound in bounds if np.isfinite(bound)], len(kind.levels or (False, True))
+            is_category = kind.name == "category"
+            if (is_category and not levels) or (levels and (not is_category or levels[-1] >= n_levels)):
                 raise ValueError(f"fitted.tree asks column {feature} for levels that it does not have, or for none")
-            if kind.name == "date" and not all(has_instant(bound, kind) for bound in bounds if np.isfinite(bound)):
+            if kind.name == "date" and not all(has_instant(bound, kind) for bound in finite):
                 raise ValueError(f"fitted.tree has other bounds of column {feature} than dates of the years 1 to 9999")
+            if kind.name in ("bool", "ordered") and not all(0 <= bound < n_levels - 1 for bound in finite):
+                raise ValueError(f"fitted.tree has bounds of column {feature} that lie between no two of its levels")
         if state["feature_names_in"] is not None:
             self.feature_names_in_ = np.array(state["feature_names_in"], dtype=object)
         self._frame_library, self._intake = state.get("frame_library"), state.get("intake", {})

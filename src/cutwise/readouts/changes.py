@@ -24,10 +24,11 @@ class Change(Titled):
     """One column set to another value, everything else left as it is, moves a row to another cluster.
 
     ``cluster``: the cluster that the row would be in. ``name``: the name that people gave that cluster. ``leaf``: the
-    leaf it would reach. ``feature``: the column's position. ``column``: the column's name. ``value``: what the row has
-    there. ``target``: the nearest float64 that moves the row, a whole number in columns of these; dates are
-    microseconds since 1970. ``lower``, ``upper``: any value with ``lower < value <= upper`` reaches that leaf; infinite
-    where that side is open. ``size``: the distance from ``value`` to ``target``, in units of the column's spread.
+    leaf it would reach. ``feature``: the column's position. ``column``: the column's name. ``value``: what the row
+    has there. ``target``: the nearest float64 that moves the row, a whole number in columns of these; dates are
+    microseconds since 1970, and levels their codes, which ``str`` and ``to_dict`` name. ``lower``, ``upper``: any
+    value with ``lower < value <= upper`` reaches that leaf; infinite where that side is open. ``size``: the
+    distance from ``value`` to ``target``, in units of the column's spread.
     """
 
     cluster: Any
@@ -64,17 +65,23 @@ class Change(Titled):
         return json_value(self.kind, int(value)) if value < len(self.kind.levels or ()) else None
 
     def __str__(self) -> str:
-        move = f"{quoted(self.column)} from {value_text(self.kind, self.value)} to "
-        if self.kind.name not in ("number", "integer"):
-            return move + value_text(self.kind, self.target)
-        only = Condition(self.feature, self.column, self.lower, self.upper, kind=self.kind).only_value
+        kind = self.kind
+        move = f"{quoted(self.column)} from {value_text(kind, self.value)} to "
+        if kind.levels is not None or kind.name == "bool":
+            return move + value_text(kind, self.target)
+        only = Condition(self.feature, self.column, self.lower, self.upper, kind=kind).only_value
         if only is not None:
             return move + number(only)
-        if not self.target <= self.value and self.lower > -math.inf:
-            bound = f"above {number(self.lower)}"
-            return move + bound + ("" if self.upper == math.inf else f" (at most {number(self.upper)})")
-        bound = f"at most {number(self.upper)}"
-        return move + bound + ("" if self.lower == -math.inf else f" (above {number(self.lower)})")
+        # As rules say it: bounds of dates a day, or a microsecond, later, and whole numbers by the next one.
+        least, most, over, to = self.lower, self.upper, "above {}", "at most {}"
+        if kind.name == "date":
+            least, most, over, to = least + 1, most + 1, "{} or later", "before {}"
+        elif kind.name == "integer":
+            least, over = _next_whole(least), "at least {}"
+        low = "" if self.lower == -math.inf else over.format(value_text(kind, least))
+        high = "" if self.upper == math.inf else to.format(value_text(kind, most))
+        nearer, farther = (high, low) if self.target <= self.value or not low else (low, high)
+        return move + nearer + (f" ({farther})" if farther else "")
 
 
 def smallest_changes(
@@ -121,6 +128,11 @@ _MOVE = [("size", "f8"), ("feature", "i4"), ("leaf", "i4"), ("target", "f8"), ("
 _NO_MOVE = (math.inf, -1, -1, math.nan, math.nan, math.nan)
 
 
+def _next_whole(lower: float) -> float:
+    """The least whole number above; beyond 2**53 the next float is further away than 1."""
+    return max(float(np.floor(lower)) + 1, float(np.nextafter(lower, np.inf))) if lower > -math.inf else lower
+
+
 def _keep_smaller(best: npt.NDArray[Any], rows: npt.NDArray[np.intp], moves: npt.NDArray[Any]) -> None:
     """Put moves of some rows where they are smaller than the best so far, by size, then column, then value."""
     known = best[rows]
@@ -147,8 +159,8 @@ def _moves(
         return
     for lower, upper in region.parts():
         least, most = float(np.nextafter(lower, np.inf)) if lower > -math.inf else lower, upper
-        if kind.is_integer:  # beyond 2**53 the next float is further away than 1
-            least, most = max(float(np.floor(lower)) + 1, least), float(np.floor(upper))
+        if kind.is_integer:
+            least, most = _next_whole(lower), float(np.floor(upper))
         if least > most:
             continue  # no whole number lies in between
         target = np.where(values > upper, most, least)

@@ -112,7 +112,7 @@ def level_text(kind: ColumnKind, code: int) -> str:
     """One level as a condition names it."""
     levels = kind.levels or ()
     if code >= len(levels):
-        return "other"
+        return "another level"
     return "unknown" if levels[code] is None else quoted(levels[code])
 
 

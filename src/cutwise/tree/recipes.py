@@ -115,8 +115,9 @@ class LimitsGiven:
         """What can be said before there is a table."""
         if self.max_depth is not None:
             check_integer("max_depth", self.max_depth, minimum=1)
-        share = check_number("min_samples_leaf", self.min_samples_leaf, minimum=0)
-        if not (0 < share < 1 or (share >= 1 and float(share).is_integer())):
+        hint = "20 is twenty rows, 0.05 five per cent."
+        share = check_number("min_samples_leaf", self.min_samples_leaf, minimum=0, above=True, hint=hint)
+        if share > 1 and not share.is_integer():
             raise InvalidInputError(
                 f"min_samples_leaf={self.min_samples_leaf!r} is neither a number of rows nor a share of the weight. "
                 "Use 20 for twenty rows, or 0.05 for five per cent."
@@ -129,11 +130,12 @@ class LimitsGiven:
                 f"max_depth={depth} holds at most {2**depth} leaves, and n_clusters={n_clusters}. Use max_depth >= "
                 f"{(n_clusters - 1).bit_length()}, or fewer clusters, or {self._another}."
             )
+        room = int(1 / share)
         if share < 1 and n_clusters * share > 1:
             raise InfeasibleLimitsError(
-                f"min_samples_leaf={self.min_samples_leaf!r} leaves room for {int(1 / share)} leaves, and "
-                f"n_clusters={n_clusters}. Use min_samples_leaf <= {_share_below(n_clusters)}, or fewer clusters, or "
-                f"{self._another}."
+                f"min_samples_leaf={self.min_samples_leaf!r} leaves room for {room} lea{'f' if room == 1 else 'ves'}, "
+                f"and n_clusters={n_clusters}. Use min_samples_leaf <= {_share_below(n_clusters)}, or fewer clusters, "
+                f"or {self._another}."
             )
 
     def read(
