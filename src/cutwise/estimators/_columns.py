@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise.table.intake import read_table
-from cutwise.table.table import ColumnKind, Columns, Table
+from cutwise.table.table import ColumnKind, Columns, NumberedNames, Table
 
 
 class RemembersColumns:
@@ -44,7 +44,7 @@ class RemembersColumns:
         """The columns of fit."""
         if hasattr(self, "feature_names_in_"):
             return Columns(tuple(self.feature_names_in_), True, self._kinds)
-        return Columns(tuple(f"x{i}" for i in range(self.n_features_in_)), False, self._kinds)
+        return Columns(NumberedNames(self.n_features_in_), False, self._kinds)
 
     @property
     def _kinds_by_name(self) -> dict[str, ColumnKind]:

@@ -298,7 +298,8 @@ def _plain_cart(context: FitContext | None, n_leaves: int) -> dict[str, Any] | N
 def _sql(model: TreeEstimator, dialect: Dialect, table: str | None, notes: list[str]) -> dict[str, Any] | None:
     """The statement, and what makes it select one cluster; None and a note where there can be none."""
     check_option("dialect", dialect, DIALECTS)
-    taken = {name.casefold() for name in model._columns_of_fit().names}
+    columns = model._columns_of_fit()
+    taken = {name.casefold() for name in columns.names} if columns.has_names else set()  # which are numbered else
     column = next(name for name in chain(["cluster"], (f"cluster_{i}" for i in count(2))) if name not in taken)
     try:
         statement = export_sql(model, dialect, table=table, column=column)

@@ -93,11 +93,13 @@ def profile_clusters(
     whole_mean, whole_median, whole_std = np.empty(m), np.empty(m), np.empty(m)
     edges, counts = [], []
     level, all_ordered = np.full(m, -1, dtype=np.int64), codes[order]
-    by_column: Any = table.values
-    by_column = by_column.tocsc() if table.is_sparse else by_column
+    values: Any = table.values
+    by_column = values[:, looked_at].tocsc() if table.is_sparse else values
     for j, column in enumerate(looked_at.tolist()):
         if j % _N_TOGETHER == 0:
-            some = as_dense(by_column[:, looked_at[j : j + _N_TOGETHER]])[order].T.astype(np.float64, order="C")
+            together = slice(j, j + _N_TOGETHER)
+            some = by_column[:, together if table.is_sparse else looked_at[together]]
+            some = as_dense(some)[order].T.astype(np.float64, order="C")
         values, ordered = some[j % _N_TOGETHER], all_ordered
         if table.kinds[column].name == "category":
             cells = np.zeros((n_clusters, int(values.max()) + 1), dtype=np.int64)
@@ -249,27 +251,34 @@ def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], Int32], n_clu
     )  # fmt: skip
 
 
-def telling_columns(table: Table, codes: npt.NDArray[np.integer], n_clusters: int) -> list[int]:
-    """All columns of a table, those in which a cluster differs most from the whole first.
+def telling_columns(
+    table: Table, codes: npt.NDArray[np.integer], n_clusters: int, n_wanted: int | None = None
+) -> list[int]:
+    """Columns of a table, those in which a cluster differs most from the whole first; so many or more, or all.
 
     ``table``: n rows. ``codes`` (n,): the cluster of every row. Clusters take turns: the best column of each comes
     first, then the second of each. Differences are those of ``Profile``; categories, which have none, come last.
     """
-    member = sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), (n_clusters, len(codes)))
+    size = np.maximum(np.bincount(codes, minlength=n_clusters), 1)[:, np.newaxis]
     values: Any = table.values
     difference = np.zeros((n_clusters, table.n_columns))
     # Of a sparse table only what is stored is looked at, all columns at a time.
     step = table.n_columns if table.is_sparse else max(2**22 // max(table.n_rows, 1), 1)
     for first in range(0, table.n_columns, step):
-        part = values[:, first : first + step].astype(np.float64)
         if table.is_sparse:
-            part.data /= np.maximum(abs(part).max(axis=0).toarray().ravel(), 1e-300)[part.indices]
-            whole = np.asarray(part.mean(axis=0)).ravel()
-            squares = np.asarray((part * part).mean(axis=0)).ravel()
+            column, n, d = values.indices, table.n_rows, table.n_columns
+            part = values.data.astype(np.float64)
+            largest = np.full(d, 1e-300)
+            np.maximum.at(largest, column, np.abs(part))
+            part /= largest[column]
+            whole, squares = (np.bincount(column, each, d) / n for each in (part, part * part))
             spread = np.sqrt(np.maximum(squares - whole**2, 0.0))
             spread[spread**2 <= 1e-12 * squares] = 0.0
-            mean = as_dense(member @ part) / np.maximum(member.sum(axis=1), 1)[:, np.newaxis] - whole
+            own = np.repeat(codes, np.diff(values.indptr)).astype(np.intp) * d + column
+            mean = np.bincount(own, part, n_clusters * d).reshape(n_clusters, d) / size - whole
         else:
+            part = values[:, first : first + step].astype(np.float64)
+            member = sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), (n_clusters, len(codes)))
             known = ~np.isnan(part)
             part /= np.nanmax(np.abs(part), axis=0, initial=1e-300)  # squares of numbers near the ends of float64
             n_known = np.maximum(known.sum(axis=0), 1)
@@ -278,14 +287,14 @@ def telling_columns(table: Table, codes: npt.NDArray[np.integer], n_clusters: in
             mean = member @ part / np.maximum(member @ known, 1)
         np.divide(mean, spread, out=difference[:, first : first + step], where=spread > 0)
     difference[:, [kind.name == "category" for kind in table.kinds]] = 0
-    return _in_turns(difference)
+    return _in_turns(difference, n_wanted)
 
 
-def _in_turns(difference: Float64) -> list[int]:
-    """Clusters name the columns in which they differ most, one after the other."""
+def _in_turns(difference: Float64, n_wanted: int | None = None) -> list[int]:
+    """Clusters name the columns in which they differ most, one after the other; so many or more, or all."""
     # Equal columns stay in order, whatever the rounding of their sums.
     order = np.argsort(-np.nan_to_num(np.abs(difference)).round(9), axis=1, kind="stable")
-    return list(dict.fromkeys(order.T.ravel().tolist()))
+    return list(dict.fromkeys(order[:, :n_wanted].T.ravel().tolist()))
 
 
 def _telling_level(cells: Int64, size: Int64) -> int:

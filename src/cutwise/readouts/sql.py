@@ -403,9 +403,9 @@ def _sayable(name: Any, what: str, *, empty: bool = False) -> None:
 def _check_free(column: str, names: Sequence[str], form: str) -> None:
     """Refuse a table with two columns of one name, and an UPDATE that would overwrite what the clusters follow from."""
     # Most engines do not tell upper from lower case in names.
-    taken = {name.casefold() for name in names}
-    if column.casefold() not in taken:
+    if column.casefold() not in map(str.casefold, names):
         return
+    taken = {name.casefold() for name in names}
     free = next(f"{column}_{i}" for i in count(2) if f"{column}_{i}".casefold() not in taken)
     raise InvalidInputError(
         f"The {form} would write the clusters to a column {column!r}, and the model reads a column of that name. "
@@ -445,7 +445,7 @@ def _comments(
         lines.append("Columns of yes and no hold true and false, or 1 and 0 where the engine has no others, not text.")
     if labeled.closed:
         lines.append(f"A row with a level that was never seen at fit gets {given}.")
-    if dialect not in _TELLS_CASE and (alike := _alike_but_for_case(labeled)):
+    if dialect not in _TELLS_CASE and labeled.columns.has_names and (alike := _alike_but_for_case(labeled)):
         lines.append(f"{alike}: {dialect} does not tell these names apart. Put in those that your table has.")
     if form == "update":
         lines.append(f"The column {quoted(column)} has to be there already.")

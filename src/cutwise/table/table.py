@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import eq
@@ -270,6 +270,9 @@ class NumberedNames(Sequence[str]):
     def __getitem__(self, at: int | slice) -> str | Sequence[str]:
         number = range(self.n_columns)[at]
         return f"x{number}" if isinstance(number, int) else [f"x{i}" for i in number]
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"x{i}" for i in range(self.n_columns))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))

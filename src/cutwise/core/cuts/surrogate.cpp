@@ -137,7 +137,7 @@ struct SurrogateSearch : NodeRows {
   std::vector<Cell> default_cells(const Column &column) const {
     std::vector<Cell> rest;
     if (column.default_bin < 0) return rest;
-    for (const int64_t sum : total) rest.push_back(static_cast<Cell>(sum));
+    rest.assign(total.begin(), total.end());
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
       if (bin == column.default_bin) continue;
       const Cell *here = cells(column, bin, rest);

@@ -82,7 +82,7 @@ class DescribedRows:
         tree, k, others = labeled.tree, len(labeled.labels), list(range(table.n_columns))
         leaf = tree.apply(table)
         if table.n_columns > MOST_COLUMNS:
-            others = telling_columns(table, tree.cluster[leaf], k)
+            others = telling_columns(table, tree.cluster[leaf], k, MOST_COLUMNS + len(table.unread))
         columns = [column for column in dict.fromkeys([*_tested(tree), *others]) if column not in table.unread]
         profile = profile_clusters(table, tree.cluster[leaf], k, columns[:MOST_COLUMNS])
         return cls(table.n_rows, table.n_columns, np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves], profile)
