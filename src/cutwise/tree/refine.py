@@ -81,7 +81,7 @@ columns and leaves there are: rows, with so many more for the sums by bin, times
 many values in all. That takes a tenth of a second."""
 WHOLE_VALUES = 21_000_000
 """Where there are so few of them all rows are searched by."""
-RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 12, 8
+RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 8, 8
 """Of the clusterings of the sample that further trees start from: how many are kept, the better half of those that are
 made together; iterations; columns that rows are sorted by."""
 LEAST_WORK = 1_000_000
@@ -103,7 +103,7 @@ class Effort:
     """
 
     n_starts: int = 8
-    n_kept: int = 5
+    n_kept: int = 4
     n_swapped: int = 3
     n_further: int = 0
     n_deletions: int = 5
