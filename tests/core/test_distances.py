@@ -483,7 +483,7 @@ def test_arrays_that_do_not_fit_are_refused():
         fixed_costs(x, np.zeros((2, 3)), "kmeans", 1.0, np.ones(4, np.int64), False)
     with pytest.raises(ValueError, match="scale is a positive number"):
         fixed_costs(x, np.zeros((2, 3)), "kmeans", 0.0)
-    with pytest.raises(ValueError, match="names a center that does not exist"):
+    with pytest.raises(ValueError, match="not below the number of clusters"):
         label_costs(x, np.zeros((2, 3)), np.array([0, 1, 2, 0], np.int32))
     with pytest.raises(ValueError, match="not below the number of clusters"):
         cluster_means(x, np.array([0, 1, 2, 0], np.int32), 2)

@@ -931,26 +931,6 @@ def cheapest_tied_cut_of_clusters(
     sums (k, k): what the rows of each cluster cost by every cluster.
     """
 
-def best_cut_of_sides(
-    bins: Encoded,
-    matrix: Matrix,
-    sums: NDArray[numpy.int64],
-    base: int,
-    coordinates: NDArray[numpy.float64],
-    survivors: NDArray[numpy.int32],
-    penalty: float,
-    kills_left: NDArray[numpy.uint8],
-    kills_right: NDArray[numpy.uint8],
-    valid: NDArray[numpy.float64],
-    limits: Limits | None,
-) -> tuple[float, int, int, float] | None:
-    """
-    The cut of best_induced_cut around bins alone: score, induced cost, feature and threshold, or None when no valid cut parts the centers.
-
-    sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: what all rows cost at least. valid (2, d, k): by column and
-    number of centers on the left, the first threshold that is valid, and the end of these.
-    """
-
 @overload
 def best_induced_cut(
     encoded: Encoded,
@@ -1021,6 +1001,26 @@ def best_induced_cut(
     limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> tuple[float, int, int, float, bool] | None: ...
+
+def best_cut_of_sides(
+    bins: Encoded,
+    matrix: Matrix,
+    sums: NDArray[numpy.int64],
+    base: int,
+    coordinates: NDArray[numpy.float64],
+    survivors: NDArray[numpy.int32],
+    penalty: float,
+    kills_left: NDArray[numpy.uint8],
+    kills_right: NDArray[numpy.uint8],
+    valid: NDArray[numpy.float64],
+    limits: Limits | None,
+) -> tuple[float, int, int, float] | None:
+    """
+    The cut of best_induced_cut around bins alone: score, induced cost, feature and threshold, or None when no valid cut parts the centers.
+
+    sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: what all rows cost at least. valid (2, d, k): by column and
+    number of centers on the left, the first threshold that is valid, and the end of these.
+    """
 
 @overload
 def update_two_nearest(

@@ -135,10 +135,9 @@ def _next_whole(lower: float) -> float:
 
 def _keep_smaller(best: npt.NDArray[Any], rows: npt.NDArray[np.intp], moves: npt.NDArray[Any]) -> None:
     """Put moves of some rows where they are smaller than the best so far, by size, then column, then value."""
-    known = best[rows]
-    by_column = moves["feature"] - np.where(known["feature"] < 0, np.iinfo(np.int32).max, known["feature"])
-    is_first = (by_column < 0) | ((by_column == 0) & (moves["target"] < known["target"]))
-    smaller = (moves["size"] < known["size"]) | ((moves["size"] == known["size"]) & is_first)
+    size, feature, moved = best["size"][rows], best["feature"][rows], moves["feature"]
+    is_first = (feature < 0) | (moved < feature) | ((moved == feature) & (moves["target"] < best["target"][rows]))
+    smaller = (moves["size"] < size) | ((moves["size"] == size) & is_first)
     smaller &= np.isfinite(moves["target"])
     best[rows[smaller]] = moves[smaller]
 
@@ -147,7 +146,8 @@ def _moves(
     values: npt.NDArray[np.float64], region: Region | Levels, kind: ColumnKind, unit: float
 ) -> Iterator[npt.NDArray[Any]]:
     """The nearest values in every part of a region; a missing number is one unit from all, as levels are their own."""
-    moves = np.full(len(values), np.array(_NO_MOVE, dtype=_MOVE))
+    moves = np.empty(len(values), dtype=_MOVE)
+    moves["lower"] = moves["upper"] = math.nan
     if isinstance(region, Levels):
         levels = kind.levels or ()
         named = [code for code, level in enumerate(levels) if level is not None]
@@ -175,13 +175,13 @@ def _as_changes(
     best: npt.NDArray[Any], own: npt.NDArray[np.int32], labeled: LabeledTree, columns: Mapping[int, Any]
 ) -> list[dict[Any, Change | None]]:
     found: list[dict[Any, Change | None]] = []
+    names, known_as, kinds = labeled.names, labeled.cluster_names, labeled.columns.kinds
     for row, (code, moves) in enumerate(zip(own.tolist(), best.tolist(), strict=True)):
         changes: dict[Any, Change | None] = {}
         for label, (size, feature, leaf, target, lower, upper) in zip(labeled.labels, moves, strict=True):
-            name, column = labeled.cluster_names.get(label), labeled.names[feature]
             changes[label] = None if feature < 0 else Change(
-                label, name, leaf, feature, column, float(columns[feature][row]), target, lower, upper, size,
-                labeled.columns.kinds[feature],
+                label, known_as.get(label), leaf, feature, names[feature], float(columns[feature][row]), target, lower,
+                upper, size, kinds[feature],
             )  # fmt: skip
         del changes[labeled.labels[code]]
         found.append(changes)

@@ -77,6 +77,12 @@ class NewArray {
   std::unique_ptr<T[], Free> data_;
 };
 
+// Binds a function for each of some types, of which the first is documented.
+template <class... Types, class Bind>
+void for_types(const char *doc, Bind &&bind) {
+  (bind(Types{}, std::exchange(doc, "")), ...);
+}
+
 // Hands a vector to NumPy without a copy; needs the GIL.
 template <class T>
 Owned<T, 1> to_numpy(std::vector<T> &&values) {

@@ -6,6 +6,7 @@
 #include "base/rows.hpp"
 #include "base/simd.hpp"
 #include "clustering/centers.hpp"
+#include "clustering/sums.hpp"
 
 namespace cutwise {
 namespace {
@@ -284,9 +285,7 @@ Owned<double, 1> label_costs(const Matrix &x, const In2<double> &centers, const 
                              const std::string &objective, int n_jobs) {
   const CostsByCenters costs(x, centers, objective, false);
   const int64_t n = costs.n();
-  if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
-  for (int64_t i = 0; i < n; ++i)
-    if (labels(i) >= costs.k()) throw std::invalid_argument("a label names a center that does not exist");
+  check_labels(labels, n, costs.k());
   NewArray<double, 1> out(n);
   {
     nb::gil_scoped_release release;

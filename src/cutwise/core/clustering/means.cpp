@@ -191,13 +191,10 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
                                                              const std::optional<In1<double>> &sizes,
                                                              const std::optional<In1<double>> &around) {
   const int64_t n = x.n_rows(), d = x.n_cols();
-  if (k < 1) throw std::invalid_argument("there is at least one cluster");
-  if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
+  check_labels(labels, n, k);
   for (const auto &of_columns : {sizes, around}) require(has_shape(of_columns, d), "there is one number for each column");
   require(!around || !x.is_sparse(), "squares are of dense rows");
   check_weights(weights, n);
-  for (int64_t i = 0; i < n; ++i)
-    if (labels(i) >= k) throw std::invalid_argument("a label is not below the number of clusters");
   NewArray<double, 2> means(k, d);
   NewArray<double, 1> totals(k);
   {
@@ -256,9 +253,9 @@ using Sums = std::tuple<Owned<int64_t, 2>, Owned<int64_t, 2>, Owned<int64_t, 1>>
 Sums cluster_sums(const Matrix &x, const In1<int32_t> &labels, int64_t k, const Weights &weights, const In1<double> &sizes,
                   double total_weight) {
   const int64_t n = x.n_rows(), d = x.n_cols();
-  require(has_shape(labels, n) && has_shape(sizes, d), "there is one label for each row, and one size for each column");
+  check_labels(labels, n, k);
+  require(has_shape(sizes, d), "there is one size for each column");
   checked(weights, n);
-  for (int64_t i = 0; i < n; ++i) require(labels(i) < k, "a label is below the number of clusters");
   NewArray<int64_t, 2> high(k, d), low(k, d);
   NewArray<int64_t, 1> weight(k);
   {

@@ -244,10 +244,7 @@ double integers_of(const AnyWeights &weights, int64_t n, std::vector<int64_t> &o
 std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_medians(const Matrix &x, const In1<int32_t> &labels, int64_t k,
                                                                const AnyWeights &weights, int n_jobs) {
   const int64_t n = x.n_rows(), d = x.n_cols();
-  if (k < 1) throw std::invalid_argument("there is at least one cluster");
-  if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
-  for (int64_t i = 0; i < n; ++i)
-    if (labels(i) >= k) throw std::invalid_argument("a label is not below the number of clusters");
+  check_labels(labels, n, k);
   check_weights(weights, n);
   NewArray<double, 2> medians(k, d);
   NewArray<double, 1> totals(k);

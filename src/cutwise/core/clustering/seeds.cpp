@@ -22,6 +22,17 @@ CUTWISE_CLONES void lower_potentials(const double *costs, int64_t n, int64_t pad
     }
 }
 
+// Weights as numbers; null: 1 each.
+std::vector<double> as_numbers(const int64_t *weights, int64_t n) {
+  return weights ? std::vector<double>(weights, weights + n) : std::vector<double>(n, 1.0);
+}
+
+// A row by its share of the running sum; rows that add nothing are never drawn as long as others do.
+int64_t draw(const std::vector<double> &running, double uniform) {
+  const auto row = std::upper_bound(running.begin(), running.end(), uniform * running.back());
+  return (row != running.end() ? row : std::lower_bound(running.begin(), running.end(), running.back())) - running.begin();
+}
+
 Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const Weights &weights, const std::string &name) {
   const int64_t n = x.n_rows(), d = x.n_cols(), k = uniforms.shape(0), n_trials = static_cast<int64_t>(uniforms.shape(1));
   if (n == 0 || k == 0 || n_trials == 0) throw std::invalid_argument("seeding needs a row, a seed and a trial");
@@ -32,15 +43,8 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
   NewArray<int64_t, 1> seeds(k);
   {
     nb::gil_scoped_release release;
-    std::vector<double> weight(n, 1.0), closest(n), running(n), candidates;
-    if (w != nullptr)
-      for (int64_t i = 0; i < n; ++i) weight[i] = static_cast<double>(w[i]);
-    // A row by its share of the running sum; rows that add nothing are never drawn as long as others do.
-    const auto draw = [&](double uniform) {
-      const double target = uniform * running[n - 1];
-      const int64_t row = std::upper_bound(running.begin(), running.end(), target) - running.begin();
-      return row < n ? row : std::lower_bound(running.begin(), running.end(), running[n - 1]) - running.begin();
-    };
+    const std::vector<double> weight = as_numbers(w, n);
+    std::vector<double> closest(n), running(n), candidates;
     const auto accumulate = [&](bool by_cost) {
       double sum = 0.0;
       for (int64_t i = 0; i < n; ++i) running[i] = sum += by_cost ? weight[i] * closest[i] : weight[i];
@@ -54,7 +58,7 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
       drawn.clear();
       candidates.resize(trials * d);
       for (int64_t t = 0; t < trials; ++t) {
-        drawn.push_back(draw(uniforms(s, t)));
+        drawn.push_back(draw(running, uniforms(s, t)));
         reader->read(drawn.back(), candidates.data() + t * d);
       }
       const CenterPanels panels(candidates.data(), trials, d, objective, x.is_sparse());
@@ -89,11 +93,9 @@ class Swaps {
         d_(x.n_cols()),
         k_(k),
         centers_(centers, centers + k * d_),
-        weight_(n_, 1.0),
+        weight_(as_numbers(weights, n_)),
         near_(n_),
         running_(n_) {
-    if (weights != nullptr)
-      for (int64_t i = 0; i < n_; ++i) weight_[i] = static_cast<double>(weights[i]);
     const CenterPanels panels(centers, k_, d_, objective_, x_.is_sparse());
     for_each_tile(x_, panels, 1, [&](int64_t first, int64_t rows, const double *costs, const Tile &) {
       for (int64_t r = 0; r < rows; ++r) near_[first + r] = nearest_two(costs + r * panels.padded());
@@ -110,11 +112,7 @@ class Swaps {
     }
     if (!(cost > 0.0) || cost > std::numeric_limits<double>::max()) return false;
     candidates_.resize(n_trials * d_);
-    for (int64_t t = 0; t < n_trials; ++t) {
-      int64_t row = std::upper_bound(running_.begin(), running_.end(), uniforms[t] * cost) - running_.begin();
-      if (row == n_) row = std::lower_bound(running_.begin(), running_.end(), cost) - running_.begin();
-      x_.read(row, candidates_.data() + t * d_);
-    }
+    for (int64_t t = 0; t < n_trials; ++t) x_.read(draw(running_, uniforms[t]), candidates_.data() + t * d_);
     const CenterPanels panels(candidates_.data(), n_trials, d_, objective_, x_.is_sparse());
     const int64_t padded = panels.padded();
     costs_.resize(n_ * padded);

@@ -23,6 +23,13 @@ inline void check_weights(const AnyWeights &weights, int64_t n) {
   check(std::get_if<In1<double>>(&weights));
 }
 
+// One label below k for each of n rows; those of negative ones are left out.
+inline void check_labels(const In1<int32_t> &labels, int64_t n, int64_t k) {
+  require(k > 0, "there is at least one cluster");
+  require(has_shape(labels, n), "there is one label for each row");
+  for (int64_t i = 0; i < n; ++i) require(labels(i) < k, "a label is not below the number of clusters");
+}
+
 // What other stages use of sums.cpp. Nothing here touches Python; call it without the GIL.
 
 // The largest absolute value of every column.

@@ -495,64 +495,74 @@ using namespace cutwise;
 
 void bind_induced(nb::module_ &m) {
   using Found = std::optional<std::tuple<double, int64_t, int32_t, double, bool>>;
-  auto for_states = [&](auto of_type, const char *doc) {
-    using State = decltype(of_type);
-    m.def(
-        "best_induced_cut",
-        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<typename State::Cost> excess,
-           In2<typename State::Word> states, const Weights &weights, std::optional<In3<int64_t>> histogram, In2<int64_t> totals,
-           In2<int64_t> nearest_costs, In2<double> coordinates, In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left,
-           In1<uint8_t> kills_right, const Limits *limits, int n_jobs) -> Found {
-          const int64_t k = excess.shape(1);
-          require(has_shape(excess, encoded.n_rows) && has_shape(states, encoded.n_rows, State::width()),
-                  "costs and states have one line per encoded row");
-          const auto *state = reinterpret_cast<const State *>(states.data());
-          require(has_shape(nearest_costs, k, 2), "nearest_costs is of shape (k, 2)");
-          require(has_shape(coordinates, k, encoded.n_cols()), "coordinates is of shape (k, d)");
-          require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
-          require(has_shape(totals, k, 1) || has_shape(totals, k, 2), "totals is of shape (k, 1 or 2)");
-          require(has_shape(histogram, encoded.n_slots, k, totals.shape(1)),
-                  "histogram has one line per slot, and as many cells as totals");
-          require(has_shape(kills_left, encoded.n_cols()) && has_shape(kills_right, encoded.n_cols()),
-                  "kills_left and kills_right have one entry per column");
-          InducedSearch<State> search{{NodeRows(encoded, matrix, rows),
-                                       State::nearest_of(state),
-                                       State::loss_of(state),
-                                       {checked(weights, encoded.n_rows)},
-                                       histogram ? histogram->data() : nullptr,
-                                       totals.data(),
-                                       k,
-                                       static_cast<int>(totals.shape(1)),
-                                       {coordinates.data(), encoded.n_cols(), survivors_of(survivors, k)},
-                                       limits},
-                                      excess.data(),
-                                      State::second_of(state),
-                                      {},
-                                      0,
-                                      0,
-                                      {}};
-          {
-            nb::gil_scoped_release release;
-            int64_t counted = 0;
-            for (size_t j = 0; j < survivors.size(); ++j) {
-              const int64_t c = survivors(j);
-              search.base += nearest_costs.data()[2 * c];
-              search.current += nearest_costs.data()[2 * c] + nearest_costs.data()[2 * c + 1];
-              if (totals.shape(1) == 2) counted += totals.data()[c * 2 + 1];
-            }
-            search.depth = {search.current, counted,           static_cast<int64_t>(survivors.size()),
-                            penalty,        kills_left.data(), kills_right.data()};
-            search.run(n_jobs);
-          }
-          if (search.best.cut.feature < 0) return std::nullopt;
-          return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold,
-                                 search.is_valid);
-        },
-        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("states").noconvert(),
-        nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("nearest_costs"),
-        nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
-        nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1, doc);
-  };
+  for_types<SmallState, MiddleState, LargeState>(
+      R"(The cut of least Price + penalty * DExp with a surviving center on each side.
+
+excess (n_rows, k): costs above the row's base. states: records of update_two_nearest, the two cheapest surviving clusters of
+every row and what parting it from the first loses; (n_rows, 4) int16 or, from 2**15 clusters on, (n_rows, 3) int32 for
+int32 costs, (n_rows, 2) int64 for int64. histogram (n_slots, k, 1 or 2) or None: losses, and weights when penalty is not 0,
+by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. nearest_costs (k, 2): base, and excess under the nearest
+cluster, of the rows by nearest cluster. coordinates (k, d). kills_left, kills_right (d,): 1 where the branch makes an
+ancestor's condition redundant. Gives (score, induced cost, feature, threshold, whether each side has as many distinct rows as centers), or None when no cut parts the centers.
+Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)",
+      [&](auto of_type, const char *doc) {
+        using State = decltype(of_type);
+        m.def(
+            "best_induced_cut",
+            [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<typename State::Cost> excess,
+               In2<typename State::Word> states, const Weights &weights, std::optional<In3<int64_t>> histogram,
+               In2<int64_t> totals, In2<int64_t> nearest_costs, In2<double> coordinates, In1<int32_t> survivors, double penalty,
+               In1<uint8_t> kills_left, In1<uint8_t> kills_right, const Limits *limits, int n_jobs) -> Found {
+              const int64_t k = excess.shape(1);
+              require(has_shape(excess, encoded.n_rows) && has_shape(states, encoded.n_rows, State::width()),
+                      "costs and states have one line per encoded row");
+              const auto *state = reinterpret_cast<const State *>(states.data());
+              require(has_shape(nearest_costs, k, 2), "nearest_costs is of shape (k, 2)");
+              require(has_shape(coordinates, k, encoded.n_cols()), "coordinates is of shape (k, d)");
+              require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
+              require(has_shape(totals, k, 1) || has_shape(totals, k, 2), "totals is of shape (k, 1 or 2)");
+              require(has_shape(histogram, encoded.n_slots, k, totals.shape(1)),
+                      "histogram has one line per slot, and as many cells as totals");
+              require(has_shape(kills_left, encoded.n_cols()) && has_shape(kills_right, encoded.n_cols()),
+                      "kills_left and kills_right have one entry per column");
+              InducedSearch<State> search{{NodeRows(encoded, matrix, rows),
+                                           State::nearest_of(state),
+                                           State::loss_of(state),
+                                           {checked(weights, encoded.n_rows)},
+                                           histogram ? histogram->data() : nullptr,
+                                           totals.data(),
+                                           k,
+                                           static_cast<int>(totals.shape(1)),
+                                           {coordinates.data(), encoded.n_cols(), survivors_of(survivors, k)},
+                                           limits},
+                                          excess.data(),
+                                          State::second_of(state),
+                                          {},
+                                          0,
+                                          0,
+                                          {}};
+              {
+                nb::gil_scoped_release release;
+                int64_t counted = 0;
+                for (size_t j = 0; j < survivors.size(); ++j) {
+                  const int64_t c = survivors(j);
+                  search.base += nearest_costs.data()[2 * c];
+                  search.current += nearest_costs.data()[2 * c] + nearest_costs.data()[2 * c + 1];
+                  if (totals.shape(1) == 2) counted += totals.data()[c * 2 + 1];
+                }
+                search.depth = {search.current, counted,           static_cast<int64_t>(survivors.size()),
+                                penalty,        kills_left.data(), kills_right.data()};
+                search.run(n_jobs);
+              }
+              if (search.best.cut.feature < 0) return std::nullopt;
+              return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold,
+                                     search.is_valid);
+            },
+            nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(),
+            nb::arg("states").noconvert(), nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"),
+            nb::arg("nearest_costs"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"),
+            nb::arg("kills_right"), nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1, doc);
+      });
   m.def(
       "best_cut_of_sides",
       [](const Encoded &bins, const Matrix &matrix, In2<int64_t> sums, int64_t base, In2<double> coordinates,
@@ -599,15 +609,4 @@ void bind_induced(nb::module_ &m) {
 
 sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: what all rows cost at least. valid (2, d, k): by column and
 number of centers on the left, the first threshold that is valid, and the end of these.)");
-  for_states(SmallState{}, R"(The cut of least Price + penalty * DExp with a surviving center on each side.
-
-excess (n_rows, k): costs above the row's base. states: records of update_two_nearest, the two cheapest surviving clusters of
-every row and what parting it from the first loses; (n_rows, 4) int16 or, from 2**15 clusters on, (n_rows, 3) int32 for
-int32 costs, (n_rows, 2) int64 for int64. histogram (n_slots, k, 1 or 2) or None: losses, and weights when penalty is not 0,
-by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. nearest_costs (k, 2): base, and excess under the nearest
-cluster, of the rows by nearest cluster. coordinates (k, d). kills_left, kills_right (d,): 1 where the branch makes an
-ancestor's condition redundant. Gives (score, induced cost, feature, threshold, whether each side has as many distinct rows as centers), or None when no cut parts the centers.
-Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)");
-  for_states(MiddleState{}, "");
-  for_states(LargeState{}, "");
 }

@@ -231,7 +231,9 @@ struct IntervalSearch {
     return result;
   }
 
-  Found labeled(int32_t feature, const CutPair &pair, const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
+  // What is found between two of the node's values, `from` and `to`: of low's end a and high's end b.
+  Found labeled(int32_t feature, const NodeColumn &node, int32_t from, int32_t to, const CutPair &pair, const Prefixes &low,
+                const Prefixes &high, int32_t a, int32_t b) const {
     std::vector<int64_t> in(sides.k), out(sides.k);
     for (int64_t j = 0; j < sides.k; ++j) {
       in[j] = high.at(j, b) - low.at(j, a);
@@ -240,7 +242,8 @@ struct IntervalSearch {
     const auto cheapest = [](const auto &sums) {
       return static_cast<int32_t>(std::min_element(sums.begin(), sums.end()) - sums.begin());
     };
-    return {pair.score, pair.second, feature, 0.0, 0.0, cheapest(in), cheapest(out)};
+    const std::vector<double> &ends = ranks.columns[feature].high;
+    return {pair.score, pair.second, feature, ends[node.unit[from - 1]], ends[node.unit[to - 1]], cheapest(in), cheapest(out)};
   }
 
   // Moves the ends of the best pair of groups to the best single values next to them, one end and then the other until
@@ -287,11 +290,7 @@ struct IntervalSearch {
       const int32_t a_before = a;
       for (int32_t e = 0; e <= high.n_values; ++e) offer(a_before, e);
     }
-    Found found = labeled(feature, best, low.sums, high.sums, a, b);
-    const RankedColumn &column = ranks.columns[feature];
-    found.lower = column.high[node.unit[low.begin + a - 1]];
-    found.upper = column.high[node.unit[high.begin + b - 1]];
-    return found;
+    return labeled(feature, node, low.begin + a, high.begin + b, best, low.sums, high.sums, a, b);
   }
 
   Found search(int32_t feature) const {
@@ -324,11 +323,7 @@ struct IntervalSearch {
       const bool beats = found.score < limit || (found.score == limit && found.second < second_limit);
       return beats ? found : Found{};
     }
-    Found found = labeled(feature, best, sums, sums, best.a, best.b);
-    const RankedColumn &column = ranks.columns[feature];
-    found.lower = column.high[node.unit[best.a - 1]];
-    found.upper = column.high[node.unit[best.b - 1]];
-    return found;
+    return labeled(feature, node, best.a, best.b, best, sums, sums, best.a, best.b);
   }
 
   Found run(int n_jobs) const {
@@ -360,37 +355,36 @@ FoundInterval run(const IntervalSearch<Rows> &search, int n_jobs) {
 using namespace cutwise;
 
 void bind_intervals(nb::module_ &m) {
-  auto for_costs = [&](auto zero, const char *doc) {
-    using Cost = decltype(zero);
-    m.def(
-        "best_surrogate_interval",
-        [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In2<Cost> costs, In1<int64_t> totals, int64_t limit,
-           int n_jobs) {
-          const int64_t k = costs.shape(1);
-          require(has_shape(costs, ranks.n_rows), "costs has one line per row");
-          require(has_shape(totals, k), "totals has one entry per cluster");
-          const IntervalSearch<CostSums<Cost>> search{ranks,
-                                                      rows.data(),
-                                                      static_cast<int64_t>(rows.size()),
-                                                      checked(weights, ranks.n_rows),
-                                                      {costs.data(), k},
-                                                      {k, totals.data(), false},
-                                                      limit,
-                                                      0.0};
-          return run(search, n_jobs);
-        },
-        "ranks"_a, "rows"_a, "weights"_a.none(), "costs"_a.noconvert(), "totals"_a, "limit"_a, "n_jobs"_a = 1, doc);
-  };
-  for_costs(int32_t{},
-            R"(The interval whose inside and outside cost least together, each served by the cluster that serves it best.
+  for_types<int32_t, int64_t>(
+      R"(The interval whose inside and outside cost least together, each served by the cluster that serves it best.
 
 costs (n_rows, k), not negative, weights in them already: weights only form groups of values. totals (k,): summed costs of
 the node's rows. limit: what the interval has to beat, such as the cost of the best one-sided cut. Gives (cost, 0.0, feature,
 lower, upper, inside label, outside label), or None: lower is the largest value of the node below the interval, upper the
 largest inside; of equals the lowest feature, then lower, then upper. Over all pairs of the node's values in columns of at
 most 1,000 distinct ones there; other columns are searched on 256 or more groups of equal weight, and the ends of the best
-pair moved to the best single values next to them. Fleissner, Vankadara, Ghoshdastidar (2024), Section 5.)");
-  for_costs(int64_t{}, "");
+pair moved to the best single values next to them. Fleissner, Vankadara, Ghoshdastidar (2024), Section 5.)",
+      [&](auto zero, const char *doc) {
+        using Cost = decltype(zero);
+        m.def(
+            "best_surrogate_interval",
+            [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In2<Cost> costs, In1<int64_t> totals,
+               int64_t limit, int n_jobs) {
+              const int64_t k = costs.shape(1);
+              require(has_shape(costs, ranks.n_rows), "costs has one line per row");
+              require(has_shape(totals, k), "totals has one entry per cluster");
+              const IntervalSearch<CostSums<Cost>> search{ranks,
+                                                          rows.data(),
+                                                          static_cast<int64_t>(rows.size()),
+                                                          checked(weights, ranks.n_rows),
+                                                          {costs.data(), k},
+                                                          {k, totals.data(), false},
+                                                          limit,
+                                                          0.0};
+              return run(search, n_jobs);
+            },
+            "ranks"_a, "rows"_a, "weights"_a.none(), "costs"_a.noconvert(), "totals"_a, "limit"_a, "n_jobs"_a = 1, doc);
+      });
 
   m.def(
       "best_disagreement_interval",

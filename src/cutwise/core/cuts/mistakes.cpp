@@ -164,64 +164,65 @@ void bind_mistakes(nb::module_ &m) {
       R"(A child's rows whose cluster is not among its survivors, and these together with the rows of cluster -1.
 
 cluster (n_rows,): -1 for rows that were separated before.)");
-  auto fewest_mistakes = [&](auto zero, const char *doc) {
-    using Cell = decltype(zero);
-    m.def(
-        "fewest_mistakes",
-        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
-           In1<int32_t> already_mistaken, std::optional<In3<Cell>> histogram, In2<int64_t> totals, In2<double> coordinates,
-           In1<int32_t> survivors, const Limits *limits, int n_jobs) {
-          const int64_t k = coordinates.shape(0);
-          require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
-          require(has_shape(histogram, encoded.n_slots, k, 1), "histogram is of shape (n_slots, k, 1)");
-          require(has_shape(coordinates, k, encoded.n_cols()), "coordinates has one entry per column");
-          require(has_shape(totals, k, 1), "totals is of shape (k, 1)");
-          require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
-          std::vector<int32_t> feature;
-          std::vector<double> threshold;
-          int64_t mistakes;
-          const int64_t *weight = checked(weights, encoded.n_rows);
-          const std::vector<int32_t> clusters = survivors_of(survivors, k);
-          {
-            nb::gil_scoped_release release;
-            const typename MistakeSearch<Cell>::Node node{NodeRows(encoded, matrix, rows),
-                                                          {cluster.data()},
-                                                          {weight},
-                                                          {},
-                                                          histogram ? histogram->data() : nullptr,
-                                                          totals.data(),
-                                                          k,
-                                                          1,
-                                                          {coordinates.data(), encoded.n_cols(), clusters},
-                                                          limits};
-            MistakeSearch<Cell> search{
-                node, std::vector<int32_t>(already_mistaken.data(), already_mistaken.data() + already_mistaken.size())};
-            search.run(n_jobs);
-            mistakes = search.fewest;
-            if (mistakes == kNone) mistakes = -1;
-            for (auto &[f, column] : search.best) {
-              if (column.mistakes != mistakes) continue;
-              std::sort(column.thresholds.begin(), column.thresholds.end());
-              column.thresholds.erase(std::unique(column.thresholds.begin(), column.thresholds.end()), column.thresholds.end());
-              for (double t : column.thresholds) {
-                feature.push_back(f);
-                threshold.push_back(t);
-              }
-            }
-          }
-          return std::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
-        },
-        "encoded"_a, "matrix"_a, "rows"_a, "cluster"_a, "weights"_a.none(), "already_mistaken"_a,
-        "histogram"_a.noconvert().none(), "totals"_a, "coordinates"_a, "survivors"_a, "limits"_a.none() = nb::none(),
-        "n_jobs"_a = 1, doc);
-  };
-  fewest_mistakes(int64_t{}, R"(The cuts that part the fewest rows from their centers and leave a surviving center on each side.
+  for_types<int64_t, uint16_t>(
+      R"(The cuts that part the fewest rows from their centers and leave a surviving center on each side.
 
 rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was separated before;
 already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) of int64 or uint16, or
 None, totals (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
 or more. Gives the fewest mistakes (-1 when no cut parts the centers), and the
 features and thresholds (left ends of gaps) of every cut that attains them, in order. Moshkovitz, Dasgupta, Rashtchian,
-Frost (2020), Algorithm 1.)");
-  fewest_mistakes(uint16_t{}, "");
+Frost (2020), Algorithm 1.)",
+      [&](auto zero, const char *doc) {
+        using Cell = decltype(zero);
+        m.def(
+            "fewest_mistakes",
+            [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
+               In1<int32_t> already_mistaken, std::optional<In3<Cell>> histogram, In2<int64_t> totals, In2<double> coordinates,
+               In1<int32_t> survivors, const Limits *limits, int n_jobs) {
+              const int64_t k = coordinates.shape(0);
+              require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
+              require(has_shape(histogram, encoded.n_slots, k, 1), "histogram is of shape (n_slots, k, 1)");
+              require(has_shape(coordinates, k, encoded.n_cols()), "coordinates has one entry per column");
+              require(has_shape(totals, k, 1), "totals is of shape (k, 1)");
+              require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
+              std::vector<int32_t> feature;
+              std::vector<double> threshold;
+              int64_t mistakes;
+              const int64_t *weight = checked(weights, encoded.n_rows);
+              const std::vector<int32_t> clusters = survivors_of(survivors, k);
+              {
+                nb::gil_scoped_release release;
+                const typename MistakeSearch<Cell>::Node node{NodeRows(encoded, matrix, rows),
+                                                              {cluster.data()},
+                                                              {weight},
+                                                              {},
+                                                              histogram ? histogram->data() : nullptr,
+                                                              totals.data(),
+                                                              k,
+                                                              1,
+                                                              {coordinates.data(), encoded.n_cols(), clusters},
+                                                              limits};
+                MistakeSearch<Cell> search{
+                    node, std::vector<int32_t>(already_mistaken.data(), already_mistaken.data() + already_mistaken.size())};
+                search.run(n_jobs);
+                mistakes = search.fewest;
+                if (mistakes == kNone) mistakes = -1;
+                for (auto &[f, column] : search.best) {
+                  if (column.mistakes != mistakes) continue;
+                  std::sort(column.thresholds.begin(), column.thresholds.end());
+                  column.thresholds.erase(std::unique(column.thresholds.begin(), column.thresholds.end()),
+                                          column.thresholds.end());
+                  for (double t : column.thresholds) {
+                    feature.push_back(f);
+                    threshold.push_back(t);
+                  }
+                }
+              }
+              return std::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
+            },
+            "encoded"_a, "matrix"_a, "rows"_a, "cluster"_a, "weights"_a.none(), "already_mistaken"_a,
+            "histogram"_a.noconvert().none(), "totals"_a, "coordinates"_a, "survivors"_a, "limits"_a.none() = nb::none(),
+            "n_jobs"_a = 1, doc);
+      });
 }

@@ -267,39 +267,39 @@ FoundCut found(SurrogateSearch<Sums, Cell> &search, const Limits *limits, int n_
 using namespace cutwise;
 
 void bind_surrogate(nb::module_ &m) {
-  auto for_costs = [&](auto zero, const char *doc) {
-    using Cost = decltype(zero);
-    m.def(
-        "best_surrogate_cut",
-        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs,
-           std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> is_zero_cost,
-           const Limits *limits, int n_jobs) {
-          const int64_t k = costs.shape(1);
-          require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
-          require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
-          require(has_shape(totals, k), "totals has one entry per cluster");
-          require(has_shape(is_zero_cost, encoded.n_rows), "is_zero_cost has one entry per encoded row");
-          SurrogateSearch<CostSums<Cost>, int64_t> search{NodeRows(encoded, matrix, rows),
-                                                          histogram ? histogram->data() : nullptr,
-                                                          is_zero_cost ? is_zero_cost->data() : nullptr,
-                                                          {costs.data(), k},
-                                                          k,
-                                                          std::vector<int64_t>(totals.data(), totals.data() + k),
-                                                          {},
-                                                          {},
-                                                          {}};
-          return found(search, limits, n_jobs);
-        },
-        "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "histogram"_a.none(), "totals"_a, "is_zero_cost"_a.none(),
-        "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
-  };
-  for_costs(int32_t{}, R"(The cut whose two sides cost least, each served by the one cluster that serves it best.
+  for_types<int32_t, int64_t>(
+      R"(The cut whose two sides cost least, each served by the one cluster that serves it best.
 
 costs (n_rows, k); histogram (n_slots, k) or None: those of the node's rows by slot; totals (k,). is_zero_cost (n_rows,) or None: 1
 for rows whose costs are all 0, which sums cannot show. Gives (cost, 0.0, feature, threshold, left label, right label), the
 threshold being the left end of the gap, or None when no cut parts the rows. Frost, Moshkovitz, Rashtchian (2020),
-Algorithm 2.)");
-  for_costs(int64_t{}, "");
+Algorithm 2.)",
+      [&](auto zero, const char *doc) {
+        using Cost = decltype(zero);
+        m.def(
+            "best_surrogate_cut",
+            [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs,
+               std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> is_zero_cost,
+               const Limits *limits, int n_jobs) {
+              const int64_t k = costs.shape(1);
+              require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
+              require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
+              require(has_shape(totals, k), "totals has one entry per cluster");
+              require(has_shape(is_zero_cost, encoded.n_rows), "is_zero_cost has one entry per encoded row");
+              SurrogateSearch<CostSums<Cost>, int64_t> search{NodeRows(encoded, matrix, rows),
+                                                              histogram ? histogram->data() : nullptr,
+                                                              is_zero_cost ? is_zero_cost->data() : nullptr,
+                                                              {costs.data(), k},
+                                                              k,
+                                                              std::vector<int64_t>(totals.data(), totals.data() + k),
+                                                              {},
+                                                              {},
+                                                              {}};
+              return found(search, limits, n_jobs);
+            },
+            "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "histogram"_a.none(), "totals"_a, "is_zero_cost"_a.none(),
+            "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
+      });
 
   nb::class_<Limits>(m, "Limits", "Which cuts of a node are allowed.")
       .def(
@@ -307,38 +307,36 @@ Algorithm 2.)");
           "most_centers"_a,
           R"(columns (d,): 1 where a column may be cut; None: all. counts (n_rows,): what each row counts; None: 1. least: what a side
 counts at least for each of its centers, or once where a cut separates none. most_centers: on a side, at most.)");
-  auto for_labels = [&](auto zero, const char *doc) {
-    using Cell = decltype(zero);
-    m.def(
-        "best_disagreement_cut",
-        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
-           std::optional<In2<Cell>> histogram, In1<int64_t> totals, bool gini, const Limits *limits, int n_jobs,
-           bool gini_alone) {
-          const int64_t k = totals.size();
-          const Purity purity = gini_alone ? Purity::kGini : gini ? Purity::kMajorityThenGini : Purity::kMajority;
-          require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
-          require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
-          SurrogateSearch<LabelCounts, Cell> search{NodeRows(encoded, matrix, rows),
-                                                    histogram ? histogram->data() : nullptr,
-                                                    nullptr,
-                                                    {labels.data(), checked(weights, encoded.n_rows), k, purity},
-                                                    k,
-                                                    std::vector<int64_t>(totals.data(), totals.data() + k),
-                                                    {},
-                                                    {},
-                                                    {}};
-          return found(search, limits, n_jobs);
-        },
-        "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "histogram"_a.noconvert().none(), "totals"_a,
-        "gini"_a, "limits"_a.none() = nb::none(), "n_jobs"_a = 1, "gini_alone"_a = false, doc);
-  };
-  for_labels(
-      int64_t{},
+  for_types<int64_t, uint16_t>(
       R"(The cut that leaves the fewest rows outside their side's commonest label; with gini, impurity decides between equals.
 
 With gini_alone impurity times weight takes the place of these rows, in units of 2^-30, each side's rounded down.
 
 labels (n_rows,): 0 to k - 1; histogram (n_slots, k) of int64 or uint16, or None, totals (k,): weights of the node's rows by label. Gives
-(disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.)");
-  for_labels(uint16_t{}, "");
+(disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.)",
+      [&](auto zero, const char *doc) {
+        using Cell = decltype(zero);
+        m.def(
+            "best_disagreement_cut",
+            [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
+               std::optional<In2<Cell>> histogram, In1<int64_t> totals, bool gini, const Limits *limits, int n_jobs,
+               bool gini_alone) {
+              const int64_t k = totals.size();
+              const Purity purity = gini_alone ? Purity::kGini : gini ? Purity::kMajorityThenGini : Purity::kMajority;
+              require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
+              require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
+              SurrogateSearch<LabelCounts, Cell> search{NodeRows(encoded, matrix, rows),
+                                                        histogram ? histogram->data() : nullptr,
+                                                        nullptr,
+                                                        {labels.data(), checked(weights, encoded.n_rows), k, purity},
+                                                        k,
+                                                        std::vector<int64_t>(totals.data(), totals.data() + k),
+                                                        {},
+                                                        {},
+                                                        {}};
+              return found(search, limits, n_jobs);
+            },
+            "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "histogram"_a.noconvert().none(), "totals"_a,
+            "gini"_a, "limits"_a.none() = nb::none(), "n_jobs"_a = 1, "gini_alone"_a = false, doc);
+      });
 }

@@ -199,31 +199,31 @@ struct TieSettler : NodeRows {
 using namespace cutwise;
 
 void bind_ties(nb::module_ &m) {
-  auto for_costs = [&](auto zero, const char *doc) {
-    using Cost = decltype(zero);
-    m.def(
-        "cheapest_tied_cut",
-        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs, Out1<Cost> most_costs,
-           In1<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, In1<int32_t> features,
-           In1<double> thresholds) {
-          require(has_shape(costs, encoded.n_rows) && has_shape(most_costs, encoded.n_rows),
-                  "costs has one line per encoded row");
-          require(has_shape(coordinates, costs.shape(1), encoded.n_cols()), "coordinates is of shape (k, d)");
-          TiedCuts tied(coordinates, totals, survivors, features, thresholds);
-          nb::gil_scoped_release release;
-          TieSettler<Cost> settler{NodeRows(encoded, matrix, rows), tied, costs.data(), static_cast<int64_t>(costs.shape(1)),
-                                   most_costs.data()};
-          return settler.run();
-        },
-        "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "most_costs"_a.noconvert(), "totals"_a, "coordinates"_a,
-        "survivors"_a, "features"_a, "thresholds"_a, doc);
-  };
-  for_costs(int32_t{}, R"(Of several cuts the first one whose sides cost least, each side served by its best surviving center.
+  for_types<int32_t, int64_t>(
+      R"(Of several cuts the first one whose sides cost least, each side served by its best surviving center.
 
 costs (n_rows, k), none negative; totals (k,): their sums over the node's rows. most_costs (n_rows,), the dtype of costs:
 zeros at first; the largest cost of a row, and 1, once it was needed; kept from node to node. features, thresholds: the cuts,
-by column, then by threshold. Other arguments as in fewest_mistakes.)");
-  for_costs(int64_t{}, "");
+by column, then by threshold. Other arguments as in fewest_mistakes.)",
+      [&](auto zero, const char *doc) {
+        using Cost = decltype(zero);
+        m.def(
+            "cheapest_tied_cut",
+            [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs, Out1<Cost> most_costs,
+               In1<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, In1<int32_t> features,
+               In1<double> thresholds) {
+              require(has_shape(costs, encoded.n_rows) && has_shape(most_costs, encoded.n_rows),
+                      "costs has one line per encoded row");
+              require(has_shape(coordinates, costs.shape(1), encoded.n_cols()), "coordinates is of shape (k, d)");
+              TiedCuts tied(coordinates, totals, survivors, features, thresholds);
+              nb::gil_scoped_release release;
+              TieSettler<Cost> settler{NodeRows(encoded, matrix, rows), tied, costs.data(),
+                                       static_cast<int64_t>(costs.shape(1)), most_costs.data()};
+              return settler.run();
+            },
+            "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "most_costs"_a.noconvert(), "totals"_a, "coordinates"_a,
+            "survivors"_a, "features"_a, "thresholds"_a, doc);
+      });
   m.def(
       "cheapest_tied_cut_of_clusters",
       [](In2<int64_t> sums, In1<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, In1<int32_t> features,

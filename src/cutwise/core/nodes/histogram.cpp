@@ -242,58 +242,58 @@ template void add_cluster_histogram(const Encoded &, const PackedCodes *, const 
 using namespace cutwise;
 
 void bind_histogram(nb::module_ &m) {
-  auto cluster_histogram = [&](auto zero, const char *doc) {
-    using Cell = decltype(zero);
-    m.def(
-        "add_to_cluster_histogram",
-        [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In1<int32_t> cluster,
-           std::optional<In1<int64_t>> first, std::optional<In1<int64_t>> second, std::optional<Out3<Cell>> histogram,
-           Out2<int64_t> totals, int64_t sign, int n_jobs) {
-          require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
-          require(has_shape(first, encoded.n_rows), "first has one entry per encoded row");
-          require(has_shape(second, encoded.n_rows), "second has one entry per encoded row");
-          require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
-          require_packs_of(encoded, packed);
-          require(has_shape(histogram, encoded.n_slots, totals.shape(0), totals.shape(1)),
-                  "histogram has one line per slot, and as many cells as totals");
-          nb::gil_scoped_release release;
-          add_cluster_histogram(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()),
-                                PerRow<int32_t>{cluster.data()}, PerRow<int64_t>{first ? first->data() : nullptr},
-                                PerRow<int64_t>{second ? second->data() : nullptr}, static_cast<int64_t>(totals.shape(0)),
-                                static_cast<int64_t>(totals.shape(1)), sign, histogram ? histogram->data() : nullptr,
-                                totals.data(), n_jobs);
-        },
-        "encoded"_a, "packed"_a.none(), "rows"_a, "cluster"_a, "first"_a.none(), "second"_a.none(),
-        "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "sign"_a, "n_jobs"_a = 1, doc);
-  };
-  cluster_histogram(int64_t{}, R"(Add one or two numbers per row into the cells of its slots and its cluster, in place.
+  for_types<int64_t, uint16_t>(
+      R"(Add one or two numbers per row into the cells of its slots and its cluster, in place.
 
 rows: row numbers. cluster (n_rows,): rows of a negative one are passed over. first, second (n_rows,): what a row adds; None:
 one. histogram (n_slots, k, 1 or 2) or None,
 of int64, or of uint16 where the table is sparse and no sum is larger; totals (k, 1 or 2): sums by cluster. sign -1 takes rows out again. packed
-changes the time, not the sums.)");
-  cluster_histogram(uint16_t{}, "");
+changes the time, not the sums.)",
+      [&](auto zero, const char *doc) {
+        using Cell = decltype(zero);
+        m.def(
+            "add_to_cluster_histogram",
+            [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In1<int32_t> cluster,
+               std::optional<In1<int64_t>> first, std::optional<In1<int64_t>> second, std::optional<Out3<Cell>> histogram,
+               Out2<int64_t> totals, int64_t sign, int n_jobs) {
+              require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
+              require(has_shape(first, encoded.n_rows), "first has one entry per encoded row");
+              require(has_shape(second, encoded.n_rows), "second has one entry per encoded row");
+              require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
+              require_packs_of(encoded, packed);
+              require(has_shape(histogram, encoded.n_slots, totals.shape(0), totals.shape(1)),
+                      "histogram has one line per slot, and as many cells as totals");
+              nb::gil_scoped_release release;
+              add_cluster_histogram(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()),
+                                    PerRow<int32_t>{cluster.data()}, PerRow<int64_t>{first ? first->data() : nullptr},
+                                    PerRow<int64_t>{second ? second->data() : nullptr}, static_cast<int64_t>(totals.shape(0)),
+                                    static_cast<int64_t>(totals.shape(1)), sign, histogram ? histogram->data() : nullptr,
+                                    totals.data(), n_jobs);
+            },
+            "encoded"_a, "packed"_a.none(), "rows"_a, "cluster"_a, "first"_a.none(), "second"_a.none(),
+            "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "sign"_a, "n_jobs"_a = 1, doc);
+      });
 
-  auto cost_histogram = [&](auto zero, const char *doc) {
-    using Cost = decltype(zero);
-    m.def(
-        "add_to_cost_histogram",
-        [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In2<Cost> costs,
-           std::optional<Out2<int64_t>> histogram, Out1<int64_t> totals, int n_jobs) {
-          require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
-          require(totals.shape(0) == costs.shape(1), "totals has one entry per cluster");
-          require_packs_of(encoded, packed);
-          require(has_shape(histogram, encoded.n_slots, costs.shape(1)),
-                  "histogram has one line per slot and one column per cluster");
-          nb::gil_scoped_release release;
-          add_costs(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
-                    static_cast<int64_t>(costs.shape(1)), histogram ? histogram->data() : nullptr, totals.data(), n_jobs);
-        },
-        "encoded"_a, "packed"_a.none(), "rows"_a, "costs"_a.noconvert(), "histogram"_a.noconvert().none(),
-        "totals"_a.noconvert(), "n_jobs"_a = 1, doc);
-  };
-  cost_histogram(int32_t{}, R"(Add every row's costs, (n_rows, k), into each of its slots, in place.
+  for_types<int32_t, int64_t>(R"(Add every row's costs, (n_rows, k), into each of its slots, in place.
 
-histogram (n_slots, k) or None, and totals (k,), hold zeros before. packed changes the time, not the sums.)");
-  cost_histogram(int64_t{}, "");
+histogram (n_slots, k) or None, and totals (k,), hold zeros before. packed changes the time, not the sums.)",
+                              [&](auto zero, const char *doc) {
+                                using Cost = decltype(zero);
+                                m.def(
+                                    "add_to_cost_histogram",
+                                    [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In2<Cost> costs,
+                                       std::optional<Out2<int64_t>> histogram, Out1<int64_t> totals, int n_jobs) {
+                                      require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
+                                      require(totals.shape(0) == costs.shape(1), "totals has one entry per cluster");
+                                      require_packs_of(encoded, packed);
+                                      require(has_shape(histogram, encoded.n_slots, costs.shape(1)),
+                                              "histogram has one line per slot and one column per cluster");
+                                      nb::gil_scoped_release release;
+                                      add_costs(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
+                                                static_cast<int64_t>(costs.shape(1)), histogram ? histogram->data() : nullptr,
+                                                totals.data(), n_jobs);
+                                    },
+                                    "encoded"_a, "packed"_a.none(), "rows"_a, "costs"_a.noconvert(),
+                                    "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "n_jobs"_a = 1, doc);
+                              });
 }

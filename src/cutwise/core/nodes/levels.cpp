@@ -78,25 +78,25 @@ void bind_levels(nb::module_ &m) {
       },
       "levels"_a, "weights"_a.none(), "labels"_a, "k"_a,
       "Weight of all rows by level and label, (n, k): the levels of all categories one after the other.");
-  const auto for_sums = [&](auto zero, const char *doc) {
-    using Cost = decltype(zero);
-    m.def(
-        "level_costs",
-        [](In1<int32_t> codes, In1<int32_t> rows, In2<Cost> excess, int64_t n_levels) {
-          require(codes.size() == rows.size(), "codes has one entry for each of the rows");
-          const int64_t k = static_cast<int64_t>(excess.shape(1));
-          NewArray<int64_t, 2> sums(n_levels, k);
-          std::fill(sums.data(), sums.data() + n_levels * k, int64_t{0});
-          for (size_t i = 0; i < rows.size(); ++i) {
-            require(codes(i) >= 0 && codes(i) < n_levels, "codes are levels");
-            const Cost *cost = excess.data() + static_cast<int64_t>(rows(i)) * k;
-            int64_t *sum = sums.data() + codes(i) * k;
-            for (int64_t j = 0; j < k; ++j) sum[j] += cost[j];
-          }
-          return sums.to_numpy();
-        },
-        "codes"_a, "rows"_a, "excess"_a.noconvert(), "n_levels"_a, doc);
-  };
-  for_sums(int32_t{}, "What the given rows cost by level and cluster, (n_levels, k); codes (n,): the level of each of them.");
-  for_sums(int64_t{}, "");
+  for_types<int32_t, int64_t>(
+      "What the given rows cost by level and cluster, (n_levels, k); codes (n,): the level of each of them.",
+      [&](auto zero, const char *doc) {
+        using Cost = decltype(zero);
+        m.def(
+            "level_costs",
+            [](In1<int32_t> codes, In1<int32_t> rows, In2<Cost> excess, int64_t n_levels) {
+              require(codes.size() == rows.size(), "codes has one entry for each of the rows");
+              const int64_t k = static_cast<int64_t>(excess.shape(1));
+              NewArray<int64_t, 2> sums(n_levels, k);
+              std::fill(sums.data(), sums.data() + n_levels * k, int64_t{0});
+              for (size_t i = 0; i < rows.size(); ++i) {
+                require(codes(i) >= 0 && codes(i) < n_levels, "codes are levels");
+                const Cost *cost = excess.data() + static_cast<int64_t>(rows(i)) * k;
+                int64_t *sum = sums.data() + codes(i) * k;
+                for (int64_t j = 0; j < k; ++j) sum[j] += cost[j];
+              }
+              return sums.to_numpy();
+            },
+            "codes"_a, "rows"_a, "excess"_a.noconvert(), "n_levels"_a, doc);
+      });
 }

@@ -22,7 +22,26 @@ struct Partition {
   double below_max = -kNowhere, inside_min = kNowhere;
 };
 
-// Reorders rows in place, those with value <= threshold first, both sides in their old order.
+// Brings the rows that go left to the front, both sides in their old order, and gives their number.
+template <class GoesLeft>
+int64_t split_rows(int32_t *rows, int64_t n, GoesLeft &&goes_left) {
+  // Not initialized: what is never written takes no memory.
+  const std::unique_ptr<int32_t[]> right(new int32_t[n]);
+  int64_t n_left = 0, n_right = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t row = rows[i];
+    const bool is_left = goes_left(row);
+    // Written to both sides, kept on one: no branch to mispredict.
+    rows[n_left] = row;
+    right[n_right] = row;
+    n_left += is_left;
+    n_right += !is_left;
+  }
+  std::copy(right.get(), right.get() + n_right, rows + n_left);
+  return n_left;
+}
+
+// Rows with value <= threshold first.
 Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double threshold) {
   const Column &column = encoded.columns[feature];
   const double *low = encoded.low.data() + column.value_begin;
@@ -30,16 +49,14 @@ Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows,
   // Bins below `split` lie left, bins above right; `split` itself holds values on both sides unless it lies right as a whole.
   const int32_t split = static_cast<int32_t>(std::upper_bound(high, high + column.n_bins, threshold) - high);
   const bool inside = split < column.n_bins && low[split] <= threshold;
-  // Not initialized: what is never written takes no memory.
-  const std::unique_ptr<int32_t[]> right(new int32_t[n]);
-  int64_t n_left = 0, n_right = 0;
+  int64_t n_left = 0;
   int32_t last_left = -1, first_right = column.n_bins;
   double left_max = -kNowhere, right_min = kNowhere;
   matrix.visit([&](auto values) {
     std::vector<uint8_t> seen(column.n_bins, 0);
     const BinReader bins(encoded, column);
-    for (int64_t i = 0; i < n; ++i) {
-      const int32_t row = rows[i], bin = bins(row);
+    n_left = split_rows(rows, n, [&](int32_t row) {
+      const int32_t bin = bins(row);
       bool goes_left = bin < split;
       if (inside && bin == split) {
         const double value = values(row, feature);
@@ -48,13 +65,8 @@ Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows,
         else right_min = std::min(right_min, value);
       }
       seen[bin] = 1;
-      // Written to both sides, kept on one: no branch to mispredict.
-      rows[n_left] = row;
-      right[n_right] = row;
-      n_left += goes_left;
-      n_right += !goes_left;
-    }
-    std::copy(right.get(), right.get() + n_right, rows + n_left);
+      return goes_left;
+    });
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
       if (!seen[bin] || (inside && bin == split)) continue;
       if (bin < split) last_left = bin;
@@ -84,47 +96,35 @@ Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows,
 
 // The same for levels: rows whose code is one of them first.
 int64_t partition_levels(const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, const std::vector<uint8_t> &inside) {
-  const std::unique_ptr<int32_t[]> right(new int32_t[n]);
-  int64_t n_left = 0, n_right = 0;
-  matrix.visit([&](auto values) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int32_t row = rows[i];
+  return matrix.visit([&](auto values) {
+    return split_rows(rows, n, [&](int32_t row) {
       const double code = values(row, feature);
       const bool is_code = code >= 0 && code < kCodes;
-      const bool goes_left = (is_code || std::isnan(code)) && inside[is_code ? static_cast<size_t>(code) : kCodes] != 0;
-      rows[n_left] = row;
-      right[n_right] = row;
-      n_left += goes_left;
-      n_right += !goes_left;
-    }
+      return (is_code || std::isnan(code)) && inside[is_code ? static_cast<size_t>(code) : kCodes] != 0;
+    });
   });
-  std::copy(right.get(), right.get() + n_right, rows + n_left);
-  return n_left;
 }
 
 // The same for an interval: rows with lower < value <= upper first. Reads raw values: codes
 // would leave up to four bins to look through.
 Partition partition_interval(const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double lower, double upper) {
   Partition found;
-  std::vector<int32_t> outside;
-  outside.reserve(n);
   matrix.visit([&](auto values) {
-    for (int64_t i = 0; i < n; ++i) {
-      const double value = values(rows[i], feature);
+    found.n_left = split_rows(rows, n, [&](int32_t row) {
+      const double value = values(row, feature);
       if (value <= lower) {
         found.below_max = std::max(found.below_max, value);
-        outside.push_back(rows[i]);
-      } else if (value > upper) {
-        found.right_min = std::min(found.right_min, value);
-        outside.push_back(rows[i]);
-      } else {
-        found.inside_min = std::min(found.inside_min, value);
-        found.left_max = std::max(found.left_max, value);
-        rows[found.n_left++] = rows[i];
+        return false;
       }
-    }
+      if (value > upper) {
+        found.right_min = std::min(found.right_min, value);
+        return false;
+      }
+      found.inside_min = std::min(found.inside_min, value);
+      found.left_max = std::max(found.left_max, value);
+      return true;
+    });
   });
-  std::copy(outside.begin(), outside.end(), rows + found.n_left);
   return found;
 }
 
@@ -163,37 +163,24 @@ std::vector<Node> read_tree(const In1<int32_t> &left, const In1<int32_t> &right,
   return nodes;
 }
 
-template <class Table>
-void route(const Table &x, const std::vector<Node> &nodes, int64_t first, int64_t last, int32_t *leaf) {
+// sets: for every node which codes go left where it asks for levels (its threshold is nan), and whether a missing value does;
+// read only with_sets, else a missing value goes right.
+template <bool with_sets, class Table>
+void route(const Table &x, const std::vector<Node> &nodes, const uint8_t *sets, int64_t first, int64_t last, int32_t *leaf) {
   for (int64_t row = first; row < last; ++row) {
     int32_t at = 0;
     while (nodes[at].feature >= 0) {
       const Node &node = nodes[at];
       const double value = x(row, node.feature);
-      const bool inside = (value <= node.threshold) & (value > node.lower);
-      at = inside ? at + 1 : node.right;
-    }
-    leaf[row] = at;
-  }
-}
-
-// The same where nodes may ask for levels (their threshold is nan), and a missing value may go left. sets: for every node
-// which codes go left, and whether a missing value does.
-template <class Table>
-void route_levels(const Table &x, const std::vector<Node> &nodes, const uint8_t *sets, int64_t first, int64_t last,
-                  int32_t *leaf) {
-  for (int64_t row = first; row < last; ++row) {
-    int32_t at = 0;
-    while (nodes[at].feature >= 0) {
-      const Node &node = nodes[at];
-      const double value = x(row, node.feature);
-      const uint8_t *goes_left = sets + at * (kCodes + 1);
       bool inside = (value <= node.threshold) & (value > node.lower);
-      if (std::isnan(value)) {
-        inside = goes_left[kCodes] != 0;
-      } else if (std::isnan(node.threshold)) {
-        inside = value >= 0 && value < static_cast<double>(kCodes) && value == std::floor(value) &&
-                 goes_left[static_cast<int64_t>(value)] != 0;
+      if constexpr (with_sets) {
+        const uint8_t *goes_left = sets + at * (kCodes + 1);
+        if (std::isnan(value)) {
+          inside = goes_left[kCodes] != 0;
+        } else if (std::isnan(node.threshold)) {
+          inside = value >= 0 && value < static_cast<double>(kCodes) && value == std::floor(value) &&
+                   goes_left[static_cast<int64_t>(value)] != 0;
+        }
       }
       at = inside ? at + 1 : node.right;
     }
@@ -215,8 +202,8 @@ Owned<int32_t, 1> apply(const Matrix &x, In1<int32_t> left, In1<int32_t> right, 
     x.visit([&](const auto &table) {
       parallel_for(n_jobs, n_blocks, [&](int64_t piece) {
         const int64_t first = piece * block, last = std::min(n, first + block);
-        if (sets) route_levels(table, nodes, sets->data(), first, last, leaf.data());
-        else route(table, nodes, first, last, leaf.data());
+        if (sets) route<true>(table, nodes, sets->data(), first, last, leaf.data());
+        else route<false>(table, nodes, nullptr, first, last, leaf.data());
       });
     });
   }

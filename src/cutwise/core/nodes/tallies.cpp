@@ -217,42 +217,39 @@ void bind_tallies(nb::module_ &m) {
 
 edges: sorted, column after column; begin (d + 1,): the first bin of each column, where a column has one bin more than edges. low, high
 (begin[d],): the least and the largest value of each bin, kept along.)");
-  auto for_values = [&](auto zero, const char *doc) {
-    using Value = decltype(zero);
-    m.def(
-        "interleave",
-        [](const std::vector<In1<Value>> &of_columns, In1<int64_t> columns, uint32_t first, Out2<Value> rows) {
-          const auto d = static_cast<int64_t>(columns.size()), n = static_cast<int64_t>(rows.shape(0));
-          const auto width = static_cast<int64_t>(rows.shape(1));
-          require(of_columns.size() == columns.size(), "every column has a number");
-          for (int64_t c = 0; c < d; ++c)
-            require(has_shape(of_columns[c], n) && columns(c) >= 0 && columns(c) < width, "columns are of the rows");
-          NewArray<uint32_t, 1> sums(d);
-          {
-            nb::gil_scoped_release release;
-            std::fill_n(sums.data(), d, uint32_t{0});
-            for (int64_t tile = 0; tile < n; tile += kInterleaved) {
-              const int64_t n_here = std::min(kInterleaved, n - tile);
-              for (int64_t c = 0; c < d; ++c) {
-                const Value *from = of_columns[c].data() + tile;
-                Value *to = rows.data() + tile * width + columns(c);
-                for (int64_t i = 0; i < n_here; ++i) to[i * width] = from[i];
-                sums.data()[c] += sum_in_order(from, n_here, first + static_cast<uint32_t>(tile));
-              }
-            }
-          }
-          return sums.to_numpy();
-        },
-        "of_columns"_a, "columns"_a, "first"_a, "rows"_a.noconvert(), doc);
-  };
-  for_values(float{}, R"(Write some columns of a table, each (n_rows,), into its rows, (n_rows, d).
+  for_types<float, double, int32_t, int64_t, uint8_t>(
+      R"(Write some columns of a table, each (n_rows,), into its rows, (n_rows, d).
 
 columns: their numbers. Returns of each column a sum modulo 2^32 that another order of the rows changes too; first: the number of the first
-row. Sums of batches add up.)");
-  for_values(double{}, "");
-  for_values(int32_t{}, "");
-  for_values(int64_t{}, "");
-  for_values(uint8_t{}, "");
+row. Sums of batches add up.)",
+      [&](auto zero, const char *doc) {
+        using Value = decltype(zero);
+        m.def(
+            "interleave",
+            [](const std::vector<In1<Value>> &of_columns, In1<int64_t> columns, uint32_t first, Out2<Value> rows) {
+              const auto d = static_cast<int64_t>(columns.size()), n = static_cast<int64_t>(rows.shape(0));
+              const auto width = static_cast<int64_t>(rows.shape(1));
+              require(of_columns.size() == columns.size(), "every column has a number");
+              for (int64_t c = 0; c < d; ++c)
+                require(has_shape(of_columns[c], n) && columns(c) >= 0 && columns(c) < width, "columns are of the rows");
+              NewArray<uint32_t, 1> sums(d);
+              {
+                nb::gil_scoped_release release;
+                std::fill_n(sums.data(), d, uint32_t{0});
+                for (int64_t tile = 0; tile < n; tile += kInterleaved) {
+                  const int64_t n_here = std::min(kInterleaved, n - tile);
+                  for (int64_t c = 0; c < d; ++c) {
+                    const Value *from = of_columns[c].data() + tile;
+                    Value *to = rows.data() + tile * width + columns(c);
+                    for (int64_t i = 0; i < n_here; ++i) to[i * width] = from[i];
+                    sums.data()[c] += sum_in_order(from, n_here, first + static_cast<uint32_t>(tile));
+                  }
+                }
+              }
+              return sums.to_numpy();
+            },
+            "of_columns"_a, "columns"_a, "first"_a, "rows"_a.noconvert(), doc);
+      });
   auto for_numbers = [&](auto zero, const char *doc) {
     using Number = decltype(zero);
     m.def(

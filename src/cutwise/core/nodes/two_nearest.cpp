@@ -170,64 +170,63 @@ struct Reassignment {
 using namespace cutwise;
 
 void bind_two_nearest(nb::module_ &m) {
-  auto for_states = [&](auto of_type, const char *doc) {
-    using State = decltype(of_type);
-    m.def(
-        "update_two_nearest",
-        [](const Encoded &encoded, const PackedCodes *packed, In2<typename State::Cost> excess, In1<int64_t> base,
-           const Weights &weights, const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors,
-           Out2<typename State::Word> states, std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals,
-           Out2<int64_t> nearest_costs, int n_jobs) {
-          const int64_t n_rows = encoded.n_rows, k = excess.shape(1);
-          require(has_shape(excess, n_rows) && has_shape(base, n_rows) && has_shape(states, n_rows, State::width()),
-                  "costs and states have one line per encoded row");
-          require(k <= std::numeric_limits<typename State::Index>::max(),
-                  "the states have room for the numbers of the clusters");
-          require(has_shape(nearest_costs, k, 2) && has_shape(totals, k), "nearest_costs and totals have one line per cluster");
-          require(rows.size() == survivors.size() && (rows.size() == 1 || rows.size() == 2),
-                  "a root, or the two children of a node");
-          require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
-          require(has_shape(histogram, encoded.n_slots, k, totals.shape(1)),
-                  "histogram has one line per slot, and as many cells as totals");
-          std::vector<Reassignment<State>> nodes;
-          for (size_t i = 0; i < rows.size(); ++i)
-            nodes.push_back({encoded,
-                             packed,
-                             rows[i].data(),
-                             static_cast<int64_t>(rows[i].size()),
-                             excess.data(),
-                             k,
-                             survivors_of(survivors[i], k),
-                             checked(weights, encoded.n_rows),
-                             base.data(),
-                             reinterpret_cast<State *>(states.data()),
-                             histogram ? histogram->data() : nullptr,
-                             totals.data(),
-                             nearest_costs.data(),
-                             static_cast<int64_t>(totals.shape(1)),
-                             n_jobs,
-                             {}});
-          nb::gil_scoped_release release;
-          for (auto &node : nodes) node.prepare();
-          if (nodes.size() == 1) {
-            nodes[0].first_time();
-            return;
-          }
-          for (auto &node : nodes) node.look();
-          nodes[0].release(nodes[1].keeps_cells());
-          nodes[1].release(nodes[0].keeps_cells());
-          for (auto &node : nodes) node.hold();
-        },
-        "encoded"_a, "packed"_a.none(), "excess"_a.noconvert(), "base"_a.noconvert(), "weights"_a.none(), "rows"_a,
-        "survivors"_a, "states"_a.noconvert(), "histogram"_a.noconvert().none(), "totals"_a.noconvert(),
-        "nearest_costs"_a.noconvert(), "n_jobs"_a = 1, doc);
-  };
-  for_states(SmallState{},
-             R"(Keep every row's two nearest surviving clusters, and the histogram of losses, true to the tree, in place.
+  for_types<SmallState, MiddleState, LargeState>(
+      R"(Keep every row's two nearest surviving clusters, and the histogram of losses, true to the tree, in place.
 
 excess (n_rows, k) above base (n_rows,). rows, survivors: of the root, with zeros in all sums; then of the two children of
 every node that was cut. states, histogram, totals, nearest_costs: as in best_induced_cut. What they say of a child with one survivor
-is not kept true: it is never cut.)");
-  for_states(MiddleState{}, "");
-  for_states(LargeState{}, "");
+is not kept true: it is never cut.)",
+      [&](auto of_type, const char *doc) {
+        using State = decltype(of_type);
+        m.def(
+            "update_two_nearest",
+            [](const Encoded &encoded, const PackedCodes *packed, In2<typename State::Cost> excess, In1<int64_t> base,
+               const Weights &weights, const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors,
+               Out2<typename State::Word> states, std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals,
+               Out2<int64_t> nearest_costs, int n_jobs) {
+              const int64_t n_rows = encoded.n_rows, k = excess.shape(1);
+              require(has_shape(excess, n_rows) && has_shape(base, n_rows) && has_shape(states, n_rows, State::width()),
+                      "costs and states have one line per encoded row");
+              require(k <= std::numeric_limits<typename State::Index>::max(),
+                      "the states have room for the numbers of the clusters");
+              require(has_shape(nearest_costs, k, 2) && has_shape(totals, k),
+                      "nearest_costs and totals have one line per cluster");
+              require(rows.size() == survivors.size() && (rows.size() == 1 || rows.size() == 2),
+                      "a root, or the two children of a node");
+              require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
+              require(has_shape(histogram, encoded.n_slots, k, totals.shape(1)),
+                      "histogram has one line per slot, and as many cells as totals");
+              std::vector<Reassignment<State>> nodes;
+              for (size_t i = 0; i < rows.size(); ++i)
+                nodes.push_back({encoded,
+                                 packed,
+                                 rows[i].data(),
+                                 static_cast<int64_t>(rows[i].size()),
+                                 excess.data(),
+                                 k,
+                                 survivors_of(survivors[i], k),
+                                 checked(weights, encoded.n_rows),
+                                 base.data(),
+                                 reinterpret_cast<State *>(states.data()),
+                                 histogram ? histogram->data() : nullptr,
+                                 totals.data(),
+                                 nearest_costs.data(),
+                                 static_cast<int64_t>(totals.shape(1)),
+                                 n_jobs,
+                                 {}});
+              nb::gil_scoped_release release;
+              for (auto &node : nodes) node.prepare();
+              if (nodes.size() == 1) {
+                nodes[0].first_time();
+                return;
+              }
+              for (auto &node : nodes) node.look();
+              nodes[0].release(nodes[1].keeps_cells());
+              nodes[1].release(nodes[0].keeps_cells());
+              for (auto &node : nodes) node.hold();
+            },
+            "encoded"_a, "packed"_a.none(), "excess"_a.noconvert(), "base"_a.noconvert(), "weights"_a.none(), "rows"_a,
+            "survivors"_a, "states"_a.noconvert(), "histogram"_a.noconvert().none(), "totals"_a.noconvert(),
+            "nearest_costs"_a.noconvert(), "n_jobs"_a = 1, doc);
+      });
 }

@@ -82,8 +82,8 @@ struct LeafTable {
   double *sums = nullptr;
 };
 
-// Tables, all of one size, that no tree needs any more, for the next ones. They lie together in large pages, and it outlives all
-// that it gives.
+// Tables, all of one size, that no tree needs any more, for the next ones. They lie together in large pages, and it outlives
+// all that it gives.
 class SpareTables {
  public:
   double *zeros(size_t n) {
