@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cutwise.cli.options import out_option
 from cutwise.cli.screen import note, print_line
 
 EXAMPLES = (
@@ -41,9 +42,7 @@ def command(
     fetch: Annotated[bool, typer.Option("--fetch", help="Fetch sets that are not at hand, where that works.")] = False,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out",
-            "-o",
+        out_option(
             metavar="FOLDER",
             help="Where results go; finished jobs in it are not done again.",
             show_default="bench-EXPERIMENT",

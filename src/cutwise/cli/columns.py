@@ -291,16 +291,6 @@ def find_source(
     table: TableOptions, n_clusters: int | None, *, command: str, is_labeled: bool = False
 ) -> tuple[Source, int | None]:
     """The table that a command line names, and the number of clusters; an example knows its own, and labels do."""
-    _check_given(table, command)
-    if n_clusters is None and not is_labeled:
-        if table.example is None:
-            raise InvalidInputError("The number of clusters is missing. Say how many with -k, such as -k 5.")
-        n_clusters = clusters_of_example(table.example)
-    return _read(table), n_clusters
-
-
-def _check_given(table: TableOptions, command: str) -> None:
-    """Refuse no table, and two."""
     if table.example is not None and table.files:
         raise InvalidInputError(
             f"Both FILE ({' '.join(table.files)}) and --example ({table.example}) were given. Give one of them."
@@ -309,12 +299,14 @@ def _check_given(table: TableOptions, command: str) -> None:
         raise InvalidInputError(
             f"FILE is missing. Give a table (cutwise {command} data.csv -k 5), or try cutwise {command} --example wine."
         )
-
-
-def _read(table: TableOptions) -> Source:
+    if n_clusters is None and not is_labeled:
+        if table.example is None:
+            raise InvalidInputError("The number of clusters is missing. Say how many with -k, such as -k 5.")
+        n_clusters = clusters_of_example(table.example)
     if not table.files:
-        return read_example(str(table.example))
-    return open_source(table.files, separator=table.separator, header=table.header, max_memory=table.max_memory)
+        return read_example(str(table.example)), n_clusters
+    source = open_source(table.files, separator=table.separator, header=table.header, max_memory=table.max_memory)
+    return source, n_clusters
 
 
 def in_memory_alone(source: Source, what: str, instead: str = "Leave it out") -> InvalidInputError:
@@ -344,19 +336,19 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     read = partial(source.read, as_words=() if labels_from is None else (labels_from,))
     rows = None if source.lazy is None else read(source.lazy.select(names))
     if rows is None:
-        looks = [look_at(source, name) for name in names if name != labels_from]
+        looks = [look_at(source, name) for name in names if name not in apart or name == weights]
     else:
         looks = look_at_batches(source, rows, names)
         if not looks[0].n_rows:
             raise InvalidInputError(f"{source.name} holds no rows.")
     by_name = {name for names in asked.values() for name in names}
-    own = [look for look in looks if look.name in columns]
+    own = [look for look in looks if look.name not in apart]
     left_out = _columns_left_out(source, own, by_name, mixed=mixed)
     used = [look for look in own if look.name not in left_out]
     columns = [look.name for look in used]
-    texts = [look.name for look in used if look.kind == "text" and not look.words]
+    texts = {look.name for look in used if look.kind == "text" and not look.words}
     categories = [name for name in columns if name in asked["--category"] or name in texts]
-    others = [name for look in used if (name := look.name) in categories or look.kind in ("other", "ordered")]
+    others = {*categories, *(look.name for look in used if look.kind in ("other", "ordered"))}
     check_numbers(source, [look for look in used if not mixed or look.name not in others])
     check_numbers(source, [look for look in looks if look.name == weights], may_drop=False)
     has_gaps = not table.drop_missing and any(look.n_known < look.n_rows for look in used)
@@ -377,7 +369,8 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
             labels = source.labels(labels_from)[complete].to_frame()
             about["labels"] = whole_again(labels).iloc[:, 0].to_numpy()
     else:
-        missing = {look.name: look.n_rows - look.n_known for look in looks if look.name in checked}
+        kept = set(checked)
+        missing = {look.name: look.n_rows - look.n_known for look in looks if look.name in kept}
         n = n_before = looks[0].n_rows
         if any(missing.values()):
             n = count_rows(complete_only(rows.select(checked)))

@@ -136,6 +136,7 @@ def _cart(first: ExplainableClusterer, objective: str, task: Task, limits: Mappi
     import sklearn.tree  # noqa: F401 - so that its import is not timed
 
     from cutwise import ClusterExplainer
+    from cutwise.estimators import share_explained
     from cutwise.metrics import tree_cost
 
     reference = first.reference_
@@ -146,9 +147,7 @@ def _cart(first: ExplainableClusterer, objective: str, task: Task, limits: Mappi
     seconds = time.perf_counter() - started
     cost = tree_cost(model, task.table, metric=objective, sample_weight=task.weights)
     ratio = cost / reference.cost if reference.cost > 0 else math.nan
-    total, explained = first.total_cost_, math.nan
-    if not math.isnan(first.explained_):
-        explained = (total - cost) / (total - reference.cost)
+    explained = share_explained(cost, reference.cost, first.total_cost_)
     figures = {"cost": cost, "cost_ratio": finite(ratio), "explained": finite(explained)}
     return {**_figures("CART", model, seconds, task), **figures}
 

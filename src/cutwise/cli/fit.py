@@ -10,6 +10,7 @@ import typer
 from cutwise.cli.columns import Task, cut_features, find_source, in_memory_alone, prepare
 from cutwise.cli.models import labels_frame, labels_path, name_clusters, print_fit, write_labels
 from cutwise.cli.options import (
+    OBJECTIVES,
     SCALE_HELP,
     SCALES,
     AsJson,
@@ -21,7 +22,6 @@ from cutwise.cli.options import (
     Names,
     Objective,
     TableOptions,
-    check_objective,
     estimator_of,
     of_output,
     of_tree,
@@ -91,7 +91,7 @@ def command(
     scale = kernel.scale if scale is None else scale
     check_option("--scale", scale, tuple(SCALES))
     check_option("--unknown", unknown, ("outside", "error"))
-    check_objective(objective)
+    check_option("--objective", objective, OBJECTIVES)
     other = None if objective == "kmeans" else objective
     if labels_from is not None:
         why = f"--labels-from {labels_from}: that column has its clusters already"

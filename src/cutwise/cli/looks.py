@@ -124,7 +124,7 @@ class Look:
 def look_at(source: Source, column: str) -> Look:
     """A column of a table in memory."""
     values = source.frame[column]
-    known = values.dropna()
+    known = values.dropna() if values.hasnans else values
     kind, words = _kind_of(values, known), ""
     are_numbers = kind in ("integers", "numbers")
     if kind == "text" and (rows := rows_of_words(source, column)) is not None:

@@ -231,7 +231,11 @@ def _price_lines(model: TreeEstimator) -> list[str]:
     lines = []
     if not math.isnan(agreement):
         lines.append(f"agreement {percent(agreement)}: rows that the rules put where {own} have them")
-    lines += _pair_lines(model)
+    if hasattr(model, "adjusted_rand_index_"):  # not flattered by chance, nor by bounded kernels as cost ratios are
+        index, shared = model.adjusted_rand_index_, model.normalized_mutual_info_
+        lines.append(
+            f"adjusted Rand index {index:.4f}, normalized mutual information {shared:.4f}: 1 is the same clusters"
+        )
     ratio = model.cost_ratio_
     if math.isnan(model.cost_):
         return lines
@@ -245,14 +249,6 @@ def _price_lines(model: TreeEstimator) -> list[str]:
     lines.append(f"explained {share}: {explained_words(explained, of, own, cost_words)}")
     advice = advice_of(model, "--max-leaves")
     return lines if advice is None else [*lines, f"advice: {advice}"]
-
-
-def _pair_lines(model: TreeEstimator) -> list[str]:
-    """Agreement that chance and bounded kernels do not flatter: low cost ratios are cheap under a bounded kernel."""
-    if not hasattr(model, "adjusted_rand_index_"):
-        return []
-    index, information = model.adjusted_rand_index_, model.normalized_mutual_info_
-    return [f"adjusted Rand index {index:.4f}, normalized mutual information {information:.4f}: 1 is the same clusters"]
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -50,6 +50,7 @@ def scaler_of(scale: str, *, objective: str = "kmeans", mixed: bool = False) -> 
 of_table = partial(typer.Option, rich_help_panel="Table")
 of_tree = partial(typer.Option, rich_help_panel="Clusters and tree")
 of_output = partial(typer.Option, rich_help_panel="Output")
+out_option = partial(typer.Option, "--out", "-o")
 
 FILE_HELP = (
     "CSV, TSV or Parquet file, packed (gzip, bzip2, xz, zip) or not; - for standard input. Several of the same columns "
@@ -185,16 +186,11 @@ def words_given(context: typer.Context, *, but: Container[str]) -> list[str]:
     return words
 
 
-def check_objective(objective: str) -> None:
-    """Refuse an option of ``--objective`` that does not exist."""
-    check_option("--objective", objective, OBJECTIVES)
-
-
 def estimator_of(objective: str) -> type[ExplainableClusterer]:
     """The estimator of an option of ``--objective``."""
     from cutwise import ExplainableKMeans, ExplainableKMedians
 
-    check_objective(objective)
+    check_option("--objective", objective, OBJECTIVES)
     return ExplainableKMedians if objective == "kmedians" else ExplainableKMeans
 
 

@@ -22,7 +22,7 @@ from cutwise.cli.models import (
     tested_columns,
     write_labels,
 )
-from cutwise.cli.options import FILE_HELP, Header, ModelFile, Separator
+from cutwise.cli.options import FILE_HELP, Header, ModelFile, Separator, out_option
 from cutwise.cli.screen import Outputs, file_or_stdout, note, working
 from cutwise.cli.tables import find_files, is_parquet, read_in_parts
 from cutwise.exceptions import InvalidInputError
@@ -47,9 +47,7 @@ def command(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILE_HELP)],
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out",
-            "-o",
+        out_option(
             metavar="OUT.csv|FOLDER",
             help="Write to this file in place of standard output; of several FILEs, one each to this new folder.",
         ),

@@ -8,7 +8,7 @@ import typer
 
 from cutwise.cli.columns import check_as_fitted, chosen_names
 from cutwise.cli.models import as_fitted, model_and_table, other_columns, print_rules
-from cutwise.cli.options import Header, ModelFile, Separator, TableFile
+from cutwise.cli.options import Header, ModelFile, Separator, TableFile, out_option
 from cutwise.cli.screen import Outputs, note
 
 EXAMPLES = (
@@ -24,8 +24,7 @@ def command(
         str | None, typer.Option(metavar="COLUMN", help="The column of reference clusters; else the nearest centers.")
     ] = None,
     out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write the model to this file in place of its own."),
+        str | None, out_option(metavar="FILE", help="Write the model to this file in place of its own.")
     ] = None,
     separator: Separator = None,
     header: Header = None,

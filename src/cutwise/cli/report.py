@@ -27,6 +27,7 @@ from cutwise.cli.options import (
     Separator,
     TableFile,
     Weights,
+    out_option,
     words_given,
 )
 from cutwise.cli.screen import Outputs, note, working
@@ -50,10 +51,7 @@ def command(
     model: ModelFile,
     file: TableFile,
     out: Annotated[
-        str,
-        typer.Option(
-            "--out", "-o", metavar="REPORT", help="Where to write it; the ending says how: .html, .md or .json."
-        ),
+        str, out_option(metavar="REPORT", help="Where to write it; the ending says how: .html, .md or .json.")
     ] = "report.html",
     title: Annotated[str | None, typer.Option(help="The page's heading.")] = None,
     name: Names = None,

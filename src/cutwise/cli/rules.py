@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cutwise.cli.models import name_clusters, print_certificate, print_rules
-from cutwise.cli.options import ModelFile, Names
+from cutwise.cli.options import ModelFile, Names, out_option
 from cutwise.cli.screen import Outputs, file_or_stdout, note, print_document
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.sql import DIALECTS, SQL_FORMS
@@ -68,7 +68,7 @@ def command(
     name: Names = None,
     keep: Annotated[bool, typer.Option("--keep", help="Write the names into the model file.")] = False,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file in place of standard output.")
+        str | None, out_option(metavar="FILE", help="Write to this file in place of standard output.")
     ] = None,
     sql: SqlOptions,
 ) -> None:

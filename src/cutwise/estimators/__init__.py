@@ -3,6 +3,7 @@
 from cutwise.estimators._base import TreeClusterer as TreeClusterer
 from cutwise.estimators._base import TreeEstimator as TreeEstimator
 from cutwise.estimators._base import fitted as fitted
+from cutwise.estimators._base import share_explained as share_explained
 from cutwise.estimators._curve import CostCurve as CostCurve
 from cutwise.estimators._curve import cost_curve as cost_curve
 from cutwise.estimators._document import advice_of as advice_of

@@ -11,9 +11,9 @@ import numpy as np
 
 from cutwise._progress import Stages
 from cutwise.core import Float64
+from cutwise.estimators._tuning import size_of_explanations
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import InvalidInputError
-from cutwise.readouts.conditions import explanation_sizes
 from cutwise.table.table import are_plain
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
@@ -239,13 +239,12 @@ def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:
     tree, own = grown.tree, problem.context.of(grown)
     rows, agrees = own.rows, tree.cluster[grown.leaf_of_row] == own.reference.labels
     with_leaf = np.unique(tree.cluster[tree.leaves])
-    leaf_weight = rows.weight_of(grown.leaf_of_row, tree.n_nodes)[tree.leaves]
     return Candidate(
         growth=growth,
         grown=grown,
         agreement=int(rows.weight_of(agrees.astype(np.int32), 2)[1]),
         n_without_leaf=own.n_clusters - len(with_leaf),
-        explanation_size=float(explanation_sizes(tree) @ leaf_weight / leaf_weight.sum()),
+        explanation_size=size_of_explanations(rows, grown),
     )
 
 

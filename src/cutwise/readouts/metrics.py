@@ -11,7 +11,6 @@ expansion has no correct digit left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -502,8 +501,11 @@ def kernel_cost(kernel: npt.NDArray[Any], labels: Int32, weights: Float64 | None
     """
     diagonal = np.diagonal(kernel)
     total = own = 0.0
-    for _, rows, given in _clusters(labels, weights):
-        w = np.ones(len(rows)) if given is None else given
+    weights = np.ones(len(labels)) if weights is None else weights
+    placed = (labels >= 0) & (weights > 0)
+    for code in np.unique(labels[placed]).tolist():
+        rows = np.flatnonzero(placed & (labels == code))
+        w = weights[rows]
         step = max(1, _BLOCK // len(rows))
         within = 0.0
         for start in range(0, len(rows), step):
@@ -513,17 +515,6 @@ def kernel_cost(kernel: npt.NDArray[Any], labels: Int32, weights: Float64 | None
         total += float(w @ diagonal[rows].astype(np.float64))
         own += within / float(w.sum())
     return cost_or_zero(total - own, total)
-
-
-def _clusters(labels: Int32, weights: Float64 | None) -> Iterator[tuple[int, npt.NDArray[np.intp], Float64 | None]]:
-    """Go through the clusters in order of their codes: code, its rows of positive weight, their weights."""
-    order = np.argsort(labels, kind="stable")
-    if weights is not None:
-        order = order[weights[order] > 0]
-    codes, first = np.unique(labels[order], return_index=True)
-    for code, rows in zip(codes.tolist(), np.split(order, first[1:]), strict=True):
-        if code >= 0:
-            yield code, rows, None if weights is None else weights[rows]
 
 
 def contingency(first: npt.NDArray[Any], second: npt.NDArray[Any], weights: npt.NDArray[Any] | None = None) -> Float64:
