@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from cutwise import core
 from cutwise.core import Int32, Int64
-from cutwise.tree.provider import (
-    CodedCategory,
-    LeafCut,
-    MemoryProvider,
-    NodeSums,
-    allowed_categories,
-)
+from cutwise.tree.provider import CodedCategory, LeafCut, MemoryProvider, NodeSums
 
-from .surrogate import CheapestCut, LeafCriterion, interval_cut, leaf_cut
+from .surrogate import CheapestCut, LeafCriterion, leaf_cut
 
 
 class DisagreementCriterion(LeafCriterion):
@@ -77,21 +72,15 @@ class FewestDisagree(CheapestCut):
 
     by_label = True
 
-    def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
-        """See :class:`cutwise.tree.provider.Search`."""
-        sums = self.sums
-        cut = leaf_cut(core.best_disagreement_cut(
-            memory.table.encoded, memory.table.matrix, rows, memory.labels, memory.weights, sums.histogram, sums.totals,
-            self.gini, None if self.limits is None else self.limits.of_node, memory.n_jobs, self.gini_alone,
-        ))  # fmt: skip
+    def _found(self, memory: MemoryProvider, rows: Int32) -> tuple[Any, ...] | None:
+        return core.best_disagreement_cut(
+            memory.table.encoded, memory.table.matrix, rows, memory.labels, memory.weights, self.sums.histogram,
+            self.sums.totals, self.gini, None if self.limits is None else self.limits.of_node, memory.n_jobs,
+            self.gini_alone,
+        )  # fmt: skip
 
-        def of_level(category: CodedCategory) -> Int64:
-            if sums.histogram is None:
-                return category.levels.count(rows, memory.weights, memory.labels, len(sums.totals))
-            return category.levels.sums(sums.histogram[:, :, np.newaxis])[:, :, 0]
-
-        may_win = self.may_win(memory, cut)
-        return self.or_set(cut, allowed_categories(memory, rows, self.limits, of_level, may_win), memory.table.searched)
+    def _level_sums(self, memory: MemoryProvider, rows: Int32, category: CodedCategory) -> Int64:
+        return category.levels.count(rows, memory.weights, memory.labels, len(self.sums.totals))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +93,7 @@ class FewestDisagreeInterval:
 
     def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
-        return interval_cut(core.best_disagreement_interval(
+        return leaf_cut(core.best_disagreement_interval(
             memory.ranks, rows, memory.weights, memory.labels, self.sums.totals, self.gini, int(self.known.cost),
             self.known.impurity, memory.n_jobs,
         ))  # fmt: skip

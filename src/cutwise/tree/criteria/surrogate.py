@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,19 +90,26 @@ class CheapestCut:
 
     def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
-        excess, sums = memory.costs.excess, self.sums
-        cut = leaf_cut(core.best_surrogate_cut(
-            memory.table.encoded, memory.table.matrix, rows, excess, sums.histogram, sums.totals, memory.zero_cost_rows,
-            None if self.limits is None else self.limits.of_node, memory.n_jobs,
-        ))  # fmt: skip
+        cut, histogram = leaf_cut(self._found(memory, rows)), self.sums.histogram
 
         def of_level(category: CodedCategory) -> Int64:
-            if sums.histogram is None:
-                return category.of_rows(rows, excess)
-            return category.levels.sums(sums.histogram[:, :, np.newaxis])[:, :, 0]
+            if histogram is None:
+                return self._level_sums(memory, rows, category)
+            return category.levels.sums(histogram[:, :, np.newaxis])[:, :, 0]
 
         may_win = self.may_win(memory, cut)
         return self.or_set(cut, allowed_categories(memory, rows, self.limits, of_level, may_win), memory.table.searched)
+
+    def _found(self, memory: MemoryProvider, rows: Int32) -> tuple[Any, ...] | None:
+        """What the core finds."""
+        return core.best_surrogate_cut(
+            memory.table.encoded, memory.table.matrix, rows, memory.costs.excess, self.sums.histogram, self.sums.totals,
+            memory.zero_cost_rows, None if self.limits is None else self.limits.of_node, memory.n_jobs,
+        )  # fmt: skip
+
+    def _level_sums(self, memory: MemoryProvider, rows: Int32, category: CodedCategory) -> Int64:
+        """What rows add, by level."""
+        return category.of_rows(rows, memory.costs.excess)
 
     def may_win(self, memory: MemoryProvider, cut: LeafCut | None) -> npt.NDArray[np.bool_] | None:
         """Which categories may have a set of levels that costs no more than a cut; None: nobody knows."""
@@ -126,7 +134,7 @@ class CheapestInterval:
 
     def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
-        return interval_cut(core.best_surrogate_interval(
+        return leaf_cut(core.best_surrogate_interval(
             memory.ranks, rows, memory.weights, memory.costs.excess, self.sums.totals, int(self.known.cost),
             memory.n_jobs,
         ))  # fmt: skip
@@ -158,17 +166,9 @@ def or_best_set(
     return cut
 
 
-def interval_cut(found: tuple[int, float, int, float, float, int, int] | None) -> LeafCut | None:
-    """What a search of the core found, as a cut."""
+def leaf_cut(found: tuple[Any, ...] | None) -> LeafCut | None:
+    """What a search of the core found, as a cut: by a threshold, or by the two ends of an interval."""
     if found is None:
         return None
-    cost, impurity, feature, lower, upper, inside_label, outside_label = found
-    return LeafCut(NodeTest(feature, upper, lower), cost, impurity, inside_label, outside_label)
-
-
-def leaf_cut(found: tuple[int, float, int, float, int, int] | None) -> LeafCut | None:
-    """What a search of the core found, as a cut."""
-    if found is None:
-        return None
-    cost, impurity, feature, threshold, left_label, right_label = found
-    return LeafCut(NodeTest(feature, threshold), cost, impurity, left_label, right_label)
+    cost, impurity, feature, *ends, left_label, right_label = found
+    return LeafCut(NodeTest(feature, *reversed(ends)), cost, impurity, left_label, right_label)
