@@ -192,6 +192,8 @@ def test_a_size_the_curve_lacks_is_refused():
 
 def test_fewer_leaves_than_clusters_are_refused_and_so_is_another_thing():
     with pytest.raises(InvalidInputError, match="max_leaves=2 is fewer than n_clusters=3"):
+        cost_curve(ClusterExplainer(), X, load_wine().target, max_leaves=2)
+    with pytest.raises(InvalidInputError, match="max_leaves=2 is fewer than n_clusters=3"):
         cost_curve(ExplainableKMeans(3), X, max_leaves=2)
     with pytest.raises(TypeError, match="cost_curve takes a model of cutwise"):
         cost_curve(KMeans(3), X)

@@ -13,13 +13,22 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, cost_curve, export_text, load_model
+from cutwise import (
+    Batches,
+    ExplainableKernelKMeans,
+    ExplainableKMeans,
+    KernelKMeans,
+    cost_curve,
+    export_text,
+    load_model,
+)
 from cutwise.exceptions import (
     CutwiseWarning,
     InvalidInputError,
     ModelFileError,
     NotPositiveDefiniteWarning,
     UnknownOptionError,
+    UnsupportedInputError,
 )
 from cutwise.metrics import tree_cost
 
@@ -384,3 +393,14 @@ def test_verbose_says_cost_and_agreement(capsys):
 def test_what_is_no_kernel_is_told_the_kernels(features):
     with pytest.raises(UnknownOptionError, match="kernel=5 is not a valid option"):
         ExplainableKernelKMeans(2, kernel=5, surrogate_features=features).fit(np.eye(4))
+
+
+def test_weights_may_be_a_column_scores_may_go_over_batches_and_y_is_not_read():
+    frame = pd.DataFrame(MOONS, columns=["a", "b"])
+    options = {"gamma": 3.0, "random_state": 0}
+    named = ExplainableKernelKMeans(3, **options).fit(frame.assign(w=RNG.integers(1, 4, 150)), sample_weight="w")
+    assert named.feature_names_in_.tolist() == ["a", "b"]
+    batches = Batches(lambda: (frame[i : i + 50] for i in range(0, 150, 50)))
+    assert named.score(batches) == pytest.approx(named.score(frame))
+    with pytest.raises(UnsupportedInputError, match="would not be read"):
+        named.fit(frame, "a")

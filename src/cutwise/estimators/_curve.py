@@ -219,7 +219,8 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     probe.set_params(max_leaves=_most_leaves(model, X, y) if max_leaves is None else max_leaves)
     most = probe.get_params()["max_leaves"]
     if isinstance(probe, ClusterExplainer) and probe.algorithm == "auto" and as_lazy(X) is None:
-        sizes = _shared_sizes(_n_clusters(model, X, fit.get("y")), most, model, _MOST_POINTS)
+        k = _n_clusters(model, X, fit.get("y"))
+        sizes = _shared_sizes(k, check_max_leaves(most, k), model, _MOST_POINTS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CutwiseWarning)  # what a fit of one of these sizes says
             context, models = probe._fit_sizes(X, sizes=sizes, **fit)
