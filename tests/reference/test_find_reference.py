@@ -196,7 +196,7 @@ def test_stages_are_told_on_request(capsys, large):
     find_reference(read_table(large[:4_000]), 3, n_init=2, random_state=0, verbose=1)
     out, told = capsys.readouterr()
     assert out == ""  # standard output belongs to results
-    assert "restart 2 of 2 on 2500 rows" in told
+    assert "restart 16 of 16 on 4000 rows" in told
     find_reference(read_table(large[:4_000]), 3, n_init=2, random_state=0)
     assert capsys.readouterr().err == ""
 

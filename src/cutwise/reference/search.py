@@ -375,22 +375,22 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
 WIDE, SPARE_AXES, AXIS_ROUNDS = 1_024, 8, 2
 """Columns of a table whose samples are sketched, axes of a sketch beyond the clusters, and rounds that find them."""
 
-SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 3_000, 8, 2**20
-"""Distinct rows of a table that takes next to no time: restarts go on where some agree.
+SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 3_000, 8, 2**21
+"""Distinct rows of a table that takes next to no time: restarts go on where some agree, as they do on a quick one.
 
-There are so many times as many, if rows, columns and clusters multiply to no more than that together."""
+There are so many times as many, if rows, columns and clusters of a restart multiply to no more than that together."""
 
 RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
 """Distinct rows of a restart: so many, and so many for each cluster at least."""
 
 FINAL_ROWS, FINAL_ROWS_OF_CLUSTER = 5_000, 100
-"""The same where the best restarts go on."""
+"""The same where the best restarts go on, and of any restart on a table that is searched whole."""
 
 WHOLE_ROWS = 12_000
 """Distinct rows of a table that is searched to the end, without a second sample."""
 
 QUICK_VALUES = 2**20
-"""Values of such a table, zeros among them, that take little time: all restarts are made."""
+"""Values of such a table, zeros among them, that take little time: it is a quick one, and all restarts are made."""
 
 CLEAR_ROWS = 40
 """So many times as many rows as a restart has need no second sample where restarts agree."""
@@ -529,7 +529,7 @@ class _Search:
 
     rows: SearchedRows
     n_clusters: int
-    seeds: Callable[[Points, int, np.random.Generator], Centers]
+    seeds: Callable[[Points, int, np.random.Generator, int], Centers]
     n_init: int
     max_iter: int
     brief: bool
@@ -571,9 +571,11 @@ class _Search:
             known = run.centers
         return run
 
-    @property
-    def _is_small(self) -> bool:
-        return len(self.rows) <= SMALL_ROWS
+    def _is_quick(self, sample: Points) -> bool:
+        return self._is_searched_whole and len(self.rows) * sample.values.shape[1] <= QUICK_VALUES
+
+    def _goes_on(self, sample: Points) -> bool:
+        return len(self.rows) <= SMALL_ROWS or self._is_quick(sample)
 
     @property
     def _is_searched_whole(self) -> bool:
@@ -593,28 +595,27 @@ class _Search:
         return centers if self.axes is None else project(as_matrix(centers), np.arange(len(centers)), self.axes)[0]
 
     def _restart(self, sample: Points, rng: np.random.Generator, *, swaps: bool = True) -> Run:
-        seeds = self.seeds(sample, self.n_clusters, rng)
+        seeds = self.seeds(sample, self.n_clusters, rng, SWAP_TRIALS if swaps else 1)
         seeds = sample.swap(seeds, self.n_clusters, rng) if swaps else seeds
         return sample.iterate(seeds, Stop(COARSE, self.max_iter), 1)
 
     def _restarts(self, sample: Points, known: list[Centers]) -> list[Run]:
         """Known centers and restarts on a small sample, cheapest first; on a large table no more once some agree."""
         runs = [sample.iterate(centers, Stop(COARSE, self.max_iter), self.n_jobs) for centers in known]
-        is_quick = self._is_searched_whole and len(self.rows) * sample.values.shape[1] <= QUICK_VALUES
-        most = self.n_init if is_quick else math.ceil(self.n_init * RESTARTS_PER_INIT)
-        if self._is_small:
-            work = len(self.rows) * sample.values.shape[1] * self.n_clusters
+        most, goes_on = self.n_init, self._goes_on(sample)
+        if not self._is_quick(sample):
+            most = math.ceil(self.n_init * RESTARTS_PER_INIT)
+        if goes_on:
+            work = sample.n_rows * sample.values.shape[1] * self.n_clusters
             most *= min(max(SMALL_WORK // work, 1), MORE_RESTARTS)
         streams = self.rng.spawn(most)
         made = 0
-        while made < most and (self._is_small or not _agree(runs)):
+        while made < most and (goes_on or not _agree(runs)):
             # Restarts are independent: one thread each, instead of many threads on one small sample.
             new = range(made, min(made + ROUND, len(streams)))
             tell(f"reference clustering: start {made + 1} of at most {len(streams)}", made / len(streams))
             # Swaps make most starts better, and alike; the best clustering of few rows may be where they seldom lead.
-            runs += each(
-                lambda i: self._restart(sample, streams[i], swaps=i % 2 == 0 or not self._is_small), new, self.n_jobs
-            )
+            runs += each(lambda i: self._restart(sample, streams[i], swaps=i % 2 == 0 or not goes_on), new, self.n_jobs)
             made += len(new)
         for i, run in enumerate(runs):
             self._say(f"restart {i + 1} of {len(runs)} on {sample.n_rows} rows: {run.cost:.6g} a row")
@@ -625,16 +626,17 @@ class _Search:
 
         Restarts are on a small sample. Where they disagree, the best few go on on a larger one.
         """
-        sample = self._sample(_restart_rows(self.n_clusters), matters)
-        restarts = self._restarts(sample, known)
+        n_rows = _final_rows if self._is_searched_whole else _restart_rows
+        sample = self._sample(n_rows(self.n_clusters), matters)
+        restarts, goes_on = self._restarts(sample, known), self._goes_on(sample)
         best, *others = restarts
         if sample.n_rows < len(self.rows):
             best = self._improve(sample, best, Stop(COARSE, self.max_iter))
             is_clear = best is restarts[0] and _agree(restarts)
-            if is_clear and len(self.rows) <= CLEAR_ROWS * sample.n_rows:
+            if is_clear and not goes_on and len(self.rows) <= CLEAR_ROWS * sample.n_rows:
                 return best, sample
             sample = self._sample(_final_rows(self.n_clusters) if known else len(self.rows), matters)
-        unlike = (r for r in others if self._is_small or AGREED * best.cost < r.cost <= HOPELESS * best.cost)
+        unlike = (r for r in others if goes_on or AGREED * best.cost < r.cost <= HOPELESS * best.cost)
         finalists = [best, *islice(unlike, FINALISTS - 1)]
         runs = [sample.iterate(run.centers, Stop(MIDDLE, self.max_iter), self.n_jobs) for run in finalists]
         first = min(range(len(runs)), key=lambda i: runs[i].cost)
@@ -674,19 +676,22 @@ def _agree(runs: list[Run]) -> bool:
     return len(costs) == AGREEING and costs[-1] <= AGREED * costs[0]
 
 
-def costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
-    """Greedy k-means++, with as many candidates a seed as the cost kernels measure in the time of one."""
-    uniforms = rng.random((k, SWAP_TRIALS))
+def costly_rows(points: Points, k: int, rng: np.random.Generator, n_trials: int = SWAP_TRIALS) -> Centers:
+    """Greedy k-means++: as many candidates a seed as the cost kernels measure in the time of one; plain with one."""
+    uniforms = rng.random((k, n_trials))
     return points.rows(plusplus(points.matrix, uniforms, points.weights, points.objective.name))
 
 
-def _any_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
+def _any_rows(points: Points, k: int, rng: np.random.Generator, n_trials: int = 1) -> Centers:
     """Rows drawn by weight, none twice."""
     share = None if points.weights is None else points.weights / points.weights.sum()
     return points.rows(rng.choice(points.n_rows, k, replace=False, p=share))
 
 
-_SEEDS = {"k-means++": costly_rows, "random": _any_rows}
+_SEEDS: dict[str, Callable[[Points, int, np.random.Generator, int], Centers]] = {
+    "k-means++": costly_rows,
+    "random": _any_rows,
+}
 
 
 def largest_first(weights: npt.NDArray[np.int64], centers: Centers) -> npt.NDArray[np.intp]:
