@@ -1,6 +1,8 @@
 """Displays keep what they drew, draw it legibly at every size, and agree on the clusters' colors."""
 
+import re
 import sys
+from datetime import date, timedelta
 from types import SimpleNamespace
 
 import numpy as np
@@ -157,6 +159,71 @@ def test_what_a_map_cannot_show_is_refused():
             PartitionDisplay.from_estimator(model, table, columns=wanted)
     with pytest.raises(InvalidInputError, match="max_columns=0"):
         ProfileDisplay.from_estimator(model, table, max_columns=0)
+
+
+def people():
+    """Rows with a column of every kind, and a model whose tree asks about most of them."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 300)
+    levels = ["primary", "secondary", "bachelor", "master"]
+    income = np.where(rng.random(300) < 0.1, np.nan, (np.array([14.0, 52, 28])[kind] + rng.normal(0, 4, 300)).round(1))
+    table = {
+        "income": income,
+        "region": np.array(["north", "east", "south", "west"])[(kind + rng.integers(0, 2, 300)) % 4],
+    }
+    table["owns_home"] = rng.random(300) < np.array([0, 0.8, 0.6])[kind]
+    table["since"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 400, 300) + 300 * kind, unit="D")
+    school = np.array(levels)[np.clip(kind + rng.integers(0, 2, 300), 0, 3)]
+    table["school"] = pd.Categorical(school, categories=levels, ordered=True)
+    table["visit"] = pd.to_timedelta(rng.integers(10, 200, 300) + 60 * kind, unit="min")
+    table["children"] = rng.integers(0, 5, 300)
+    frame = pd.DataFrame(table)
+    return ExplainableKMeans(5, max_leaves=10, random_state=0).fit(frame), frame
+
+
+def test_a_map_speaks_of_dates_durations_and_levels_as_people_do():
+    model, table = people()
+    display = PartitionDisplay.from_estimator(model, table, columns=("owns_home", "since"))
+    assert_legible(display.figure_)
+    ticks = [[text.get_text() for text in axis.get_ticklabels()] for axis in (display.ax_.xaxis, display.ax_.yaxis)]
+    assert [text for text in ticks[0] if text] == ["false", "true"]
+    assert "2021" in ticks[1]
+    assert set(display.rectangles_[:, :2].ravel()) <= {-0.5, 0.5, 1.5}
+    assert "income = " in display.caption
+    assert " = 1" not in display.caption
+    display = PartitionDisplay.from_estimator(model, table, columns=("visit", "school"))
+    display.figure_.canvas.draw()
+    ticks = [[text.get_text() for text in axis.get_ticklabels()] for axis in (display.ax_.xaxis, display.ax_.yaxis)]
+    assert "2 h" in ticks[0]
+    assert [text for text in ticks[1] if text] == ["primary", "secondary", "bachelor", "master"]
+
+
+def test_what_a_map_holds_is_given_as_people_write_it_or_refused_with_what_is_needed():
+    model, table = people()
+    tested = model.tree_.feature.tolist()
+    assert {0, 3} <= set(tested)  # income, which has gaps, and a date
+    held = {"income": None, "region": "east", "owns_home": True}
+    for since in ("2021-01-01", pd.Timestamp("2021-01-01"), np.datetime64("2021-01-01"), date(2021, 1, 1)):
+        display = PartitionDisplay.from_estimator(
+            model, table, columns=("visit", "school"), held=held | {"since": since}
+        )
+        assert "since = 2021-01-01" in display.caption
+        assert "income = unknown" in display.caption
+        same = table.assign(income=np.nan, region="east", owns_home=True, since=pd.Timestamp("2021-01-01"), children=2)
+        assert display.is_shown.tolist() == (model.apply(same) == model.apply(table)).tolist()
+    for wrong, needed in (
+        ({"since": "soon"}, "cannot be 'soon'. Give a date"),
+        ({"region": "nowhere"}, "Give one of its levels: 'east', 'north'"),
+        ({"income": "a"}, "Give a number"),
+        ({"owns_home": "yes"}, "Give True or False"),
+        ({"visit": timedelta(hours=1)}, "is drawn, so it has all its values"),
+        ({"since": None}, "cannot be None"),
+    ):
+        with pytest.raises(InvalidInputError, match=re.escape(needed)):
+            PartitionDisplay.from_estimator(model, table, columns=("visit", "school"), held=wrong)
+    for columns, said in ((("visit", "visit"), "one column twice"), (("region", 0), "holds categories")):
+        with pytest.raises(InvalidInputError, match=said):
+            PartitionDisplay.from_estimator(model, table, columns=columns)
 
 
 def test_as_many_rows_as_fit_had_are_not_the_rows_of_fit():

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, listed
-from cutwise.plot.base import Inks, labeled_tree, new_axes, read_rows, text_titles, tint
+from cutwise.plot.base import Inks, labeled_tree, new_axes, read_rows, size_in_inches, text_titles, text_width, tint
 from cutwise.readouts.conditions import Levels, Region, column_of, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.shown import cluster_color, plain, shorten
-from cutwise.readouts.words import rows
+from cutwise.readouts.words import rows, value_text
+from cutwise.table.convert import is_missing
+from cutwise.table.instants import MICROSECONDS, instant_of
+from cutwise.table.mixed import RawColumn, raw_column, values_by_kind
+from cutwise.table.table import NUMBER, ColumnKind, Columns
 from cutwise.tree.threshold_tree import ThresholdTree
 
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
 
 
+_Floats: TypeAlias = npt.NDArray[np.float64]
 _MAX_ROWS = 5_000
+_YEARS = (-719_162.0, 2_932_896.0)  # days that a calendar has, from 1970
+_STEPS = {"day": (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000, 20_000), "h": (1, 2, 3, 6, 12)}
+_STEPS |= dict.fromkeys(("min", "s"), (1, 2, 5, 10, 15, 30)) | dict.fromkeys(
+    ("ms", "us"), (1, 2, 5, 10, 20, 50, 100, 200, 500)
+)
 
 
 @dataclass(eq=False)
@@ -48,11 +59,14 @@ class PartitionDisplay:
         The rows that the tree places alike with those values; None for all.
     caption : str, default=""
         What is said of both.
+    kinds : tuple of two ColumnKind
+        What the columns along and up hold; numbers when left out.
 
     Attributes
     ----------
     rectangles_ : ndarray of shape (n_rectangles, 4), float64
-        Left, right, bottom and top of every rectangle, within the limits of the picture.
+        Left, right, bottom and top of every rectangle, within the limits of the picture. Sides of whole numbers, dates
+        and levels lie half a step behind the last one.
     rectangle_cluster_ : ndarray of shape (n_rectangles,), int32
         The cluster code of each.
     ax_ : matplotlib Axes
@@ -63,12 +77,13 @@ class PartitionDisplay:
     columns: tuple[int, int]
     names: tuple[str, str]
     titles: list[str]
-    points: npt.NDArray[np.float64]
+    points: _Floats
     codes: npt.NDArray[np.integer]
     of_reference: bool = False
     held: Mapping[int, float] = field(default_factory=dict)
     is_shown: npt.NDArray[np.bool_] | None = None
     caption: str = ""
+    kinds: tuple[ColumnKind, ColumnKind] = (NUMBER, NUMBER)
     rectangles_: Any = field(default=None, init=False)
     rectangle_cluster_: Any = field(default=None, init=False)
     ax_: Any = field(default=None, init=False)
@@ -81,7 +96,7 @@ class PartitionDisplay:
         X: Any,
         *,
         columns: Any = None,
-        held: Mapping[Any, float] | None = None,
+        held: Mapping[Any, Any] | None = None,
         ax: Any = None,
     ) -> Self:
         """Draw the regions of a fitted model, and rows.
@@ -93,10 +108,13 @@ class PartitionDisplay:
             The rows. Those of fit are colored by their reference cluster, so that color and region differ where the
             tree strays from it; others by the tree's.
         columns : pair of int or str, default=None
-            The columns along and up, by position or name. None takes those whose tests see most rows.
-        held : mapping of int or str to number, default=None
-            A value for other columns that the tree tests, by position or name; the median of the rows for those not
-            named. Rows that another value of these columns sends elsewhere are left out; the caption says how many.
+            The columns along and up, by position or name, of numbers, dates, durations, truth values or levels in an
+            order, without gaps. None takes those whose tests see most rows.
+        held : mapping of int or str to value, default=None
+            A value for other columns that the tree tests, by position or name: a number, a level, a date (also as text:
+            ``"2024-03-01"``) or a duration, None for a missing one; the median of the rows, or their most frequent
+            level, for those not named. Rows that another value of these columns sends elsewhere are left out; the
+            caption says how many.
         ax : matplotlib Axes, default=None
 
         Returns
@@ -106,23 +124,34 @@ class PartitionDisplay:
         Raises
         ------
         InvalidInputError
-            A column that is not there, or that has no axis of numbers.
+            A column that is not there, or that has no axis, or a value that is none of its column.
         MissingDependencyError
             matplotlib is not installed.
         """
         labeled = labeled_tree(model)
         across, up = _two_columns(labeled, columns)
         table = read_rows(model, X)
-        given = {_position(labeled, column): float(value) for column, value in (held or {}).items()}
-        others = [column for column in labeled.tested if column not in (across, up)]
-        for column in (across, up, *others):
+        for column in (across, up):
             if (kind := labeled.columns.kinds[column]).places_missing:
                 what = "has missing values" if kind.has_gaps else "holds categories"
                 raise InvalidInputError(
                     f"A partition is drawn along axes of numbers, and {labeled.columns.describe(column)} {what}. "
-                    "Draw the tree instead: TreeDisplay.from_estimator(model)."
+                    "Draw two others (columns=), or the tree instead: TreeDisplay.from_estimator(model)."
                 )
-        at = {column: given.get(column, _median(column_of(table, column))) for column in others}
+        given = {_position(labeled, column): value for column, value in (held or {}).items()}
+        given = {column: _held(labeled.columns, column, value) for column, value in given.items()}
+        if both := [column for column in given if column in (across, up)]:
+            raise InvalidInputError(
+                f"held: {labeled.columns.describe(both[0])} is drawn, so it has all its values. Hold others, or draw "
+                "others (columns=)."
+            )
+        at = {
+            column: given[column]
+            if column in given
+            else _middle(column_of(table, column), labeled.columns.kinds[column])
+            for column in labeled.tested
+            if column not in (across, up)
+        }
         tree, counts = labeled.tree, labeled.counts
         codes, leaf = np.asarray(model.reference_.labels), tree.apply(table)
         in_leaves = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
@@ -133,11 +162,16 @@ class PartitionDisplay:
         is_shown = np.isin(leaf, [number for number, regions, _ in walk_leaves(tree) if _is_cut(regions, at)])
         caption = ""
         if at:
-            values = ", ".join(f"{shorten(plain(labeled.names[c]), 30)} = {value:.4g}" for c, value in at.items())
+            kind_of = labeled.columns.kinds
+            values = ", ".join(
+                f"{shorten(plain(labeled.names[c]), 30)} = {_said(kind_of[c], v)}" for c, v in at.items()
+            )
             caption = f"where {values}: {np.count_nonzero(is_shown):,} of {rows(table.n_rows)}"
         names = labeled.names[across], labeled.names[up]
         titles = text_titles(labeled)
-        return cls(tree, (across, up), names, titles, points, codes, of_reference, at, is_shown, caption).plot(ax=ax)
+        kinds = labeled.columns.kinds[across], labeled.columns.kinds[up]
+        drawn = cls(tree, (across, up), names, titles, points, codes, of_reference, at, is_shown, caption, kinds)
+        return drawn.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -153,10 +187,11 @@ class PartitionDisplay:
         self.ax_ = ax = new_axes(ax, 7.6, 5.4)
         self.figure_ = ax.figure
         inks = Inks.of(ax)
-        limits = [_limits(self.points[:, axis]) for axis in (0, 1)]
+        limits = [_limits(self.points[:, axis], self.kinds[axis]) for axis in (0, 1)]
+        units = np.array([MICROSECONDS["day"] if kind.unit == "microsecond" else 1.0 for kind in self.kinds])
         self.rectangles_, self.rectangle_cluster_ = self._rectangles(limits)
         for (left, right, bottom, top), code in zip(
-            self.rectangles_.tolist(), self.rectangle_cluster_.tolist(), strict=True
+            (self.rectangles_ / units.repeat(2)).tolist(), self.rectangle_cluster_.tolist(), strict=True
         ):
             corners = [left, left, right, right], [bottom, top, top, bottom]
             ax.fill(
@@ -169,13 +204,13 @@ class PartitionDisplay:
         alike = np.flatnonzero(np.ones(len(self.points), dtype=bool) if self.is_shown is None else self.is_shown)
         # Every so many rows of a long table: more would only hide the regions.
         shown = alike[np.linspace(0, len(alike) - 1, min(len(alike), _MAX_ROWS)).astype(np.intp)]
-        points, codes = self.points[shown], np.asarray(self.codes)[shown]
+        points, codes = self.points[shown] / units, np.asarray(self.codes)[shown]
         size = float(np.clip(3000 / max(len(shown), 1), 5, 26))
         colors = [cluster_color(code) if code >= 0 else inks.ground for code in codes.tolist()]
         edges = np.where(codes >= 0, inks.ground, inks.text).tolist()
         ax.scatter(*points.T, s=size, c=colors, edgecolors=edges, linewidths=0.4, zorder=3)
-        ax.set_xlim(*limits[0])
-        ax.set_ylim(*limits[1])
+        ax.set_xlim(*limits[0] / units[0])
+        ax.set_ylim(*limits[1] / units[1])
         for set_label, name in zip((ax.set_xlabel, ax.set_ylabel), self.names, strict=True):
             set_label(shorten(plain(name), 60), color=inks.text, parse_math=False)
         for spine in ax.spines.values():
@@ -184,14 +219,19 @@ class PartitionDisplay:
         if self.caption:
             ax.set_title(self.caption, fontsize=8.5, color=inks.muted, loc="left", parse_math=False)
         self._legend(ax, inks)
+        for axis, kind, room in zip((ax.xaxis, ax.yaxis), self.kinds, size_in_inches(ax), strict=True):
+            _set_ticks(axis, kind, room)
         return self
 
-    def _rectangles(self, limits: list[tuple[float, float]]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+    def _rectangles(self, limits: list[_Floats]) -> tuple[_Floats, npt.NDArray[np.int32]]:
         found, clusters = [], []
         for leaf, regions, _ in walk_leaves(self.tree):
             if not _is_cut(regions, self.held):
                 continue
-            across, up = (_within(regions.get(c, Region()), *limits[axis]) for axis, c in enumerate(self.columns))
+            across, up = (
+                _within(regions.get(c, Region()), limits[axis], 0.5 * self.kinds[axis].is_integer)
+                for axis, c in enumerate(self.columns)
+            )
             for left, right in across:
                 for bottom, top in up:
                     found.append((left, right, bottom, top))
@@ -226,13 +266,20 @@ def _two_columns(labeled: LabeledTree, wanted: Any) -> tuple[int, int]:
         tree, n_columns = labeled.tree, len(labeled.names)
         inner = tree.feature >= 0
         seen = np.bincount(tree.feature[inner], tree.n_node_samples[inner] + 1, minlength=n_columns)
-        chosen = sorted(np.argsort(-seen, kind="stable")[:2].tolist(), key=lambda c: (seen[c] == 0, c))
-        if len(chosen) < 2:
-            raise InvalidInputError("A map shows two columns, and the table has one. Draw the tree (TreeDisplay).")
+        seen[[kind.places_missing or kind.left_out is not None for kind in labeled.columns.kinds]] = -1
+        chosen = sorted(np.argsort(-seen, kind="stable")[:2].tolist(), key=lambda c: (seen[c] <= 0, c))
+        if (n_drawable := np.count_nonzero(seen >= 0)) < 2:
+            raise InvalidInputError(
+                f"A map shows two columns without gaps and categories, and the table has {n_drawable or 'none'}. Draw "
+                "the tree (TreeDisplay)."
+            )
         return chosen[0], chosen[1]
     if isinstance(wanted, str) or not isinstance(wanted, Sequence | np.ndarray) or len(wanted) != 2:
         raise InvalidInputError(f"columns={wanted!r} is no pair of columns. Give two names or positions.")
-    return _position(labeled, wanted[0]), _position(labeled, wanted[1])
+    across, up = _position(labeled, wanted[0]), _position(labeled, wanted[1])
+    if across == up:
+        raise InvalidInputError(f"columns={wanted!r} is one column twice. Give two.")
+    return across, up
 
 
 def _position(labeled: LabeledTree, column: Any) -> int:
@@ -245,9 +292,47 @@ def _position(labeled: LabeledTree, column: Any) -> int:
     raise InvalidInputError(f"There is no column {column!r}; the columns are {listed(names, most=20)}.")
 
 
-def _median(values: npt.NDArray[np.generic]) -> float:
-    """The value in the middle, or the lower of two."""
-    return float(np.quantile(values.astype(np.float64), 0.5, method="lower"))
+def _held(columns: Columns, column: int, value: Any) -> float:
+    """A value that is given for a column, as the tree reads it."""
+    kind, known = columns.kinds[column], [level for level in columns.kinds[column].levels or () if level is not None]
+    needed = {"bool": "True or False", "date": "a date, such as '2024-03-01'", "duration": "a datetime.timedelta"}
+    wanted = f"one of its levels: {listed(known, most=20)}" if known else needed.get(kind.name, "a number")
+    refused = InvalidInputError(f"held: {columns.describe(column)} cannot be {value!r}. Give {wanted}.")
+    if kind.levels is not None:
+        level = None if is_missing(value) else value
+        if level in kind.levels:
+            return float(kind.levels.index(level))
+    if is_missing(value):
+        if kind.has_gaps:
+            return float("nan")
+        raise refused
+    try:
+        if isinstance(value, np.datetime64 | np.timedelta64):
+            value = value.astype(f"{'datetime' if isinstance(value, np.datetime64) else 'timedelta'}64[us]").item()
+        if kind.name == "date":
+            value = dt.datetime.fromisoformat(value if isinstance(value, str) else value.isoformat())
+            if value.tzinfo is None and kind.zone is not None:
+                value = value.replace(tzinfo=getattr(instant_of(0, kind), "tzinfo", None))
+        raw = raw_column(np.array([value, None], dtype=object)[:1])
+        if isinstance(raw, RawColumn) and kind.levels is None:
+            return float(values_by_kind(raw, kind, describe="held")[0])
+    except (AttributeError, TypeError, ValueError):  # also of our own kind, which speak of tables
+        pass
+    raise refused
+
+
+def _middle(values: npt.NDArray[np.generic], kind: ColumnKind) -> float:
+    """The value in the middle, or the lower of two; of a category the most frequent level. Missing numbers are none."""
+    if kind.name == "category":
+        return float(np.bincount(values.astype(np.intp)).argmax())
+    known = values.astype(np.float64)
+    known = known[~np.isnan(known)]
+    return float(np.quantile(known, 0.5, method="lower")) if len(known) else float("nan")
+
+
+def _said(kind: ColumnKind, value: float) -> str:
+    """A value as people write it; of numbers a few digits."""
+    return f"{value:.4g}" if kind.name == "number" and value == value else value_text(kind, value)
 
 
 def _is_cut(regions: Mapping[int, Region | Levels], held: Mapping[int, float]) -> bool:
@@ -255,13 +340,53 @@ def _is_cut(regions: Mapping[int, Region | Levels], held: Mapping[int, float]) -
     return all(regions.get(column, Region()).holds(np.array([value]))[0] for column, value in held.items())
 
 
-def _limits(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+def _limits(values: _Floats, kind: ColumnKind) -> _Floats:
+    if (n_levels := _n_levels(kind)) > 0:
+        return np.array([-0.5, n_levels - 0.5])
     low, high = float(values.min()), float(values.max())
     margin = 0.04 * (high - low) or max(abs(low) * 0.04, 0.5)
-    return low - margin, high + margin
+    limits = np.array([low - margin, high + margin])
+    return limits if kind.unit != "day" else np.clip(limits, *_YEARS)
 
 
-def _within(region: Region | Levels, low: float, high: float) -> list[tuple[float, float]]:
-    """The parts of a region that are within the picture."""
+def _n_levels(kind: ColumnKind) -> int:
+    """How many values an axis of truth values or levels has; 0 for others."""
+    return 2 if kind.name == "bool" else len(kind.levels or ())
+
+
+def _within(region: Region | Levels, limits: _Floats, beyond: float) -> list[tuple[float, float]]:
+    """The parts of a region that are within the picture; ``beyond``: how far behind the last value they end."""
     parts = [] if isinstance(region, Levels) else region.parts()
-    return [(max(a, low), min(b, high)) for a, b in parts if max(a, low) < min(b, high)]
+    low, high = limits.tolist()
+    ends = [(max(a + beyond, low), min(b + beyond, high)) for a, b in parts]
+    return [(a, b) for a, b in ends if a < b]
+
+
+def _set_ticks(axis: Any, kind: ColumnKind, room: float) -> None:
+    """Ticks in people's words, as many as an axis of so many inches has room for."""
+    from matplotlib import dates, ticker
+
+    is_across, n_levels = axis.axis_name == "x", _n_levels(kind)
+    most = int(np.clip(room / (0.7 if is_across else 0.5), 2, 8))
+    if kind.name == "date":
+        zone = getattr(instant_of(0, kind), "tzinfo", None)
+        locator = dates.AutoDateLocator(tz=zone, minticks=2, maxticks=max(most, 5))  # type: ignore[no-untyped-call]
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(dates.ConciseDateFormatter(locator, tz=zone))  # type: ignore[no-untyped-call]
+    elif n_levels:
+
+        def level(value: float, _: int) -> str:
+            return shorten(plain(value_text(kind, value)), 14) if value in range(n_levels) else ""
+
+        axis.set_major_locator(ticker.MaxNLocator(int(np.clip(room / 0.2, 2, 20)), integer=True, min_n_ticks=1))
+        axis.set_major_formatter(level)
+        if is_across and sum(text_width(level(i, 0), 10) + 0.1 for i in range(n_levels)) > room:
+            axis.set_tick_params(rotation=90)
+    elif kind.name == "duration":
+        low, high = axis.get_view_interval()
+        steps = [size * n for unit, size in MICROSECONDS.items() for n in _STEPS[unit]]
+        step = min((step for step in steps if high - low <= step * most), default=max(steps))
+        axis.set_major_locator(ticker.MultipleLocator(step))
+        axis.set_major_formatter(lambda value, _: value_text(kind, round(value)))
+    elif kind.name == "integer":
+        axis.set_major_locator(ticker.MaxNLocator("auto", integer=True, min_n_ticks=1))
