@@ -189,8 +189,7 @@ def test_a_map_speaks_of_dates_durations_and_levels_as_people_do():
     assert [text for text in ticks[0] if text] == ["false", "true"]
     assert "2021" in ticks[1]
     assert set(display.rectangles_[:, :2].ravel()) <= {-0.5, 0.5, 1.5}
-    assert "income = " in display.caption
-    assert " = 1" not in display.caption
+    assert {"region", "children", "income"} == {said.split(" = ")[0] for said in display.caption[:-1]}
     display = PartitionDisplay.from_estimator(model, table, columns=("visit", "school"))
     display.figure_.canvas.draw()
     ticks = [[text.get_text() for text in axis.get_ticklabels()] for axis in (display.ax_.xaxis, display.ax_.yaxis)]
@@ -224,6 +223,26 @@ def test_what_a_map_holds_is_given_as_people_write_it_or_refused_with_what_is_ne
     for columns, said in ((("visit", "visit"), "one column twice"), (("region", 0), "holds categories")):
         with pytest.raises(InvalidInputError, match=said):
             PartitionDisplay.from_estimator(model, table, columns=columns)
+
+
+@pytest.mark.parametrize("engine", ["constrained", None])
+def test_a_map_in_a_small_place_stays_a_map_whatever_is_held(engine):
+    from matplotlib import pyplot
+
+    model, table = model_and_rows(30, algorithm="imm", n_columns=20, name="a column of some length {}")
+    own = PartitionDisplay.from_estimator(model, table)
+    assert_legible(own.figure_)
+    assert len(own.caption) > 12
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 4), layout=engine)
+    display = PartitionDisplay.from_estimator(model, table, ax=axes[0])
+    found = boxes(figure)
+    title = next(text for text in found if text.get_text().startswith("where "))
+    assert title.get_text().count("\n") == 1
+    assert " more: " in title.get_text()
+    box = axes[0].get_window_extent()
+    assert found[title].x1 <= box.x1 + 2
+    assert box.width > 0.15 * figure.bbox.width
+    assert display.ax_.get_legend().get_window_extent().x1 <= axes[1].get_window_extent().x0
 
 
 def test_as_many_rows_as_fit_had_are_not_the_rows_of_fit():

@@ -5,13 +5,24 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, listed
-from cutwise.plot.base import Inks, labeled_tree, new_axes, read_rows, size_in_inches, text_titles, text_width, tint
+from cutwise.plot.base import (
+    Inks,
+    fit_text,
+    labeled_tree,
+    new_axes,
+    read_rows,
+    size_in_inches,
+    text_titles,
+    text_width,
+    tint,
+)
 from cutwise.readouts.conditions import Levels, Region, column_of, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.shown import cluster_color, plain, shorten
@@ -57,8 +68,8 @@ class PartitionDisplay:
         The values, or codes of levels, at which the other columns of the tree are held.
     is_shown : ndarray of shape (n,), bool, default=None
         The rows that the tree places alike with those values; None for all.
-    caption : str, default=""
-        What is said of both.
+    caption : sequence of str, default=()
+        What is said of both: every value, then how many rows. Of many values the first are drawn, and how many more.
     kinds : tuple of two ColumnKind
         What the columns along and up hold; numbers when left out.
 
@@ -82,7 +93,7 @@ class PartitionDisplay:
     of_reference: bool = False
     held: Mapping[int, float] = field(default_factory=dict)
     is_shown: npt.NDArray[np.bool_] | None = None
-    caption: str = ""
+    caption: Sequence[str] = ()
     kinds: tuple[ColumnKind, ColumnKind] = (NUMBER, NUMBER)
     rectangles_: Any = field(default=None, init=False)
     rectangle_cluster_: Any = field(default=None, init=False)
@@ -149,7 +160,7 @@ class PartitionDisplay:
             column: given[column]
             if column in given
             else _middle(column_of(table, column), labeled.columns.kinds[column])
-            for column in labeled.tested
+            for column in dict.fromkeys(labeled.tree.feature[labeled.tree.feature >= 0].tolist())  # the first tests'
             if column not in (across, up)
         }
         tree, counts = labeled.tree, labeled.counts
@@ -160,13 +171,11 @@ class PartitionDisplay:
             codes = tree.cluster[leaf]
         points = np.column_stack([column_of(table, c).astype(np.float64) for c in (across, up)])
         is_shown = np.isin(leaf, [number for number, regions, _ in walk_leaves(tree) if _is_cut(regions, at)])
-        caption = ""
+        caption = []
         if at:
-            kind_of = labeled.columns.kinds
-            values = ", ".join(
-                f"{shorten(plain(labeled.names[c]), 30)} = {_said(kind_of[c], v)}" for c, v in at.items()
-            )
-            caption = f"where {values}: {np.count_nonzero(is_shown):,} of {rows(table.n_rows)}"
+            kind_of, of_all = labeled.columns.kinds, f"{np.count_nonzero(is_shown):,} of {rows(table.n_rows)}"
+            caption = [f"{shorten(plain(labeled.names[c]), 30)} = {_said(kind_of[c], v)}" for c, v in at.items()]
+            caption.append(of_all)
         names = labeled.names[across], labeled.names[up]
         titles = text_titles(labeled)
         kinds = labeled.columns.kinds[across], labeled.columns.kinds[up]
@@ -211,16 +220,11 @@ class PartitionDisplay:
         ax.scatter(*points.T, s=size, c=colors, edgecolors=edges, linewidths=0.4, zorder=3)
         ax.set_xlim(*limits[0] / units[0])
         ax.set_ylim(*limits[1] / units[1])
-        for set_label, name in zip((ax.set_xlabel, ax.set_ylabel), self.names, strict=True):
-            set_label(shorten(plain(name), 60), color=inks.text, parse_math=False)
         for spine in ax.spines.values():
             spine.set_color(inks.rule)
-        ax.tick_params(colors=inks.muted, labelsize=9)
-        if self.caption:
-            ax.set_title(self.caption, fontsize=8.5, color=inks.muted, loc="left", parse_math=False)
-        self._legend(ax, inks)
         for axis, kind, room in zip((ax.xaxis, ax.yaxis), self.kinds, size_in_inches(ax), strict=True):
             _set_ticks(axis, kind, room)
+        self._surround(ax, inks, {*self.rectangle_cluster_.tolist(), *codes[codes >= 0].tolist()})
         return self
 
     def _rectangles(self, limits: list[_Floats]) -> tuple[_Floats, npt.NDArray[np.int32]]:
@@ -238,25 +242,61 @@ class PartitionDisplay:
                     clusters.append(int(self.tree.cluster[leaf]))
         return np.array(found, dtype=np.float64).reshape(-1, 4), np.array(clusters, dtype=np.int32)
 
-    def _legend(self, ax: Any, inks: Inks) -> None:
+    def _surround(self, ax: Any, inks: Inks, present: set[int]) -> None:
+        """What stands around the map: the clusters beside it, and a caption and names no wider than it is."""
         from matplotlib.patches import Patch
 
-        present = sorted({*self.rectangle_cluster_.tolist(), *np.unique(self.codes[self.codes >= 0]).tolist()})
+        width, height = size_in_inches(ax)
+        small = width < 3.6 or height < 2.4
+        font, by = (7.0, "rows by\nreference") if small else (8.5, "rows by reference")
         handles = [
-            Patch(facecolor=cluster_color(code), label=shorten(plain(self.titles[code]), 24)) for code in present
+            Patch(facecolor=cluster_color(code), label=shorten(plain(self.titles[code]), 10 if small else 24))
+            for code in sorted(present)
         ]
-        columns = 1 if len(handles) <= 16 else 2
-        # Beside the axes where something makes room for it.
-        beside = ax.figure.get_layout_engine() is not None
-        place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "frameon": False} if beside else {"loc": "best"}
         legend = ax.legend(
-            handles=handles, **place, facecolor=inks.ground, fontsize=8.5, ncols=columns,
-            title="cluster" + (", rows by reference" if self.of_reference else ""), title_fontsize=8.5,
+            handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=font,
+            ncols=-(-len(handles) // max(int(height / font * 50), 1)), title_fontsize=font,
+            title="cluster" + f",{chr(10) if small else ' '}{by}" * self.of_reference,
             alignment="left", handlelength=1.0, handleheight=1.0, borderaxespad=0.0, labelcolor=inks.text,
         )  # fmt: skip
         legend.get_title().set_color(inks.text)
         for text in legend.get_texts():
             text.set_parse_math(False)
+        managed = ax.figure.get_layout_engine() is not None
+        width, height = size_in_inches(ax)
+        if not managed:  # nothing else makes room for what stands around the map
+            place, beside = ax.get_position(), legend.get_window_extent().width / ax.figure.dpi
+            share = max(1 - (beside + 0.08) / width, 0.4)
+            above = 1 - 0.3 * bool(self.caption) / height
+            ax.set_position([place.x0, place.y0, place.width * share, place.height * above])
+            width *= share
+        for set_label, name, room in zip((ax.set_xlabel, ax.set_ylabel), self.names, (width, height), strict=True):
+            label = fit_text(partial(shorten, plain(name)), 60, room, font + 1.5)
+            set_label(label, fontsize=font + 1.5, color=inks.text, parse_math=False)
+        ax.tick_params(colors=inks.muted, labelsize=font + 0.5)
+        if self.caption:
+            caption = _wrapped(self.caption, width, font)
+            ax.set_title(caption, fontsize=font, color=inks.muted, loc="left", parse_math=False)
+
+
+def _wrapped(caption: Sequence[str], width: float, size: float) -> str:
+    """A caption in two lines of a width in inches, with as many of its values as they have room for."""
+    *values, of_all = caption
+    lines: list[str] = []
+    for n in range(len(values), 0, -1):
+        said = [*(f"{value}," for value in values[: n - 1]), values[n - 1]]
+        said += [f"and {len(values) - n} more"] * (n < len(values))
+        lines = [""]
+        said[0] = f"where {said[0]}"
+        said[-1] += ":"
+        for words in (*said, of_all):
+            part = fit_text(partial(shorten, words), len(words), width, size)
+            if lines[-1] and text_width(f"{lines[-1]} {part}", size) > width:
+                lines.append("")
+            lines[-1] = f"{lines[-1]} {part}".lstrip()
+        if len(lines) <= 2:
+            break
+    return "\n".join(lines)
 
 
 def _two_columns(labeled: LabeledTree, wanted: Any) -> tuple[int, int]:
