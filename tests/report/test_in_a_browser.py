@@ -221,7 +221,9 @@ def test_names_that_look_like_markup_are_read_as_text(page_of):
 
 
 def test_paper_shows_everything_and_no_switches(page_of):
-    page = page_of(made(8, extra=4)[2], color_scheme="dark")
+    page = page_of(with_sql(made(8, extra=4)[2]), color_scheme="dark")
+    statement = page.page.locator("#statement")
+    assert not statement.is_visible()
     page.page.locator(".node").first.click()
     assert page.shown == 1
     page.page.emulate_media(media="print")
@@ -230,11 +232,18 @@ def test_paper_shows_everything_and_no_switches(page_of):
     assert not page.page.locator("nav").is_visible()
     assert page.css("body", "color") == "rgb(0, 0, 0)"
     assert page.css("body", "backgroundColor") == "rgb(255, 255, 255)"
+    page.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert statement.is_visible()
+    assert page.page.locator(".tile .big").first.bounding_box()["height"] < 40
+    assert not page.page.locator("#said").is_visible()  # it took a page of its own
+    page.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not statement.is_visible()
     assert len(page.page.pdf(format="A4")) > 10_000
 
 
 def test_without_script_everything_is_open_and_nothing_asks_for_it(page_of):
     page = page_of(with_sql(made(8, extra=4)[2]), java_script_enabled=False)
+    assert page.page.locator("#statement").is_visible()
     assert page.shown == 2 * made(8, extra=4)[0].n_leaves_ - 1
     assert page.page.locator("button:visible").count() == 0
     assert not page.page.locator("#peek").is_visible()

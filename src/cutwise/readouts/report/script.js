@@ -20,6 +20,14 @@
   systemDark.addEventListener("change", showTheme);
   showTheme();
 
+  // The statement is folded on screens; paper has it, and so has a page without script.
+  const statement = by("statement") && by("statement").closest("details");
+  if (statement) {
+    let wasOpen = (statement.open = false);
+    addEventListener("beforeprint", () => { wasOpen = statement.open; statement.open = true; });
+    addEventListener("afterprint", () => { statement.open = wasOpen; });
+  }
+
   // The tree: lines in preorder, each with its level; a closed line hides the deeper ones that follow.
   const nodes = all(".node");
   const level = (node) => Number(node.dataset.level);
@@ -111,12 +119,11 @@
   };
   for (const button of all("button.copy")) {
     button.addEventListener("click", async () => {
-      const statement = by("statement").textContent;
-      const done = await copy((button.dataset.before ?? "") + statement + (button.dataset.after ?? ""));
+      const done = await copy((button.dataset.before ?? "") + by("statement").textContent + (button.dataset.after ?? ""));
       const before = button.textContent;
       const now = done ? "Copied" : "Select it below";
       if (!done) {
-        by("statement").closest("details").open = true;
+        statement.open = true;
         getSelection().selectAllChildren(by("statement"));
       }
       if (before === now) return;
