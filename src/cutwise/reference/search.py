@@ -148,7 +148,9 @@ class Points:
         labels, weights = np.full(matrix.n_rows, -1, dtype=np.int32), np.ones(matrix.n_rows, dtype=np.int64)
         labels[self.whole._numbers] = self.objective.assign(self.matrix, centers, n_jobs)[0]
         weights[self.whole._numbers] = 1 if self.weights is None else self.weights
-        return np.nan_to_num(self.objective.centers(matrix, labels, len(centers), weights, n_jobs)[0], copy=False)
+        whole, weight = self.objective.centers(matrix, labels, len(centers), weights, n_jobs)
+        whole[weight == 0] = 0.0
+        return whole
 
     def best_center(self, n_jobs: int) -> Centers:
         """The mean, or the median, of all rows, shape (1, n_columns)."""
@@ -547,8 +549,8 @@ class _Search:
         short, long = Stop(tolerance, min(self.max_iter, MAX_FULL_ITER)), Stop(0.0, self.max_iter)
         if self._is_searched_whole:
             best, sample = self._best_of_sample([far], [])
-            stop, centers = short if self.brief and sample.whole else long, sample.whole_centers(best.centers, n_jobs)
             self.axes = None  # as large as the centers: no more samples are drawn
+            stop, centers = short if self.brief and sample.whole else long, sample.whole_centers(best.centers, n_jobs)
             return rows.iterate(centers, stop, n_jobs)
 
         stop = short if self.brief else long

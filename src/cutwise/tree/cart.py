@@ -48,9 +48,8 @@ def cart_trees(
         # Rounded twice like every other comparison: integers that are one float64 must not be two float32.
         values = values.astype(np.float64)
     nodes = _grow(values, labels, min(max(max_leaves), len(labels)), weights, limits)
-    columns = values.tocsc() if sparse.issparse(values) else values
     # Best-first growth adds two nodes with every split, so the largest tree holds all the smaller ones.
-    largest = _convert(nodes, columns, len(labels), is_integer, counts)
+    largest = _convert(nodes, values, is_integer, counts)
     return [truncate_growth(largest, n) for n in max_leaves]
 
 
@@ -88,10 +87,13 @@ def _grow(
 
 
 def _convert(
-    nodes: Nodes, columns: Values, n_rows: int, is_integer: npt.NDArray[np.bool_], counts: npt.NDArray[np.int64] | None
+    nodes: Nodes, values: Values, is_integer: npt.NDArray[np.bool_], counts: npt.NDArray[np.int64] | None
 ) -> GrownTree:
     """Route the rows as scikit-learn does, and place each threshold in the gap that it finds there."""
     left, right, feature, limit, cluster = nodes
+    n_rows, n_columns = values.shape
+    tested = np.unique(feature[feature >= 0])
+    columns = values[:, tested].tocsc() if sparse.issparse(values) else None
     order = preorder(left, right)
     number = np.empty(len(order), dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
@@ -107,7 +109,10 @@ def _convert(
         if left[node] < 0:
             leaf_of_row[rows] = number[node]
             continue
-        column = _column(columns, int(feature[node]), rows)
+        if columns is None:
+            column = values[rows, feature[node]]
+        else:
+            column = columns[:, [np.searchsorted(tested, feature[node])]].toarray().ravel()[rows]
         # float32 against float64, as scikit-learn compares; older NumPy would round a scalar limit to float32 first.
         goes_left = _as_float32(column).astype(np.float64) <= limit[node]
         left_max, right_min = float(column[goes_left].max()), float(column[~goes_left].min())
@@ -122,7 +127,7 @@ def _convert(
         threshold=threshold,
         cluster=cluster,
         n_node_samples=n_samples,
-        n_features=int(columns.shape[1]),
+        n_features=int(n_columns),
     )
     return GrownTree(tree, leaf_of_row, [], gaps[order], order.astype(np.int32), cluster[order].astype(np.int32))
 
@@ -137,11 +142,3 @@ def _as_float32(values: Values) -> Values:
     if values.dtype == np.float64:
         values = np.clip(values, -largest, largest)
     return values.astype(np.float32, copy=False)
-
-
-def _column(values: Values, column: int, rows: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
-    """One column of the given rows, dense."""
-    if sparse.issparse(values):
-        dense: npt.NDArray[Any] = values[:, [column]].toarray().ravel()
-        return dense[rows]
-    return np.asarray(values[rows, column])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -275,8 +276,11 @@ def searched_columns(centers: Float64, needed: Int32) -> Int64:
     n_columns = centers.shape[1]
     if n_columns <= MOST_COLUMNS:
         return np.arange(n_columns)
-    centers = np.nan_to_num(centers, posinf=0.0, neginf=0.0)
-    spread = ((centers - centers.mean(axis=0)) ** 2).sum(axis=0)
+    spread = np.empty(n_columns)
+    ends = np.linspace(0, n_columns, n_columns // MOST_COLUMNS + 1).astype(int).tolist()
+    for part in starmap(slice, pairwise(ends)):  # another array like that of all centers would take much memory
+        some = np.nan_to_num(centers[:, part], posinf=0.0, neginf=0.0)
+        spread[part] = ((some - some.mean(axis=0)) ** 2).sum(axis=0)
     spread[needed[needed >= 0]] = np.inf
     return np.sort(np.argsort(-spread, kind="stable")[:MOST_COLUMNS])
 

@@ -131,6 +131,7 @@ struct SumPlan {
 // Adds one row to one cluster.
 struct RowAdder {
   const SumPlan &plan;
+  const double *weight_scale;  // by label
   const AnyWeights &weights;
   int64_t d;
 
@@ -138,7 +139,7 @@ struct RowAdder {
     if (const auto *w = std::get_if<In1<int64_t>>(&weights)) {
       sums.weight[label] += (*w)(row);
     } else if (const auto *v = std::get_if<In1<double>>(&weights)) {
-      const SplitTerm term = split_term((*v)(row)*plan.weight_scale[label] * plan.unit, plan.unit);
+      const SplitTerm term = split_term((*v)(row)*weight_scale[label] * plan.unit, plan.unit);
       sums.weight_high[label] += term.high;
       sums.weight_low[label] += term.low;
     } else {
@@ -151,7 +152,7 @@ struct RowAdder {
     if (const auto *w = std::get_if<In1<int64_t>>(&weights))
       add_row(values, plan.scale.data(), d, plan.unit, (*w)(row), high, low);
     else if (const auto *v = std::get_if<In1<double>>(&weights)) {
-      add_product(values, plan.scale.data(), d, plan.unit, (*v)(row)*plan.weight_scale[label], high, low);
+      add_product(values, plan.scale.data(), d, plan.unit, (*v)(row)*weight_scale[label], high, low);
       if ((*v)(row) > 0.0) sums.ranges.add_dense(label, values);
     } else add_row(values, plan.scale.data(), d, plan.unit, 1, high, low);
   }
@@ -159,7 +160,7 @@ struct RowAdder {
   void add_sparse(ClusterSums &sums, int64_t row, int32_t label, const StoredRow &stored) const {
     int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
     if (const auto *v = std::get_if<In1<double>>(&weights)) {
-      const double weight = (*v)(row)*plan.weight_scale[label];
+      const double weight = (*v)(row)*weight_scale[label];
       if (weight > 0.0) sums.ranges.add_sparse(label, stored);
       add_product(stored, plan.scale.data(), plan.unit, weight, high, low);
       return;
@@ -223,8 +224,7 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
     if (rows->is_sparse()) {  // of many columns: sums of one cluster at a time
       const ClusterRows clusters(labels.data(), n, k);
       parallel_for(n_jobs, k, [&](int64_t j) {
-        const SumPlan own{plan.scale, {plan.weight_scale[j]}, plan.unit};
-        const RowAdder adder{own, weights, d};
+        const RowAdder adder{plan, plan.weight_scale.data() + j, weights, d};
         ClusterSums sums(1, d, fractional);
         RowScratch scratch;
         for (int64_t i = 0; i < clusters.size(j); ++i) {
@@ -239,7 +239,8 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
       std::vector<ClusterSums> parts;
       for (int64_t piece = 0; piece < n_pieces; ++piece) parts.emplace_back(k, d, fractional);
       parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
-        sum_rows(*rows, labels, RowAdder{plan, weights, d}, n * piece / n_pieces, n * (piece + 1) / n_pieces, parts[piece]);
+        sum_rows(*rows, labels, RowAdder{plan, plan.weight_scale.data(), weights, d}, n * piece / n_pieces,
+                 n * (piece + 1) / n_pieces, parts[piece]);
       });
       for (int64_t piece = 1; piece < n_pieces; ++piece) parts[0].add(parts[piece]);
       for (int64_t j = 0; j < k; ++j) divide(parts[0], j, j);
@@ -265,7 +266,7 @@ Sums cluster_sums(const Matrix &x, const In1<int32_t> &labels, int64_t k, const 
     SumPlan plan{std::vector<double>(sizes.data(), sizes.data() + d), {}, std::ldexp(1.0, bits)};
     for (double &s : plan.scale) s = term_scale(s, bits);
     ClusterSums sums(k, d, false);
-    sum_rows(*RowReader::of(x), labels, RowAdder{plan, any, d}, 0, n, sums);
+    sum_rows(*RowReader::of(x), labels, RowAdder{plan, plan.weight_scale.data(), any, d}, 0, n, sums);
     std::copy(sums.high.begin(), sums.high.end(), high.data());
     std::copy(sums.low.begin(), sums.low.end(), low.data());
     std::copy(sums.weight.begin(), sums.weight.end(), weight.data());
