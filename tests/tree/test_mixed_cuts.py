@@ -291,6 +291,9 @@ def test_partitions_that_bounds_rule_out_are_not_the_best_one(seed):
     nearest_costs = np.zeros((k, 2), dtype=np.int64)
     np.add.at(nearest_costs, (nearest, 0), costs[:, 0])
     nearest_costs[survivors[0], 1] = rng.integers(0, 500)
+    states = np.zeros(n, dtype=[("loss", np.int64), ("nearest", np.int32), ("second", np.int32)])
+    states["loss"], states["nearest"] = costs[:, 1] - costs[:, 0], nearest
+    states["second"] = survivors[excess[:, survivors].argsort(axis=1, kind="stable")[:, 1]]
     modes, penalty = rng.integers(0, n_levels, (1, k)).astype(np.int32), (0.0, 0.001, 0.03, 0.3, 1.0)[seed % 5]
     matrix, column = as_matrix(np.column_stack([codes, rng.integers(0, 3, n)]).astype(float)), np.zeros(1, np.int32)
 
@@ -298,13 +301,26 @@ def test_partitions_that_bounds_rule_out_are_not_the_best_one(seed):
         kills = (np.array([odd], dtype=np.uint8) for odd in (seed % 2, seed % 7 % 2))
         of = core.least_induced_modes(
             matrix, rows, [levels], column, excess, weights, histogram, survivors, modes, nearest_costs, penalty,
-            *kills, known,
+            *kills, known, None, None if histogram is None else states.view(np.int64).reshape(n, 2),
         )  # fmt: skip
         if of is None:
             return None
         inside = np.isin(codes, of[1][3])
         return (*of[1][:3], sorted([inside.tolist(), (~inside).tolist()]))
 
-    every = found(None, None)  # without sums every partition is looked at
+    every = found(None, None)  # without states every partition is looked at
     assert found(histogram, None) == every
     assert every is None or found(histogram, every[1]) == every
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_categories_of_more_modes_than_are_enumerated_are_not_passed_over(seed):
+    rng = np.random.default_rng(seed)
+    k, n_levels = 20, 24
+    levels, of_slot = levels_of(np.arange(n_levels), n_levels)
+    held, survivors = rng.integers(0, 30, (n_levels, k)), np.arange(k, dtype=np.int32)
+    modes = rng.permutation(n_levels)[:k].astype(np.int32)
+    found = core.fewest_mode_mistakes(held, held.sum(axis=1), survivors, modes, None)
+    histogram = np.tensordot(of_slot, held, 1)[..., np.newaxis]
+    assert found is not None
+    assert core.may_separate([levels], histogram, survivors, modes[np.newaxis], found[0]).tolist() == [True]

@@ -774,9 +774,8 @@ def least_induced_modes(
     The levels of one category against its others of least Price + penalty * DExp, centers on the sides of their modes.
 
     levels: of every category; columns: one of its columns, for limits and kills; modes (n_categories, k): the level of each center.
-    Other arguments as in best_induced_cut. histogram: (n_slots, k, 2) with a penalty; None: added up from the states, or without
-    these every partition is looked at. known_score: of a valid cut; nothing worse is wanted. Gives the category, the first of
-    equals, and (whether each side has as many distinct rows as centers, score, induced cost, levels of the left side).
+    Other arguments as in best_induced_cut. histogram None: added up from the states; without these every partition is looked at.
+    known_score: of a valid cut; nothing worse is wanted. Gives the category, the first of equals, and (whether each side has as many distinct rows as centers, score, induced cost, levels of the left side).
     """
 
 @overload

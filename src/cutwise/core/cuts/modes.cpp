@@ -13,7 +13,7 @@
 namespace cutwise {
 namespace {
 
-constexpr size_t kFewCandidates = 6;
+constexpr size_t kFewCandidates = 16;
 
 std::vector<int32_t> levels_of(const std::vector<uint8_t> &side) {
   std::vector<int32_t> levels;
@@ -194,7 +194,6 @@ struct InducedModes {
   struct Candidate {
     double least;  // of what it costs beyond the nearest centers, with its depth
     uint32_t mask;
-    double by_nearest;  // the same, only by what rows lose without their nearest center
 
     friend bool operator<(const Candidate &a, const Candidate &b) {
       return std::tie(a.least, a.mask) < std::tie(b.least, b.mask);
@@ -209,7 +208,7 @@ struct InducedModes {
     int64_t loss;
   };
   std::vector<Share> shares{};
-  mutable int64_t looked_at = 0;  // rows
+  int64_t looked_at = 0;  // rows
   // Of a partition, by the mask of its groups on the left: what it costs beyond the node, the weight of its levels on the left,
   // and of those that cost as much on either side.
   std::vector<int64_t> lost{}, on_left{}, tied{};
@@ -293,10 +292,10 @@ struct InducedModes {
     std::vector<Candidate> found;
     for (uint32_t mask = 1; mask < lost.size(); ++mask)
       if (depth.quick_bound(depth.current + lost[mask], 0, depth.points, 1, column) <= limit())
-        found.push_back({static_cast<double>(lost[mask]), mask, 0.0});
+        found.push_back({static_cast<double>(lost[mask]), mask});
     std::sort(found.begin(), found.end());
     for (const Candidate &cut : found)
-      if (least_score(cut.mask) <= limit()) evaluate(cut);
+      if (least_score(cut.mask) <= limit()) evaluate(cut.mask);
   }
   double least_score(uint32_t mask) const {
     const int64_t m = static_cast<int64_t>(modes.survivors.size()), c = static_cast<int64_t>(modes.centers_left(mask));
@@ -322,52 +321,77 @@ struct InducedModes {
     });
   }
 
-  // Where their level may be, what rows lose by level on the side that has not their nearest center; whether the partition may
-  // win yet.
-  bool add_side_losses(const Candidate &cut, std::vector<int64_t> &left, std::vector<int64_t> &right) const {
-    const uint32_t mask = cut.mask;
-    const double enough = most();
-    int64_t beyond = 0;  // what rows lose more than without their nearest center, where their level can be on one side alone
-    std::vector<Cost> pads[2];  // of the left, of the right
+  // What levels lose on either side, where that is the cheaper one or may be; whether the partition may win yet.
+  //
+  // At least it is what rows lose without their nearest center. Those lose more that have not the second nearest one either:
+  // first they are looked at on the side that seems cheaper, then also on the other one where it may cost as little.
+  bool add_side_losses(uint32_t mask, const std::vector<int64_t> &by_group, Partitions &partitions, std::vector<int64_t> &left,
+                       std::vector<int64_t> &right) {
+    constexpr int64_t kRowsOfPiece = 4096;
+    const auto n_levels = weight.size(), n_padded = partitions.n_levels();
+    for (int32_t g = 0; g < modes.n_groups; ++g)
+      for (size_t v = 0; v < n_levels; ++v) (modes.is_left(mask, g) ? right : left)[v] += by_group[g * n_levels + v];
+    std::vector<Cost> pads[2];  // of the right, of the left
     for (auto &pad : pads) pad.assign(static_cast<size_t>(k), std::numeric_limits<Cost>::max());
     std::vector<uint8_t> is_left(k, 0);
     for (size_t s = 0; s < modes.survivors.size(); ++s) {
       is_left[modes.survivors[s]] = modes.is_left(mask, modes.group[s]);
-      pads[!is_left[modes.survivors[s]]][modes.survivors[s]] = 0;
+      pads[is_left[modes.survivors[s]]][modes.survivors[s]] = 0;
     }
-    std::vector<int32_t> forced(weight.size(), -1);  // whether a level is on the left; -1: that is free
-    for (const int32_t v : modes.mode_levels) forced[v] = modes.is_left(mask, modes.group_of_level[v]);
-    for (int64_t i = 0; i < of.n; ++i, ++looked_at) {
-      const int32_t row = of.numbers[i], level = of.codes[i];
-      const Cost *cost = of.excess + static_cast<int64_t>(row) * k;
-      if (!of.states) {
-        const Cost in_left = least_padded(cost, pads[0].data(), k), in_right = least_padded(cost, pads[1].data(), k);
-        left[level] += in_left - std::min(in_left, in_right);
-        right[level] += in_right - std::min(in_left, in_right);
-        continue;
+    // By level and side of the nearest center, whether such rows are to be looked at.
+    std::vector<uint8_t> looks(2 * n_levels);
+    std::vector<uint8_t> cheaper(n_levels);
+    for (size_t v = 0; v < n_levels; ++v) {
+      const int32_t own = modes.group_of_level[v];
+      cheaper[v] = own >= 0 ? modes.is_left(mask, own) : left[v] < right[v];
+      looks[2 * v + !cheaper[v]] = 1;
+    }
+    std::vector<int32_t> found(kRowsOfPiece);
+    std::vector<double> on_side[2];
+    for (auto &cost : on_side) cost.assign(n_padded, 0.0);
+    const auto c = static_cast<int64_t>(modes.centers_left(mask));
+    for (int phase = 0; phase < 2; ++phase) {
+      for (int64_t begin = 0; begin < of.n; begin += kRowsOfPiece) {
+        int32_t n_found = 0;
+        const int64_t end = std::min(of.n, begin + kRowsOfPiece);
+        for (int64_t i = begin; i < end; ++i) {
+          const State &state = of.states[of.numbers[i]];
+          const uint8_t side = is_left[state.nearest];
+          found[n_found] = static_cast<int32_t>(i);
+          n_found += (side == is_left[state.second]) & looks[2 * of.codes[i] + side];
+        }
+        for (int32_t f = 0; f < n_found; ++f) {
+          const int32_t i = found[f], row = of.numbers[i];
+          const State &state = of.states[row];
+          const Cost *cost = of.excess + static_cast<int64_t>(row) * k;
+          const uint8_t side = is_left[state.nearest];
+          (side ? right : left)[of.codes[i]] += least_padded(cost, pads[!side].data(), k) - cost[state.nearest] - state.loss;
+        }
+        looked_at += (end - begin) / 4 + n_found;
+        std::copy(right.begin(), right.end(), on_side[0].begin());
+        std::copy(left.begin(), left.end(), on_side[1].begin());
+        for (const int32_t v : modes.mode_levels) on_side[!cheaper[v]][v] = std::numeric_limits<double>::infinity();
+        if (!partitions.may_win(partitions.bound(on_side[1].data(), on_side[0].data(), c, c))) return false;
       }
-      const State &state = of.states[row];
-      const int32_t nearest_left = is_left[state.nearest];
-      if (forced[level] == nearest_left) continue;
-      int64_t loss = state.loss;
-      if (is_left[state.second] == nearest_left) {
-        loss = least_padded(cost, pads[nearest_left].data(), k) - cost[state.nearest];
-        if (forced[level] >= 0) beyond += loss - state.loss;
-        if (cut.by_nearest + static_cast<double>(beyond) > enough) return false;
+      bool any = false;
+      for (size_t v = 0; v < n_levels; ++v) {
+        const bool may_turn = modes.group_of_level[v] < 0 && (cheaper[v] ? right[v] <= left[v] : left[v] <= right[v]);
+        looks[2 * v] = looks[2 * v + 1] = 0;
+        if (may_turn) looks[2 * v + cheaper[v]] = 1, any = true;
       }
-      (nearest_left ? right : left)[level] += loss;
+      if (!any) break;
     }
     return true;
   }
 
-  void evaluate(const Candidate &cut) {
-    const uint32_t mask = cut.mask;
+  // By what all rows lose, or by shares.
+  void evaluate(uint32_t mask, const std::vector<int64_t> *by_group = nullptr, Partitions *partitions = nullptr) {
     std::vector<int64_t> left(weight.size(), 0), right(weight.size(), 0);  // what levels lose there
     for (const Share &share : shares) {
       if ((share.groups & mask) == 0) left[share.level] += share.loss;
       if ((share.groups & ~mask) == 0) right[share.level] += share.loss;
     }
-    if (lost.empty() && !add_side_losses(cut, left, right)) return;
+    if (partitions && !add_side_losses(mask, *by_group, *partitions, left, right)) return;
     const std::vector<uint8_t> side = modes.sides(mask, left, right, weight);
     if (!modes.are_allowed(mask, side, limits, counts)) return;
     int64_t induced = depth.current;
@@ -393,7 +417,7 @@ struct InducedModes {
     std::optional<Partitions> partitions;
     if (prices) {
       partitions.emplace(modes, by_group, weight, *prices, most(), depth.kills_left[column] || depth.kills_right[column]);
-      partitions->each([&](uint32_t mask, double least) { found.push_back({least, mask, least}); });
+      partitions->each([&](uint32_t mask, double least) { found.push_back({least, mask}); });
       if (found.empty()) return std::nullopt;
     }
     std::vector<int64_t> own_counts;
@@ -406,7 +430,7 @@ struct InducedModes {
         own_counts = levels->add_up(of.numbers, of.n, [&](int32_t row) { return limits->count_of(row); }),
         counts = own_counts.data();
     }
-    if (!prices || !try_by_rows(std::move(found), *partitions)) {
+    if (!prices || !try_by_rows(std::move(found), by_group, *partitions)) {
       add_shares();
       try_by_shares();
     }
@@ -415,7 +439,7 @@ struct InducedModes {
 
   // The lowest bounds first, each partition in all rows, as long as that is less work than what the rows say of all; whether
   // none is left that may win.
-  bool try_by_rows(std::vector<Candidate> found, Partitions &partitions) {
+  bool try_by_rows(std::vector<Candidate> found, const std::vector<int64_t> &by_group, Partitions &partitions) {
     const auto n = static_cast<double>(of.n), n_levels = static_cast<double>(weight.size());
     const double q = modes.n_groups, n_sets = std::ldexp(1.0, modes.n_groups);
     double left =
@@ -427,7 +451,7 @@ struct InducedModes {
       if (!partitions.may_win(cut.least)) break;
       if (left < 0.0) return false;
       looked_at = 0;
-      evaluate(cut);
+      evaluate(cut.mask, &by_group, &partitions);
       left -= 8.0 * static_cast<double>(looked_at);
     }
     return true;
@@ -436,7 +460,7 @@ struct InducedModes {
   // Drops candidates by what rows lose more where the groups of both centers nearest to them are on the other side: block by
   // block, as long as that is little work and not few are left. Gives the work.
   double rule_out(std::vector<Candidate> &found, Partitions &partitions, double most_work) {
-    if (!of.states || modes.survivors.size() < 3) return 0.0;
+    if (modes.survivors.size() < 3) return 0.0;
     const auto q = static_cast<size_t>(modes.n_groups), n = partitions.n_levels();
     std::vector<double> more(q * q * n, 0.0), on_side[2];  // by both groups, the first being the lower one
     std::vector<Cost> pads(static_cast<size_t>(k), std::numeric_limits<Cost>::max());
@@ -511,7 +535,8 @@ void bind_modes(nb::module_ &m) {
           const std::vector<int64_t> sums = levels[j]->sums(histogram);
           const auto by_group =
               sums_by_group(groups, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
-          bool &may = found.data()[j] = false;
+          bool &may = found.data()[j] = groups.mode_levels.size() > kMostGroups;  // weights say which of them share a group
+          if (may) continue;
           Partitions partitions(groups, by_group, {}, none, most);
           partitions.each([&](uint32_t, double) {
             may = true;
@@ -579,9 +604,9 @@ Gives (mistakes, cost of the sides, levels of the left side, how many partitions
             for (size_t s = 0; s < own.size(); ++s) own[s] = modes(j, clusters[s]);
             const auto n_levels = static_cast<size_t>(levels[j]->size());
             std::vector<int64_t> sums, weight(n_levels, 0), by_group;
-            if (histogram) sums = levels[j]->sums(*histogram);
+            if (histogram && state) sums = levels[j]->sums(*histogram);
             // Weights settle ties, and which modes share a group where there are too many: most columns need none.
-            if (width == 2)
+            if (width == 2 && !sums.empty())
               for (size_t v = 0; v < n_levels; ++v)
                 for (const int32_t c : clusters) weight[v] += sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
             else if (penalty != 0.0 || own.size() > kMostGroups)
@@ -618,9 +643,8 @@ Gives (mistakes, cost of the sides, levels of the left side, how many partitions
       R"(The levels of one category against its others of least Price + penalty * DExp, centers on the sides of their modes.
 
 levels: of every category; columns: one of its columns, for limits and kills; modes (n_categories, k): the level of each center.
-Other arguments as in best_induced_cut. histogram: (n_slots, k, 2) with a penalty; None: added up from the states, or without
-these every partition is looked at. known_score: of a valid cut; nothing worse is wanted. Gives the category, the first of
-equals, and (whether each side has as many distinct rows as centers, score, induced cost, levels of the left side).)");
+Other arguments as in best_induced_cut. histogram None: added up from the states; without these every partition is looked at.
+known_score: of a valid cut; nothing worse is wanted. Gives the category, the first of equals, and (whether each side has as many distinct rows as centers, score, induced cost, levels of the left side).)");
   for_states(MiddleState{}, "");
   for_states(LargeState{}, "");
   auto for_shares = [&](auto of_type, const char *doc) {
