@@ -203,8 +203,18 @@ class TrainingRows:
         values, weights = self.encoded.values, self._summing_weights
         assert values is not None
         coordinates = np.empty((n_clusters, searched.n_columns))
-        own = self.weight_of(labels, n_clusters).astype(np.float64)
+        own_levels = np.flatnonzero(searched.level >= 0)
+        if len(own_levels):
+            categories, of_category = np.unique(searched.source[own_levels], return_inverse=True)
+            levels = [self.encoded.levels(source) for source in categories.tolist()]
+            begin = np.cumsum([0, *(each.size for each in levels)])
+            cells = core.count_levels(levels, self.weights, labels, n_clusters)
+            own = cells[: begin[1]].sum(axis=0).astype(np.float64)  # every row has a level
+        else:
+            own = self.weight_of(labels, n_clusters).astype(np.float64)
         own[own == 0] = np.nan
+        if len(own_levels):
+            coordinates[:, own_levels] = (cells / own)[begin[of_category] + searched.level[own_levels]].T
 
         known = np.flatnonzero((searched.level < 0) & (searched.missing == 0))
         if len(known):
@@ -212,13 +222,6 @@ class TrainingRows:
             coordinates[:, known] = objective.centers(
                 as_matrix(numbers), labels, n_clusters, weights, self.n_jobs, sizes
             )[0]
-        own_levels = np.flatnonzero(searched.level >= 0)
-        if len(own_levels):
-            categories, of_category = np.unique(searched.source[own_levels], return_inverse=True)
-            levels = [self.encoded.levels(source) for source in categories.tolist()]
-            begin = np.cumsum([0, *(each.size for each in levels)])
-            cells = core.count_levels(levels, self.weights, labels, n_clusters)
-            coordinates[:, own_levels] = (cells / own)[begin[of_category] + searched.level[own_levels]].T
         for source in np.unique(searched.source[searched.missing != 0]).tolist():
             columns = searched.of(source)
             rows = np.isfinite(values[:, source])
