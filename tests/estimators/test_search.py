@@ -165,6 +165,17 @@ def test_what_cannot_be_meant_is_refused(params, words):
         ExplainableKMeans(3, **params).fit(DIGITS)
 
 
+def test_one_row_far_away_hides_no_better_tree():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(10, 16))[rng.integers(10, size=9_000)] + rng.normal(size=(9_000, 16))
+    near = ExplainableKMeans(10, random_state=0).fit(X)
+    far = np.eye(1, 16) * 1e9
+    centers = np.vstack([near.reference_.centers, far])
+    found = ExplainableKMeans(11, reference=centers).fit(np.vstack([X, far]))
+    assert found.cost_ == pytest.approx(near.cost_)
+    assert found.cost_ < 0.99 * found.search_.start_cost
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of other processes")
 def test_an_interrupt_ends_a_long_search_at_once():
     code = (

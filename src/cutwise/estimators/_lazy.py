@@ -255,6 +255,9 @@ class SearchByPasses(SearchCheaper):
         weights = (weight for _, _, weight in sums)
         return self._judgements(costs, starts, trees, list(zip(leaves, weights, strict=True)))
 
+    def _labels_of(self, rows: Int64) -> Int32:
+        return self.objective.assign(as_matrix(core.gather_rows(self.metric, rows)), self.centers)[0]
+
     def _replay(self, tests: Tests, cluster: Int32 | None = None) -> GrowingTree:
         return replay(PassProvider(self.prepared), *tests, cluster)
 

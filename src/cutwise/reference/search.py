@@ -377,7 +377,7 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
 WIDE, SPARE_AXES, AXIS_ROUNDS = 1_024, 8, 2
 """Columns of a table whose samples are sketched, axes of a sketch beyond the clusters, and rounds that find them."""
 
-SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 3_000, 8, 2**21
+SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 3_000, 8, 2**20
 """Distinct rows of a table that takes next to no time: restarts go on where some agree, as they do on a quick one.
 
 There are so many times as many, if rows, columns and clusters of a restart multiply to no more than that together."""

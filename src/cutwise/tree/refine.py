@@ -257,6 +257,7 @@ class SearchCheaper:
             n_sampled = max(FEWER_ROWS, ROWS_A_CLUSTER * n_leaves)
         elif n_rows < FEW_ROWS and (n_rows + ROWS_AS_BINS) * n_values <= WHOLE_VALUES:
             n_sampled = FEW_ROWS
+        drawn = self._led_by_clusters(drawn, n_sampled)
         goes_on = self.effort.goes_on and n_sampled < len(drawn.first)
         effort = self._in_time(n_rows, n_values)
         search = partial(self._search_rows, drawn, n_grown=len(starts), anew=len(known) < len(both))
@@ -300,6 +301,16 @@ class SearchCheaper:
         short = taken.grown.tree.n_leaves < n_leaves
         inseparable = max((start.inseparable for start in starts), key=len) if short else []
         return replace(taken.grown, inseparable=inseparable), record, judged
+
+    def _led_by_clusters(self, drawn: DrawnRows, n_sampled: int) -> DrawnRows:
+        """The rows that were drawn, the first ones with a row of every cluster that has any: far ones cost much."""
+        if n_sampled >= len(drawn.first):
+            return drawn
+        labels = self._labels_of(drawn.first)
+        if np.isin(labels, labels[:n_sampled], kind="table").all():
+            return drawn
+        first = np.unique(labels, return_index=True)[1]
+        return drawn.led_by(first[first >= n_sampled])
 
     def _search_rows(
         self, drawn: DrawnRows, n_sampled: int, given: Sequence[Tests], effort: Effort, *, n_grown: int, anew: bool
@@ -449,6 +460,9 @@ class SearchCheaper:
     def _allows(self, grown: GrownTree) -> bool:
         assert self.limits is not None
         return self.limits.hold(grown.tree, grown.leaf_of_row, grown.rows)
+
+    def _labels_of(self, rows: Int64) -> Int32:
+        return self.labels[rows]
 
     def _name_leaves(self, grown: GrownTree, *, anew: bool = False) -> GrownTree:
         """A cluster of its own for every leaf, so that most weight keeps its name: leaves have left the reference.

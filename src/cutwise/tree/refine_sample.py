@@ -39,8 +39,9 @@ COVARIANCE_ROWS = 256
 COVARIANCE_SHARE = 0.001
 """What the rows' own scatter counts in the choice of directions, beside that of the centers."""
 GRID_BITS = 51
-FAR_DIGITS = 20
-"""Rows are at most so many binary orders farther than others are from their centers: squares have twice the digits."""
+FAR_DIGITS, FAR_CENTER_DIGITS = 20, 12
+"""Rows are at most so many binary orders farther than others are from their centers: squares have twice the digits.
+Centers, for directions, at most so many: others must not be lost beside them."""
 _LAST_HASH = 2.0**64 - 2.0**11  # the largest that float64 has
 _LOWEST = -float(np.finfo(np.float64).max)
 NO_DEPTH = 2**30
@@ -234,6 +235,15 @@ class DrawnRows(NamedTuple):
         n_rows = int(np.searchsorted(self.group, n))
         return DrawnRows(self.first[:n], self.group[:n_rows], self.rows[:n_rows], self.share * n / len(self.first))
 
+    def led_by(self, kinds: npt.NDArray[np.intp]) -> DrawnRows:
+        """The same rows, these kinds first."""
+        if not len(kinds):
+            return self
+        order = np.concatenate([kinds, np.delete(np.arange(len(self.first)), kinds)])
+        group = np.argsort(order)[self.group]
+        by_group = np.argsort(group, kind="stable")
+        return DrawnRows(self.first[order], group[by_group], self.rows[by_group], self.share)
+
 
 def distinct_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> DrawnRows:
     """The rows of so many of the smallest different hashes, where there are."""
@@ -392,13 +402,14 @@ def encode_sample(
     near = origin[rows.metric_columns]
     ends = rows.coordinates.max(axis=0), rows.coordinates.min(axis=0)
     farthest = float(max((ends[0] - near).max(initial=0.0), (near - ends[1]).max(initial=0.0)))
-    grid = choose_grid(origin, farthest, cost / int(rows.weights.sum()), total_weight)
+    mean_cost = cost / int(rows.weights.sum())
+    grid = choose_grid(origin, farthest, mean_cost, total_weight)
 
     def from_origin(first: int) -> Float64:
         some: Float64 = rows.coordinates[first : first + COVARIANCE_ROWS] - near
         return np.clip(some, -grid.reach, grid.reach, out=some)
 
-    directions = _directions(from_origin(0), rows, near, runs)
+    directions = _directions(from_origin(0), rows, [run - near for run in runs], mean_cost)
     width = 4 * -(-(1 + (len(rows.metric_columns) if directions is None else len(directions))) // 4)
     n_bins = TABLE_BYTES // (8 * width * rows.values.shape[1] * len(centers))
     n_bins = min(max(n_bins, FEWEST_BINS), MOST_BINS)
@@ -432,15 +443,18 @@ def _power_of_two(largest: float) -> float:
     return math.ldexp(1.0, max(-1000, min(math.frexp(largest)[1] - 1, 1000)))
 
 
-def _directions(from_origin: Float64, rows: SampledRows, origin: Float64, runs: Sequence[Float64]) -> Float64 | None:
+def _directions(from_origin: Float64, rows: SampledRows, runs: Sequence[Float64], mean_cost: float) -> Float64 | None:
     """Main directions of the centers of all runs, and a little of the rows' own; None where few columns need none."""
     n_directions = MORE_DIRECTIONS if len(runs[0]) > MANY_CLUSTERS else FEW_DIRECTIONS
-    if len(origin) <= FEW_COLUMNS:
+    if from_origin.shape[1] <= FEW_COLUMNS:
         n_directions = DIRECTIONS_OF_FEW_COLUMNS
-    if len(origin) <= n_directions:
+    if from_origin.shape[1] <= n_directions:
         return None
-    centers = np.concatenate([run - origin for run in runs])
     some = rows.weights[:COVARIANCE_ROWS]
-    points = np.concatenate([centers, from_origin])
-    shares = np.concatenate([np.full(len(centers), 1 / len(centers)), COVARIANCE_SHARE * some / some.sum()])
+    points = np.concatenate([*runs, from_origin])
+    if mean_cost > 0.0:
+        far = 2.0**FAR_CENTER_DIGITS * math.sqrt(mean_cost)
+        np.clip(points, -far, far, out=points)
+    n_centers = len(points) - len(some)
+    shares = np.concatenate([np.full(n_centers, 1 / n_centers), COVARIANCE_SHARE * some / some.sum()])
     return core.main_directions(points, shares, n_directions)
