@@ -25,3 +25,24 @@ def chain(k):
     centers = (2.0 ** np.arange(k))[:, None]
     table = pd.DataFrame({"a rather long name of the only column": np.repeat(centers[:, 0], 3)})
     return ExplainableKMeans(k, algorithm="imm", reference=centers).fit(table), table
+
+
+@cache
+def people():
+    """Rows with a column of every kind, and a model whose tree asks about most of them."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 300)
+    levels = ["primary", "secondary", "bachelor", "master"]
+    income = np.where(rng.random(300) < 0.1, np.nan, (np.array([14.0, 52, 28])[kind] + rng.normal(0, 4, 300)).round(1))
+    table = {
+        "income": income,
+        "region": np.array(["north", "east", "south", "west"])[(kind + rng.integers(0, 2, 300)) % 4],
+    }
+    table["owns_home"] = rng.random(300) < np.array([0, 0.8, 0.6])[kind]
+    table["since"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 400, 300) + 300 * kind, unit="D")
+    school = np.array(levels)[np.clip(kind + rng.integers(0, 2, 300), 0, 3)]
+    table["school"] = pd.Categorical(school, categories=levels, ordered=True)
+    table["visit"] = pd.to_timedelta(rng.integers(10, 200, 300) + 60 * kind, unit="min")
+    table["children"] = rng.integers(0, 5, 300)
+    frame = pd.DataFrame(table)
+    return ExplainableKMeans(5, max_leaves=10, random_state=0).fit(frame), frame

@@ -17,7 +17,7 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.plot import CurveDisplay, FrontDisplay, PartitionDisplay, ProfileDisplay, TreeDisplay
 from cutwise.readouts.shown import cluster_color
 from cutwise.tree.threshold_tree import ThresholdTree
-from tests.plot.models import LONG, chain, model_and_rows
+from tests.plot.models import LONG, chain, model_and_rows, people
 
 CASES = {
     "2 clusters": lambda: model_and_rows(2),
@@ -159,26 +159,6 @@ def test_what_a_map_cannot_show_is_refused():
             PartitionDisplay.from_estimator(model, table, columns=wanted)
     with pytest.raises(InvalidInputError, match="max_columns=0"):
         ProfileDisplay.from_estimator(model, table, max_columns=0)
-
-
-def people():
-    """Rows with a column of every kind, and a model whose tree asks about most of them."""
-    rng = np.random.default_rng(0)
-    kind = rng.integers(0, 3, 300)
-    levels = ["primary", "secondary", "bachelor", "master"]
-    income = np.where(rng.random(300) < 0.1, np.nan, (np.array([14.0, 52, 28])[kind] + rng.normal(0, 4, 300)).round(1))
-    table = {
-        "income": income,
-        "region": np.array(["north", "east", "south", "west"])[(kind + rng.integers(0, 2, 300)) % 4],
-    }
-    table["owns_home"] = rng.random(300) < np.array([0, 0.8, 0.6])[kind]
-    table["since"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 400, 300) + 300 * kind, unit="D")
-    school = np.array(levels)[np.clip(kind + rng.integers(0, 2, 300), 0, 3)]
-    table["school"] = pd.Categorical(school, categories=levels, ordered=True)
-    table["visit"] = pd.to_timedelta(rng.integers(10, 200, 300) + 60 * kind, unit="min")
-    table["children"] = rng.integers(0, 5, 300)
-    frame = pd.DataFrame(table)
-    return ExplainableKMeans(5, max_leaves=10, random_state=0).fit(frame), frame
 
 
 def test_a_map_speaks_of_dates_durations_and_levels_as_people_do():

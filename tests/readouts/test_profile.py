@@ -7,7 +7,7 @@ from scipy import sparse
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.profile import N_BINS, profile_clusters, telling_columns
 from cutwise.table.intake import read_table
-from cutwise.table.table import ColumnKind, Table
+from cutwise.table.table import ColumnKind, Columns, Table
 
 
 @pytest.fixture
@@ -119,11 +119,31 @@ def test_no_rows_no_profile():
         profile_clusters(empty, np.array([], dtype=int), 2)
 
 
-def test_categories_are_described_by_the_level_that_tells_clusters_apart_and_gaps_are_left_out():
+def test_categories_are_described_by_telling_levels_and_those_asked_for_and_gaps_are_left_out():
     kinds = (ColumnKind("category", ("N", "S", "E")), ColumnKind("number", has_gaps=True))
     values = np.array([[0, 1.0], [0, np.nan], [1, 3.0], [2, 5.0], [2, np.nan], [1, 7.0]])
-    profile = profile_clusters(Table(values, ("region", "x"), True, kinds), np.array([0, 0, 0, 1, 1, 1]), 2)
-    assert profile.level.tolist() == [0, -1]  # two of three rows against none; E is as good, and comes later
+    table, codes = Table(values, ("region", "x"), True, kinds), np.array([0, 0, 0, 1, 1, 1])
+    profile = profile_clusters(table, codes, 2)
+    assert profile.levels == ((0,), ())  # two of three rows against none; E is as good, and comes later
     np.testing.assert_allclose(profile.mean, [[2 / 3, 2.0], [0.0, 6.0]])
     np.testing.assert_allclose(profile.whole_mean, [1 / 3, 4.0])
     assert [c.sum() for c in profile.counts] == [6, 4]
+    profile = profile_clusters(table, codes, 3, asked={0: [(1, 2)]})
+    assert profile.levels == ((1, 2), (0,), ())
+    assert profile.columns.tolist() == [0, 0, 1]
+    np.testing.assert_allclose(profile.mean[:, 0], [1 / 3, 1.0, np.nan])
+    np.testing.assert_allclose(profile.difference[:2, 0], np.array([-1, 1]) / 3 / np.std([0, 0, 1, 1, 1, 1]))
+    assert profile.median[:2, 0].tolist() == [0.0, 1.0]
+    assert profile.counts[0].tolist() == [[2, 1, 0], [0, 1, 2], [0, 0, 0]]  # all levels
+
+
+def test_the_levels_that_decide_are_told_however_many_there_are():
+    rng = np.random.default_rng(0)
+    levels, n = tuple(f"city {i}" for i in range(40)), 2_000
+    city = rng.integers(0, 40, n)
+    table = Table(city[:, None].astype(float), ("city",), True, (ColumnKind("category", levels),))
+    profile = profile_clusters(table, (city < 15).astype(int), 2, asked={0: [tuple(range(15))]})
+    assert profile.levels[0] == tuple(range(15))
+    assert profile.mean[:, 0].tolist() == [0.0, 1.0]
+    columns = Columns(("city",), True, table.kinds)
+    assert profile.names(columns, {0: "city"})[0] == "city in {`city 0`, `city 1`, `city 2` and 12 more}"

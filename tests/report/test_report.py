@@ -20,6 +20,7 @@ from cutwise.exceptions import CutwiseWarning, InvalidInputError
 from cutwise.readouts.report import report_html
 from cutwise.readouts.report.render import _with_breaks
 from cutwise.readouts.words import percent
+from tests.plot.models import people
 from tests.report.made import NASTY, made, nasty
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
@@ -376,6 +377,26 @@ def test_only_a_fitted_model_is_reported_on():
 
 def test_numbers_are_not_broken():
     assert _with_breaks("od280/od315_of.x ≤ 4.85") == "od280/<wbr>od315_<wbr>of.<wbr>x ≤ 4.85"
+
+
+def test_dates_durations_and_levels_are_said_as_people_say_them_and_those_that_rules_ask_for_are_there():
+    model, table = people()
+    summary = cutwise.report(model, table, curve=False).summary
+    columns = summary["columns"]
+    for cluster, told in zip(model.rules(), summary["clusters"], strict=True):
+        own = table[model.labels_ == cluster.cluster]
+        texts = {columns[entry["column"]]["short"]: entry["mean_text"] for entry in told["profile"]}
+        assert texts["since"] == str((own["since"].mean() + pd.Timedelta(12, "h")).date())
+        assert re.fullmatch(r"\d h( \d+ min)?", texts["visit"])
+        assert abs(pd.Timedelta(texts["visit"]) - own["visit"].mean()) <= pd.Timedelta(30, "s")
+        codes = own["school"].cat.codes.sort_values().to_numpy()
+        assert texts["school"] == table["school"].cat.categories[codes[(len(codes) - 1) // 2]]
+        if any(condition.name == "region" for rule in cluster.rules for condition in rule.conditions):
+            assert {"region = east"} <= set(texts)
+        assert len([short for short in texts if short.startswith("region")]) <= 2
+        assert "since is higher" not in told["sentence"]
+        assert "since is lower" not in told["sentence"]
+    assert "since is earlier (2020-0" in summary["clusters"][0]["sentence"]
 
 
 @pytest.mark.parametrize("form", ["to_html", "to_markdown"])

@@ -22,9 +22,8 @@ from cutwise.plot.base import (
     text_titles,
     text_width,
 )
-from cutwise.readouts.profile import Profile, profile_batches, profile_clusters
+from cutwise.readouts.profile import Profile, asked_levels, profile_batches, profile_clusters
 from cutwise.readouts.shown import DARK, LIGHT, ShortNames, cluster_color, plain, shorten
-from cutwise.readouts.words import level_text
 from cutwise.table.intake import check_integer
 
 if TYPE_CHECKING:
@@ -43,11 +42,11 @@ class ProfileDisplay:
     ----------
     profile : Profile
     names : sequence of str
-        Of the table's columns.
+        Of what the profile has: columns of the table, and some levels of its categories.
     titles : sequence of str
         Of the clusters.
     max_columns : int, default=30
-        Columns of the table to show: those in which some cluster differs most.
+        Lines to show, columns of the table or levels of its categories: those in which some cluster differs most.
 
     Attributes
     ----------
@@ -95,14 +94,11 @@ class ProfileDisplay:
         if (lazy := as_lazy(X)) is not None:
             with Copies() as copies:
                 rows = BatchedRows.read(lazy.read_by(partial(read_rows, model)), copies)
-                profile = profile_batches(rows, lambda part: tree.predict(part.table), k)
+                profile = profile_batches(rows, lambda part: tree.predict(part.table), k, asked_levels(tree))
         else:
             table = read_rows(model, X)
-            profile = profile_clusters(table, tree.predict(table), k)
-        names = list(labeled.names)
-        for column, level in zip(profile.columns.tolist(), profile.level.tolist(), strict=True):
-            if level >= 0:
-                names[column] += f" = {level_text(labeled.columns.kinds[column], level)}"
+            profile = profile_clusters(table, tree.predict(table), k, asked=asked_levels(tree))
+        names = profile.names(labeled.columns, dict(enumerate(labeled.names)))
         return cls(profile, tuple(names), text_titles(labeled), max_columns).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -133,7 +129,7 @@ class ProfileDisplay:
         self.columns_ = self.profile.columns[order]
         m = len(shown)
         cell = 0.5 if k <= 12 else 0.36
-        short = ShortNames([self.names[c] for c in self.columns_])
+        short = ShortNames([self.names[i] for i in order])
         names = [fit_text(partial(short, i), _NAME, room, font) for i in range(m)]
         clusters = [shorten(plain(title), 10 if small else 18) for title in self.titles]
         margin = max(text_width(name, font) for name in names) + 0.3

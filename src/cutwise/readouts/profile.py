@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,11 @@ from cutwise.passes.provider import MOST_BYTES
 from cutwise.passes.rows import BatchedRows, Slice
 from cutwise.passes.sums import place_of, value_at
 from cutwise.table.convert import as_dense
-from cutwise.table.table import Table
+from cutwise.table.table import Columns, Table
+from cutwise.tree.threshold_tree import ThresholdTree
+
+from .conditions import Condition
+from .shown import shortened
 
 N_BINS = 24
 """Bins of a column of many values; one of few whole numbers has a bin for each."""
@@ -44,9 +48,10 @@ class Profile:
     ``whole_std`` (m,) float64: of all rows; the standard deviation divides by the number of rows. ``difference`` (k, m)
     float64: ``(mean - whole_mean) / whole_std``, 0 where the column is constant, nan for clusters without rows.
     ``edges``: edges of each column's bins, from its 0.5 % to its 99.5 % quantile; the outermost bins hold what lies
-    beyond. ``counts`` (k, n_bins) int64: rows of every cluster in every bin. ``level`` (m,) int64: for a category the
-    level that tells its clusters apart most, whose share takes the place of a mean; -1 for numbers, of which the known
-    ones count.
+    beyond. ``counts`` (k, n_bins) int64: rows of every cluster in every bin. ``levels``: of a category some of its
+    codes, whose share takes the place of a mean, and bins are levels; none of numbers, of which the known ones count.
+    A category has an entry for each set that the tree asks for, and for the level that is most unlike the whole in
+    each cluster.
     """
 
     columns: Int64
@@ -59,7 +64,7 @@ class Profile:
     difference: Float64
     edges: tuple[Float64, ...]
     counts: tuple[Int64, ...]
-    level: Int64
+    levels: tuple[tuple[int, ...], ...]
 
     @property
     def telling(self) -> list[int]:
@@ -69,20 +74,52 @@ class Profile:
     def of(self, places: Int64) -> Profile:
         """The same of some columns."""
         lines: dict[str, Any] = {name: values[..., places] for name, values in vars(self).items() if name in _BY_COLUMN}
-        lists: dict[str, Any] = {name: tuple(getattr(self, name)[i] for i in places) for name in ("edges", "counts")}
+        lists: dict[str, Any] = {
+            name: tuple(getattr(self, name)[i] for i in places) for name in ("edges", "counts", "levels")
+        }
         return replace(self, **lines, **lists)
 
+    def names(self, columns: Columns, short: Mapping[int, str]) -> list[str]:
+        """What each is called: its column, and of a category the first few of its levels."""
+        names = []
+        for column, some in zip(self.columns.tolist(), self.levels, strict=True):
+            condition = Condition(column, "", levels=some, kind=columns.kinds[column])
+            said = (shortened(condition, short[column], most) for most in (4, 3))
+            long = shortened(condition, short[column], 2)  # the first and how many more, where levels are long texts
+            names.append(next((text for text in said if len(text) <= _LONG), long) if some else short[column])
+        return names
 
-_BY_COLUMN = ("columns", "mean", "median", "whole_mean", "whole_median", "whole_std", "difference", "level")
+
+_LONG = 50
+"""Characters of a column and its levels, where several are named."""
+
+_BY_COLUMN = ("columns", "mean", "median", "whole_mean", "whole_median", "whole_std", "difference")
+
+Asked = Mapping[int, Sequence[tuple[int, ...]]]
+"""The sets of levels that a tree asks for, by column."""
+
+
+def asked_levels(tree: ThresholdTree) -> Asked:
+    """The sets that a tree asks for, those of the first tests first."""
+    asked: dict[int, list[tuple[int, ...]]] = {}
+    for node in np.flatnonzero(tree.feature >= 0).tolist():
+        if (test := tree.test(node)).levels:
+            asked.setdefault(test.feature, []).append(tuple(test.levels))
+    return asked
 
 
 def profile_clusters(
-    table: Table, codes: npt.NDArray[np.integer], n_clusters: int, columns: Sequence[int] | None = None
+    table: Table,
+    codes: npt.NDArray[np.integer],
+    n_clusters: int,
+    columns: Sequence[int] | None = None,
+    asked: Asked | None = None,
 ) -> Profile:
     """Describe the rows of each cluster.
 
     ``table``: n rows, at least one. ``codes`` (n,): the cluster of every row, 0 to ``n_clusters - 1``. ``columns``:
-    columns to look at, in that order; all when left out. Raises ``InvalidInputError``: a table without rows.
+    columns to look at, in that order; all when left out. ``asked``: as ``asked_levels`` gives it. Raises
+    ``InvalidInputError``: a table without rows.
     """
     if table.n_rows == 0:
         raise InvalidInputError("A table without rows has no profile. Give at least one row.")
@@ -92,7 +129,7 @@ def profile_clusters(
     mean, median, difference = (np.full((n_clusters, m), np.nan) for _ in range(3))
     whole_mean, whole_median, whole_std = np.empty(m), np.empty(m), np.empty(m)
     edges, counts = [], []
-    level, all_ordered = np.full(m, -1, dtype=np.int64), codes[order]
+    by_level, all_ordered = dict[int, Int64](), codes[order]
     values: Any = table.values
     by_column = values[:, looked_at].tocsc() if table.is_sparse else values
     for j, column in enumerate(looked_at.tolist()):
@@ -102,10 +139,9 @@ def profile_clusters(
             some = as_dense(some)[order].T.astype(np.float64, order="C")
         values, ordered = some[j % _N_TOGETHER], all_ordered
         if table.kinds[column].name == "category":
-            cells = np.zeros((n_clusters, int(values.max()) + 1), dtype=np.int64)
+            n_levels = max(len(table.kinds[column].levels or ()) + 1, 2)
+            by_level[column] = cells = np.zeros((n_clusters, n_levels), dtype=np.int64)
             np.add.at(cells, (ordered, values.astype(np.intp)), 1)
-            level[j] = _telling_level(cells, size)
-            values = (values == level[j]).astype(np.float64)
         elif np.isnan(least := float(values.min())) and (known := ~np.isnan(values)).any():
             values, ordered = values[known], ordered[known]
         least, most = float(values.min()), float(values.max())
@@ -126,10 +162,11 @@ def profile_clusters(
         limits = _edges(low, high, least, most, whole=bool(table.is_integer[column]))
         edges.append(limits * unit)
         counts.append(counted.between(limits))
-    return Profile(
+    found = Profile(
         np.asarray(looked_at, dtype=np.int64), size, mean, median, whole_mean, whole_median, whole_std, difference,
-        tuple(edges), tuple(counts), level,
+        tuple(edges), tuple(counts), ((),) * m,
     )  # fmt: skip
+    return _by_levels(found, by_level, asked or {})
 
 
 class _CountedValues:
@@ -197,10 +234,12 @@ def _medians_and_tails(found: Float64, sizes: Int64) -> tuple[Float64, Float64]:
     return found[..., :2].mean(axis=-1), low + (high - low) * (_TAILS * (sizes[..., -1:] - 1) % 1.0)
 
 
-def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], Int32], n_clusters: int) -> Profile:
+def profile_batches(
+    rows: BatchedRows, codes_of: Callable[[Slice], Int32], n_clusters: int, asked: Asked | None = None
+) -> Profile:
     """The same of rows that come in batches; ``codes_of``: the cluster of every row of some."""
     kinds, d, k = rows.columns.kinds, rows.extents.shape[1], n_clusters
-    codes = [max(kind.n_levels, 1) if kind.name == "category" else 0 for kind in kinds]
+    codes = [len(kind.levels or ()) + 1 if kind.name == "category" else 0 for kind in kinds]
     cells = [np.zeros((k, max(n, 2)), dtype=np.int64) for n in codes]  # by level; of numbers what is known
     for part in rows.slices("sizes of clusters"):
         clusters = codes_of(part)
@@ -208,28 +247,18 @@ def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], Int32], n_clu
             cell = clusters * own.shape[1] + (x if n else np.isnan(x)).astype(np.intp)
             own += np.bincount(cell, minlength=own.size).reshape(own.shape)
     size = cells[0].sum(axis=1)
-    level = np.array([_telling_level(own[:, :n], size) if n else -1 for own, n in zip(cells, codes, strict=True)])
-    is_level = level >= 0
     own_sizes = np.array([size if n else own[:, 0] for own, n in zip(cells, codes, strict=True)])
     sizes = np.column_stack([own_sizes, own_sizes.sum(axis=1)])  # by column, of every cluster and of all rows
 
     def values_of(part: Slice) -> npt.NDArray[Any]:
         values = part.table.values
-        if rows.searched is None:
-            return values
-        return np.where(is_level, values == level, np.where(np.isnan(values), np.nan, values))  # without a sign
+        return values if rows.searched is None else np.where(np.isnan(values), np.nan, values)  # without a sign
 
     mean, (_, whole_mean, variance) = rows.coordinates(codes_of, k), rows.moments()
     least, most = rows.extents.copy()
     if rows.searched is not None:
         columns = [int(rows.searched.of(j)[0]) for j in range(d)]
         mean = np.where(np.isinf(mean[:, columns]), np.nan, mean[:, columns])
-    for j in np.flatnonzero(is_level).tolist():
-        with np.errstate(invalid="ignore"):
-            mean[:, j] = cells[j][:, level[j]] / np.where(size > 0, size, np.nan)
-        whole_mean[j] = cells[j][:, level[j]].sum() / size.sum()
-        variance[j] = whole_mean[j] * (1.0 - whole_mean[j])
-        least[j], most[j] = float(whole_mean[j] == 1.0), float(whole_mean[j] > 0.0)
     medians, tails = _medians_and_tails(order_statistics(rows, codes_of, _ranks(sizes), values_of), sizes)
     median = medians.T
     median[:-1][own_sizes.T == 0] = np.nan
@@ -245,10 +274,55 @@ def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], Int32], n_clu
         for j, limits in enumerate(edges):
             known = ~np.isnan(values[:, j])
             counts[j] += _cells(limits, values[known, j], clusters[known], k)
-    return Profile(
+    found = Profile(
         np.arange(d), size, mean, median[:-1], whole_mean, median[-1], whole_std, difference, tuple(edges),
-        tuple(counts), level,
+        tuple(counts), ((),) * d,
     )  # fmt: skip
+    return _by_levels(found, {j: own for j, (own, n) in enumerate(zip(cells, codes, strict=True)) if n}, asked or {})
+
+
+def _by_levels(found: Profile, by_level: Mapping[int, Int64], asked: Asked) -> Profile:
+    """A profile with an entry for some sets of levels in place of one for the codes of a category.
+
+    ``by_level``: rows of every cluster and level (k, n_levels + 1), by column; the last are those of no level.
+    """
+    places, sets = list[int](), list[tuple[int, ...]]()
+    for place, column in enumerate(found.columns.tolist()):
+        cells = by_level.get(column)
+        own = [()] if cells is None else _telling_sets(cells, found.size, asked.get(column, ()))
+        places += [place] * len(own)
+        sets += own
+    found = replace(found.of(np.array(places, dtype=np.int64)), levels=tuple(sets))
+    edges, counts = list(found.edges), list(found.counts)
+    for j, (column, some) in enumerate(zip(found.columns.tolist(), sets, strict=True)):
+        if not some:
+            continue
+        cells = by_level[column][:, : None if by_level[column][:, -1].any() else -1]
+        inside = cells[:, list(some)].sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            found.mean[:, j] = share = inside / np.where(found.size > 0, found.size, np.nan)
+        found.whole_mean[j] = whole = inside.sum() / found.size.sum()
+        found.median[:, j] = np.where(np.isnan(share), share, (np.sign(share - 0.5) + 1) / 2)
+        found.whole_median[j] = (np.sign(whole - 0.5) + 1) / 2
+        found.whole_std[j] = std = math.sqrt(whole * (1 - whole))
+        found.difference[:, j] = (share - whole) / std if std > 0 else 0.0 * share
+        edges[j], counts[j] = np.arange(cells.shape[1] + 1) - 0.5, cells
+    return replace(found, edges=tuple(edges), counts=tuple(counts))
+
+
+def _telling_sets(cells: Int64, size: Int64, asked: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The sets of levels that are asked for, and the level most unlike the whole in each cluster, the first of equals.
+
+    ``cells`` (k, n_levels): rows of every cluster and level. ``size`` (k,): rows of every cluster.
+    """
+    whole = cells.sum(axis=0) / size.sum()
+    share = cells[size > 0] / size[size > 0, np.newaxis]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.nan_to_num(np.abs(share - whole) / np.sqrt(whole * (1 - whole)))
+    if np.count_nonzero(whole) <= 2:  # one level is what the other is not
+        return [asked[0] if asked else (int(np.argmax(apart.max(axis=0).round(9))),)]
+    levels = sorted({(int(level),) for level in np.argmax(apart.round(9), axis=1)})
+    return list(dict.fromkeys([*asked, *levels]))
 
 
 def telling_columns(
@@ -295,18 +369,6 @@ def _in_turns(difference: Float64, n_wanted: int | None = None) -> list[int]:
     # Equal columns stay in order, whatever the rounding of their sums.
     order = np.argsort(-np.nan_to_num(np.abs(difference)).round(9), axis=1, kind="stable")
     return list(dict.fromkeys(order[:, :n_wanted].T.ravel().tolist()))
-
-
-def _telling_level(cells: Int64, size: Int64) -> int:
-    """The level whose share differs most between clusters, in its own standard deviations; the first of equals.
-
-    ``cells`` (k, n_levels): rows of every cluster and level. ``size`` (k,): rows of every cluster.
-    """
-    whole = cells.sum(axis=0) / size.sum()
-    share = cells / np.maximum(size, 1)[:, np.newaxis]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        apart = size @ (share - whole) ** 2 / (whole * (1 - whole))
-    return int(np.argmax(np.nan_to_num(apart)))
 
 
 def _cells(edges: Float64, values: Float64, codes: npt.NDArray[np.integer], n_clusters: int) -> Int64:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.passes.rows import BatchedRows
 from cutwise.readouts.conditions import conditions_of, explanation_sizes, is_reachable, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
-from cutwise.readouts.profile import Profile, profile_batches, profile_clusters, telling_columns
+from cutwise.readouts.profile import Asked, Profile, asked_levels, profile_batches, profile_clusters, telling_columns
 from cutwise.readouts.rules import ClusterRules, build_rules
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, shortened
 from cutwise.readouts.words import finite, level_text, percent, rows, value_text
-from cutwise.table.instants import MICROSECONDS
+from cutwise.table.instants import MICROSECONDS, instant_of
 from cutwise.table.table import ColumnKind, Table
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -84,7 +85,7 @@ class DescribedRows:
         if table.n_columns > MOST_COLUMNS:
             others = telling_columns(table, tree.cluster[leaf], k, MOST_COLUMNS + len(table.unread))
         columns = [column for column in dict.fromkeys([*_tested(tree), *others]) if column not in table.unread]
-        profile = profile_clusters(table, tree.cluster[leaf], k, columns[:MOST_COLUMNS])
+        profile = profile_clusters(table, tree.cluster[leaf], k, columns[:MOST_COLUMNS], asked_levels(tree))
         return cls(table.n_rows, table.n_columns, np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves], profile)
 
     @classmethod
@@ -94,10 +95,12 @@ class DescribedRows:
         in_nodes = np.zeros(tree.n_nodes, dtype=np.int64)
         for part in rows.slices("leaves"):
             in_nodes += np.bincount(tree.apply(part.table), minlength=tree.n_nodes)
-        profile = profile_batches(rows, lambda part: tree.predict(part.table), k)
-        others = profile.telling if tree.n_features > MOST_COLUMNS else list(range(tree.n_features))
-        columns = np.array(list(dict.fromkeys([*_tested(tree), *others]))[:MOST_COLUMNS], dtype=np.int64)
-        return cls(rows.n_rows, tree.n_features, in_nodes[tree.leaves], profile.of(columns))
+        profile = profile_batches(rows, lambda part: tree.predict(part.table), k, asked_levels(tree))
+        wide = tree.n_features > MOST_COLUMNS
+        others = profile.columns[profile.telling].tolist() if wide else list(range(tree.n_features))
+        columns = list(dict.fromkeys([*_tested(tree), *others]))[:MOST_COLUMNS]
+        places = np.concatenate([np.flatnonzero(profile.columns == column) for column in columns])
+        return cls(rows.n_rows, tree.n_features, in_nodes[tree.leaves], profile.of(places))
 
 
 def _tested(tree: ThresholdTree) -> list[int]:
@@ -127,12 +130,7 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
     short_names = ShortNames([names[column] for column in seen])
     short = {column: short_names(i, MOST_NAME) for i, column in enumerate(seen)}
     kinds = labeled.columns.kinds
-    named = {
-        int(column): f"{short[column]} = {level_text(kinds[column], int(level))}"
-        for column, level in zip(profile.columns, profile.level, strict=True)
-        if level >= 0
-    }
-    called = short | named
+    called = profile.names(labeled.columns, short)
     notes = list(context.notes)
     if not is_fit:
         notes.append(
@@ -145,9 +143,9 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
             f"{rows(n_noise)} of fit {'is' if n_noise == 1 else 'are'} noise, in no cluster of the reference. The tree "
             "places such rows too, and rows and profiles count them; agreement, purity and coverage do not."
         )
-    if len(columns) == MOST_COLUMNS < n_columns:
+    if len(set(columns)) == MOST_COLUMNS < n_columns:
         notes.append(
-            f"Profiles look at {len(columns)} of {n_columns} columns: those that the tree tests, and those that "
+            f"Profiles look at {MOST_COLUMNS} of {n_columns} columns: those that the tree tests, and those that "
             "tell a cluster apart best."
         )
     weight = counts.weight
@@ -178,15 +176,17 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
             "cart": None if context.cart is None else dict(context.cart),
         },
         "clusters": [
-            _cluster(code, cluster, profile, called, kinds, described.n_rows) for code, cluster in enumerate(rules)
+            _cluster(code, cluster, profile, called, labeled, described.n_rows) for code, cluster in enumerate(rules)
         ],
         "columns": [
             {
                 "name": names[column],
-                "short": called[column],
+                "short": called[j],
                 "tested": column in tested,
                 "mean": float(profile.whole_mean[j]),
-                "mean_text": _mean_text(kinds[column], profile.whole_mean[j]),
+                "mean_text": _typical(
+                    kinds[column], profile.whole_mean[j], profile.whole_median[j], profile.whole_std[j]
+                ),
                 "median": float(profile.whole_median[j]),
                 "std": float(profile.whole_std[j]),
                 "edges": profile.edges[j].tolist(),
@@ -207,18 +207,18 @@ def _cluster(
     code: int,
     cluster: ClusterRules,
     profile: Profile,
-    names: Mapping[int, str],
-    kinds: Sequence[ColumnKind],
+    names: Sequence[str],
+    labeled: LabeledTree,
     n_rows: int,
 ) -> dict[str, Any]:
-    difference = profile.difference[code]
-    order = np.argsort(-np.nan_to_num(np.abs(difference)), kind="stable").tolist()
+    difference, kinds = profile.difference[code], labeled.columns.kinds
+    order = _telling(profile, code, asked_levels(labeled.tree))
     color = cluster_color(code)
     described = [
         {
             "column": j,
             "mean": finite(profile.mean[code, j]),
-            "mean_text": _mean_text(kinds[profile.columns[j]], profile.mean[code, j]),
+            "mean_text": _own(profile, code, j, kinds),
             "median": finite(profile.median[code, j]),
             "difference": finite(difference[j]),
             "counts": profile.counts[j][code].tolist(),
@@ -248,12 +248,36 @@ def _cluster(
     }
 
 
+def _telling(profile: Profile, code: int, asked: Asked) -> list[int]:
+    """What to say of a cluster, strongest difference first: of a category what differs most, and what the tree asks."""
+    strength = np.nan_to_num(np.abs(profile.difference[code]))
+    order: list[int] = np.argsort(-strength, kind="stable").tolist()
+    said = set[tuple[int, bool]]()
+    kept = []
+    for j in order:
+        column, some = int(profile.columns[j]), profile.levels[j]
+        is_asked = some in asked.get(column, ())
+        if not some or not said & {(column, is_asked), (column, True)}:
+            kept.append(j)
+        said.add((column, is_asked))
+    return kept
+
+
+def _own(profile: Profile, code: int, j: int, kinds: Sequence[ColumnKind]) -> str:
+    return _typical(kinds[profile.columns[j]], profile.mean[code, j], profile.median[code, j], profile.whole_std[j])
+
+
+def _whole(profile: Profile, j: int, kinds: Sequence[ColumnKind]) -> str:
+    kind = kinds[profile.columns[j]]
+    return _typical(kind, profile.whole_mean[j], profile.whole_median[j], profile.whole_std[j])
+
+
 def _sentence(
     code: int,
     cluster: ClusterRules,
     profile: Profile,
     order: list[int],
-    names: Mapping[int, str],
+    names: Sequence[str],
     kinds: Sequence[ColumnKind],
     n_rows: int,
 ) -> str:
@@ -263,33 +287,49 @@ def _sentence(
         return "No leaf of the tree holds this cluster, so no row is placed here."
     several = ", by one of several rules" if len(cluster.rules) > 1 else ""
     who = f"{rows(size)} of {n_rows:,} ({percent(size / n_rows)}){several}."
-    strong = [j for j in order if abs(profile.difference[code, j]) >= 0.5][:3]
+    first = {int(profile.columns[j]): j for j in reversed(order)}.values()  # of a category one
+    strong = [j for j in order if j in first and abs(profile.difference[code, j]) >= 0.5][:3]
     if size == 0 or not strong:
         return who
     means, shares = [], []
     for j in strong:
-        d, mean, whole = profile.difference[code, j], profile.mean[code, j], profile.whole_mean[j]
-        how = f"{'far ' if abs(d) >= 1.5 else ''}{'higher' if d > 0 else 'lower'}"
-        name, kind = names[profile.columns[j]], kinds[profile.columns[j]]
-        own, all_rows = (_mean_text(kind, x) for x in (mean, whole))
+        d, name, kind = profile.difference[code, j], names[j], kinds[profile.columns[j]]
+        own = _own(profile, code, j, kinds)
+        whole = _whole(profile, j, kinds)
         if kind.name in ("category", "bool"):
             is_true = " is true" if kind.name == "bool" else ""
-            shares.append(f"{own} have {name}{is_true} ({all_rows} of all rows)")
+            shares.append(f"{own} have {name}{is_true} ({whole} of all rows)")
         else:
-            means.append(f"{name} is {how} ({own} against {all_rows})")
+            less, more = _COMPARED.get("date" if kind.unit == "time" else kind.name, ("lower", "higher"))
+            how = f"{'far ' if abs(d) >= 1.5 else ''}{more if d > 0 else less}"
+            means.append(f"{name} is {how}" + (f" ({own} against {whole})" if own != whole else ""))
     said = [f"On average, {_in_a_row(means)}."] if means else []
     return " ".join([who, *said, *([f"{_in_a_row(shares)}."] if shares else [])])
 
 
-def _mean_text(kind: ColumnKind, value: float) -> str:
-    """A mean as people write it; of a category and of truth values it is a share."""
-    if math.isnan(value):
-        return short_number(value)
-    if kind.name == "date" and kind.unit == "microsecond":  # nobody reads a mean by the second
-        return value_text(kind, round(value / MICROSECONDS["min"]) * MICROSECONDS["min"])
-    if kind.name in ("date", "duration"):
-        return value_text(kind, round(value))
-    return percent(value) if kind.name in ("category", "bool") else short_number(value)
+_COMPARED = {"date": ("earlier", "later"), "duration": ("shorter", "longer")}
+
+
+def _typical(kind: ColumnKind, mean: float, median: float, std: float) -> str:
+    """A mean as people write it; of a category and of truth values it is a share, of levels in an order the middle one.
+
+    ``std``: of all rows: the hour is said only of days that lie close together.
+    """
+    if math.isnan(mean):
+        return short_number(mean)
+    if kind.name == "ordered":
+        return level_text(kind, math.floor(median))
+    if kind.name == "date" and kind.unit == "microsecond":
+        if std < 2 * MICROSECONDS["day"]:
+            return value_text(kind, round(mean / MICROSECONDS["min"]) * MICROSECONDS["min"])
+        return str(instant_of(mean + MICROSECONDS["day"] / 2, kind))[:10]
+    if kind.name == "duration":  # two units are enough
+        units = pairwise(sorted(MICROSECONDS.values()))
+        unit = max((small for small, large in units if large <= abs(mean)), default=1)
+        return value_text(kind, round(mean / unit) * unit)
+    if kind.name == "date":
+        return value_text(kind, round(mean))
+    return percent(mean) if kind.name in ("category", "bool") else short_number(mean)
 
 
 def _in_a_row(parts: Sequence[str]) -> str:
