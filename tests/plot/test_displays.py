@@ -74,6 +74,36 @@ def test_a_tree_is_legible_and_names_every_leaf(case):
     assert (np.diff(display.node_y_[model.tree_.leaves]) > 0).all()
 
 
+def test_long_levels_give_way_to_the_columns_name():
+    from matplotlib import pyplot
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"city": rng.choice([f"city number {i} with a long name" for i in range(40)], 500)})
+    table["size"] = pd.Categorical(
+        rng.choice(levels := [f"a size so large that it needs {i} words" for i in "abc"], 500), levels, ordered=True
+    )
+    inside = table["city"].isin(table["city"].unique()[:15])
+    model = ClusterExplainer(max_leaves=4).fit(
+        table, np.where(inside, "in", np.where(table["size"] > levels[0], "o", "p"))
+    )
+    own = TreeDisplay.from_estimator(model)
+    assert_legible(own.figure_)
+    texts = [text.get_text() for text in own.ax_.texts]
+    assert any(re.fullmatch(r"city not in \{`.*….*` and 14 more\}", text) for text in texts)
+    figure, ax = pyplot.subplots(figsize=(4, 2.5))
+    TreeDisplay.from_estimator(model, ax=ax)
+    assert_legible(figure)
+    assert {"city in 15 levels", "city not in 15 levels"} <= {text.get_text() for text in ax.texts}
+
+
+def test_the_tests_of_a_deep_tree_keep_their_names_where_the_figure_chooses_its_width():
+    model, table = chain(23)
+    table.columns = ["pixel 3 0"]
+    model.fit(table)
+    texts = [text.get_text() for text in TreeDisplay.from_estimator(model).ax_.texts]
+    assert sum("pixel 3 0" in text for text in texts) == 2 * 22
+
+
 @EACH
 def test_a_profile_is_legible(case):
     model, table = case()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -25,7 +25,7 @@ from cutwise.plot.base import (
 )
 from cutwise.readouts.conditions import Condition
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
-from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, plain, shorten
+from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, plain, shorten, shortened
 from cutwise.readouts.words import percent, rows
 from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -150,11 +150,12 @@ class TreeDisplay:
         tests = [None, *map(labeled.condition, range(1, tree.n_nodes))]
         name_of = ShortNames(labeled.names)
 
-        def written(test: Condition, length: int) -> str:
-            return condition_text(test, name_of(test.feature, length))
-
+        written = partial(_written, name_of)
         # Room for the tests: what the longest one asks for, within a page's width. Long names are shortened to it.
-        wanted = max((text_width(written(t, 30), _SMALL) for t in tests if t is not None), default=0.0) + 0.3
+        wanted = (
+            max((text_width(written(t, 30 if t.kind.levels is None else 44), _SMALL) for t in tests if t), default=0.0)
+            + 0.3
+        )
         lay = self._branching(wanted)
         if ax is not None:
             width, height = size_in_inches(ax)
@@ -182,7 +183,8 @@ class TreeDisplay:
             )  # fmt: skip
             test = tests[node]
             assert test is not None
-            text = fit_text(partial(written, test), name_of.length(test.feature), float(lay.room[node]), _SMALL)
+            longest = name_of.length(test.feature) if test.kind.levels is None else 200
+            text = fit_text(partial(written, test), longest, float(lay.room[node]), _SMALL)
             if lay.bar_x is None:
                 write(lay.text_x[node], y[node], text, _SMALL, zorder=5)
             else:
@@ -229,7 +231,7 @@ class TreeDisplay:
         """Leaves one below the other, a branch between its two, tests of a width in inches above the lines."""
         tree = self.tree
         is_leaf, parents = tree.feature < 0, np.maximum(tree.parents, 0)
-        level = max(min(wanted, 2.3, max(13.0 / max(tree.depth, 1), 0.95)), 0.8)
+        level = max(min(wanted, 2.3, max(13.0 / max(tree.depth, 1), 1.25)), 0.8)
         titles, pill = self._pills(24)
         pill = max(pill, text_width("cluster", _SMALL) + 0.1)
         n_rows = max(int(self.leaf_rows.sum()), 1)
@@ -298,3 +300,27 @@ class TreeDisplay:
 
         shape = "round,pad=0,rounding_size=0.07"
         ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, facecolor=color, edgecolor="none", zorder=5))
+
+
+def _written(name_of: ShortNames, test: Condition, length: int) -> str:
+    """A test with its column's name in so many characters; one of levels is so long as a whole, and they give way."""
+    levels, codes = test.kind.levels, test.levels
+    if levels is None:
+        return condition_text(test, name_of(test.feature, length))
+    name = name_of(test.feature, 30)
+    for letters, most in ((60, 4), (30, 3), (30, 2), (18, 2), (12, 2), (8, 2)):
+        named = levels if codes is None else [levels[c] if c < len(levels) else "other" for c in codes[:most]]
+        kind = replace(test.kind, levels=tuple(shorten(x, letters) if isinstance(x, str) else x for x in named))
+        if codes is None:
+            text = condition_text(replace(test, kind=kind), name)
+        else:
+            text = shortened(replace(test, kind=kind, levels=tuple(range(len(codes)))), name, most)
+        if len(text) <= length:
+            return text
+    if codes and len(codes) > 1:
+        text = f"{name} {'not in' if test.outside else 'in'} {len(codes):,} levels"
+    return (
+        text
+        if len(text) <= length
+        else text.replace(name, name_of(test.feature, max(length - len(text) + len(name), 3)), 1)
+    )
