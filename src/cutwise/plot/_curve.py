@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import product
+from math import hypot
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators import CostCurve, TreeFront, cost_curve
-from cutwise.plot.base import Inks, new_axes
+from cutwise.estimators import CostCurve, ExplainableClusterer, TreeFront, cost_curve
+from cutwise.exceptions import UnsupportedInputError
+from cutwise.plot.base import Inks, new_axes, size_in_inches
 from cutwise.readouts.shown import COLORS
 from cutwise.readouts.words import below_one, percent
 
 if TYPE_CHECKING:
-    from cutwise.estimators import ExplainableClusterer, TreeEstimator
+    from cutwise.estimators import TreeEstimator
+
+_SMALL = 3.4  # inches across, below which texts are shorter
 
 
 @dataclass(eq=False)
@@ -107,21 +112,21 @@ class CurveDisplay:
         -------
         display : CurveDisplay
         """
-        self.ax_ = ax = _axes_of_costs(ax, self.n_leaves, self.cost_ratio, "leaves")
+        self.ax_, places = ax, _ = _axes_of_costs(ax, self.n_leaves, self.cost_ratio, "leaves")
         self.figure_ = ax.figure
         if self.chosen is not None:
-            self._point_at(ax, int(np.flatnonzero(self.n_leaves == self.chosen)[0]))
+            self._point_at(ax, int(np.flatnonzero(self.n_leaves == self.chosen)[0]), places)
         return self
 
-    def _point_at(self, ax: Any, i: int) -> None:
+    def _point_at(self, ax: Any, i: int, places: _Places) -> None:
         n, ratio, inks = int(self.n_leaves[i]), float(self.cost_ratio[i]), Inks.of(ax)
         ax.plot([n], [ratio], "o", markersize=9, markerfacecolor=inks.ground, markeredgecolor=COLORS[5],
                 markeredgewidth=2.2, zorder=4)  # fmt: skip
-        left = i > len(self.n_leaves) / 2
-        ax.annotate(
-            f"{n} leaves\ncost ratio {ratio:.4f}\nagreement {percent(float(self.agreement[i]))}", (n, ratio),
-            xytext=(-14 if left else 14, 16), textcoords="offset points", ha="right" if left else "left", fontsize=8.5,
-            color=inks.text, zorder=5,
+        steps = [14 * sign * far for far in (1, 2, 3, 5, 8) for sign in (1, -1)]
+        around = sorted(product(steps, steps), key=lambda offset: hypot(*offset))
+        places.put(
+            f"{n} leaves\ncost ratio {ratio:.4f}\nagreement {percent(float(self.agreement[i]))}",
+            [(n, ratio, *offset) for offset in around], pad=5, fontsize=8.5 - places.small, color=inks.text, zorder=5,
             bbox={"boxstyle": "round,pad=0.35", "facecolor": inks.ground, "edgecolor": inks.rule},
         )  # fmt: skip
 
@@ -172,7 +177,14 @@ class FrontDisplay:
         ------
         MissingDependencyError
             matplotlib is not installed.
+        UnsupportedInputError
+            Another estimator, which has no fronts.
         """
+        if not isinstance(model, ExplainableClusterer):
+            raise UnsupportedInputError(
+                f"A front takes ExplainableKMeans or ExplainableKMedians, not {type(model).__name__}. For other models "
+                "draw cost against leaves: CurveDisplay."
+            )
         return cls.from_front(model.front(X, max_leaves=max_leaves, **fit), ax=ax)
 
     @classmethod
@@ -201,19 +213,71 @@ class FrontDisplay:
         -------
         display : FrontDisplay
         """
-        self.ax_ = ax = _axes_of_costs(ax, self.waes, self.cost_ratio, "conditions in the rule of a row, in the mean")
+        label = "conditions in the rule of a row, in the mean"
+        self.ax_, places = ax, _ = _axes_of_costs(ax, self.waes, self.cost_ratio, label, "conditions a row")
         self.figure_ = ax.figure
         inks = Inks.of(ax)
+        above = [(1.0, y, -1, -1) for y in (1.0, 0.9, 0.8)]
+        places.put("numbers: leaves", above, xycoords="axes fraction", fontsize=8, color=inks.muted)
+        around = [(4, 5), (-4, 5), (4, -5), (-4, -5), (10, 0), (-10, 0)]
         for n, waes, ratio in zip(self.n_leaves.tolist(), self.waes, self.cost_ratio, strict=True):
-            ax.annotate(str(n), (waes, ratio), xytext=(4, 5), textcoords="offset points", fontsize=8, color=inks.text)
-        ax.annotate(
-            "numbers: leaves", (1.0, 1.0), xycoords="axes fraction", ha="right", va="top", fontsize=8, color=inks.muted
-        )
+            spots = [(waes, ratio, *offset) for offset in around]
+            places.put(str(n), spots, needed=False, fontsize=8, color=inks.text)
         return self
 
 
-def _axes_of_costs(ax: Any, x: npt.NDArray[Any], cost_ratio: npt.NDArray[np.float64], label: str) -> Any:
-    """Axes with the cost ratios of trees, and the line of the reference clustering."""
+class _Places:
+    """Where texts have been put beside a line, to put others where they cover neither, within the axes."""
+
+    def __init__(self, ax: Any, x: npt.NDArray[Any], y: npt.NDArray[np.float64]) -> None:
+        self._ax, self._taken = ax, list[Any]()
+        self.small = size_in_inches(ax)[0] < _SMALL
+        known = np.isfinite(y)
+        corners = ax.transData.transform(np.column_stack([x[known], y[known]]).astype(np.float64).reshape(-1, 2))
+        steps = np.linspace(0, max(len(corners) - 1, 0), 40 * len(corners))
+        at = np.arange(len(corners))
+        self._line = np.column_stack([np.interp(steps, at, c) for c in corners.T]) if len(corners) else corners
+
+    def put(
+        self, text: str, spots: list[tuple[Any, ...]], *, needed: bool = True, pad: float = 1, **style: Any
+    ) -> None:
+        """Write where it covers least; ``spots``: x, y, and how many points to the right and above.
+
+        ``needed``: whether to write it also where it covers another text. ``pad``: points around it.
+        """
+        put = self._ax.annotate(text, (0, 0), xytext=(0, 0), textcoords="offset points", **style)
+        put.set_in_layout(False)  # axes do not give way to what stands in them
+        tried = []
+        for x, y, across, up in spots:
+            put.xy, put.xyann = (x, y), (across, up)
+            put.set(ha="left" if across > 0 else "right", va="bottom" if up > 0 else "top" if up < 0 else "center")
+            box = put.get_window_extent().padded(pad * self._ax.figure.dpi / 72)
+            tried.append((self._covered(box), box))
+        best = min(range(len(spots)), key=lambda i: tried[i][0])
+        (n_texts, *_), box = tried[best]
+        if n_texts and not needed:
+            put.remove()
+            return
+        x, y, across, up = spots[best]
+        put.xy, put.xyann = (x, y), (across, up)
+        put.set(ha="left" if across > 0 else "right", va="bottom" if up > 0 else "top" if up < 0 else "center")
+        self._taken.append(box)
+
+    def _covered(self, box: Any) -> tuple[int, float, int]:
+        """Other texts, how far beyond the axes, and how much of the line."""
+        own, (x, y) = self._ax.get_window_extent(), self._line.T
+        beyond = max(own.x0 - box.x0, 0) + max(box.x1 - own.x1, 0) + max(own.y0 - box.y0, 0) + max(box.y1 - own.y1, 0)
+        inside = (box.x0 <= x) & (x <= box.x1) & (box.y0 <= y) & (y <= box.y1)
+        return box.count_overlaps(self._taken), round(beyond), int(np.count_nonzero(inside))
+
+
+def _axes_of_costs(
+    ax: Any, x: npt.NDArray[Any], cost_ratio: npt.NDArray[np.float64], label: str, short: str | None = None
+) -> tuple[Any, _Places]:
+    """Axes with the cost ratios of trees, and the line of the reference clustering.
+
+    ``label``: of the line across; ``short``: where it has little room.
+    """
     from matplotlib.ticker import MaxNLocator
 
     ax = new_axes(ax, 6.8, 4.0)
@@ -229,15 +293,6 @@ def _axes_of_costs(ax: Any, x: npt.NDArray[Any], cost_ratio: npt.NDArray[np.floa
     low = min(float(known.min(initial=1.0)), 1.0)
     spread = max(top - low, 0.01)
     ax.set_ylim(low - 0.08 * spread, top + 0.14 * spread)
-    whose = "the reference clustering"
-    if any(map(below_one, known)):
-        whose += ", which costs more than the trees below"
-    ax.annotate(
-        whose, (1.0, 1.0), xycoords=ax.get_yaxis_transform(), xytext=(-2, -4),
-        textcoords="offset points", ha="right", va="top", fontsize=8, color=inks.muted,
-    )  # fmt: skip
-    ax.set_xlabel(label, color=inks.text)
-    ax.set_ylabel("cost ratio", color=inks.text)
     if x.dtype.kind == "i":
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.grid(axis="y", color=inks.faint, linewidth=0.8)
@@ -247,4 +302,13 @@ def _axes_of_costs(ax: Any, x: npt.NDArray[Any], cost_ratio: npt.NDArray[np.floa
     for side in ("left", "bottom"):
         ax.spines[side].set_color(inks.rule)
     ax.tick_params(colors=inks.muted, labelsize=9)
-    return ax
+    ax.set_ylabel("cost ratio", color=inks.text)
+    ax.set_xlabel(short if short and size_in_inches(ax)[0] < _SMALL else label, color=inks.text)
+    places = _Places(ax, x, cost_ratio)
+    whose = "the reference clustering"
+    if any(map(below_one, known)) and size_in_inches(ax)[0] > 2:
+        whose += ",\nwhich costs more than trees below" if places.small else ", which costs more than the trees below"
+    spots = [(side, 1.0, 2 - 4 * side, up) for up in (-4, 4) for side in (1, 0)]
+    across = ax.get_yaxis_transform()
+    places.put(whose, spots, xycoords=across, fontsize=8 - places.small, color=inks.muted)
+    return ax, places
