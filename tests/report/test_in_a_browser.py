@@ -55,6 +55,7 @@ def test_no_bar_covers_a_heading(page_of):
         return one[1] <= other[0] or other[1] <= one[0]
 
     for link in page.page.locator("nav a").all():
+        assert link.bounding_box()["x"] + link.bounding_box()["width"] <= 390
         link.click()
         section = link.get_attribute("href")
         assert box(f"{section} h2")[0] >= box("nav")[1] - 1, section
