@@ -146,8 +146,8 @@ class PartitionDisplay:
             if (kind := labeled.columns.kinds[column]).places_missing:
                 what = "has missing values" if kind.has_gaps else "holds categories"
                 raise InvalidInputError(
-                    f"A partition is drawn along axes of numbers, and {labeled.columns.describe(column)} {what}. "
-                    "Draw two others (columns=), or the tree instead: TreeDisplay.from_estimator(model)."
+                    f"A map has no axis for {labeled.columns.describe(column)}, which {what}. Draw two others "
+                    "(columns=), or the tree instead: TreeDisplay.from_estimator(model)."
                 )
         given = {_position(labeled, column): value for column, value in (held or {}).items()}
         given = {column: _held(labeled.columns, column, value) for column, value in given.items()}
@@ -416,7 +416,9 @@ def _set_ticks(axis: Any, kind: ColumnKind, room: float) -> None:
     elif n_levels:
 
         def level(value: float, _: int) -> str:
-            return shorten(plain(value_text(kind, value)), 14) if value in range(n_levels) else ""
+            if value not in range(n_levels):
+                return ""
+            return shorten(plain(kind.levels[int(value)] if kind.levels else value_text(kind, value)), 14)
 
         axis.set_major_locator(ticker.MaxNLocator(int(np.clip(room / 0.2, 2, 20)), integer=True, min_n_ticks=1))
         axis.set_major_formatter(level)

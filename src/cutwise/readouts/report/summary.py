@@ -19,7 +19,7 @@ from cutwise.readouts.labeled_tree import LabeledTree, sum_up
 from cutwise.readouts.profile import Asked, Profile, asked_levels, profile_batches, profile_clusters, telling_columns
 from cutwise.readouts.rules import ClusterRules, build_rules
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, shortened
-from cutwise.readouts.words import finite, level_text, percent, rows, value_text
+from cutwise.readouts.words import finite, percent, rows, value_text
 from cutwise.table.instants import MICROSECONDS, instant_of
 from cutwise.table.table import ColumnKind, Table
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -317,8 +317,8 @@ def _typical(kind: ColumnKind, mean: float, median: float, std: float) -> str:
     """
     if math.isnan(mean):
         return short_number(mean)
-    if kind.name == "ordered":
-        return level_text(kind, math.floor(median))
+    if kind.levels and kind.name == "ordered":
+        return str(kind.levels[math.floor(median)])
     if kind.name == "date" and kind.unit == "microsecond":
         if std < 2 * MICROSECONDS["day"]:
             return value_text(kind, round(mean / MICROSECONDS["min"]) * MICROSECONDS["min"])
