@@ -217,11 +217,12 @@ class TrainingRows:
             coordinates[:, own_levels] = (cells / own)[begin[of_category] + searched.level[own_levels]].T
 
         known = np.flatnonzero((searched.level < 0) & (searched.missing == 0))
-        if len(known):
-            numbers, sizes = np.take(values, searched.source[known], axis=1), self.encoded.column_sizes[known]
-            coordinates[:, known] = objective.centers(
-                as_matrix(numbers), labels, n_clusters, weights, self.n_jobs, sizes
-            )[0]
+        at_once = 2**16 // max(len(values), 1) + 1  # a copy of all of them would be most of what a tree takes
+        for some in (known[i : i + at_once] for i in range(0, len(known), at_once)):
+            numbers = as_matrix(np.take(values, searched.source[some], axis=1))
+            sizes = self.encoded.column_sizes[some]
+            coordinates[:, some] = objective.centers(numbers, labels, n_clusters, weights, self.n_jobs, sizes)[0]
+            del numbers  # before the next ones are taken
         for source in np.unique(searched.source[searched.missing != 0]).tolist():
             columns = searched.of(source)
             rows = np.isfinite(values[:, source])
