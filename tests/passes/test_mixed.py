@@ -342,6 +342,16 @@ def test_a_report_describes_what_it_does_in_memory(customers):
     assert any(column.get("name", "").startswith("region") for column in in_memory["columns"])
 
 
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
+def test_a_report_of_rows_with_levels_that_fit_has_not_seen_is_that_of_memory(customers):
+    model = ExplainableKMeans(4, random_state=0).fit(customers)
+    unseen = customers.with_columns(
+        pl.when(pl.int_range(pl.len()) % 7 == 0).then(pl.lit("Mars")).otherwise("region").alias("region")
+    )
+    in_memory, in_batches = (report(model, X, curve=False).summary for X in (unseen, unseen.lazy()))
+    assert json.dumps(near(in_batches)) == json.dumps(near(in_memory))
+
+
 def near(found):
     """Figures to nine digits: means are sums in another order."""
     if isinstance(found, dict):

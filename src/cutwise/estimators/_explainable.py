@@ -26,7 +26,7 @@ from cutwise.tree.optimal import optimal_cut
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for, unless_refused
 from cutwise.tree.refine import Effort, SearchCheaper, SearchRecord, expand_tree
-from cutwise.tree.subtree import truncate_growth
+from cutwise.tree.subtree import truncate_growth, without_small_trees
 from cutwise.tree.threshold_tree import NodeTest
 
 from ._base import Grow, TreeClusterer, unlimited
@@ -299,7 +299,8 @@ class ExplainableClusterer(TreeClusterer):
         if refused and max(grown.tree.n_leaves for grown in papers) < k:
             raise refused[0]
         starts = [truncate_growth(grown, k) for grown in papers]
-        others = tuple(tree for tree in tried if isinstance(tree, GrownTree))
+        further = (tree for tree in tried[len(names) :] if isinstance(tree, GrownTree) and tree.tree.n_leaves > k)
+        others = (*papers, *(without_small_trees(tree, k + 1) for tree in further))  # with k leaves it is no start
         max_size = check_max_size(self.max_size)
         if max_size == "exshallow":
             shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]

@@ -412,7 +412,7 @@ def _read_metric(Z: Any, n_rows: int) -> Table:
 
 T = TypeVar("T")
 
-_MOST_IMPROVED = 2
+_MOST_IMPROVED = 3
 """Trees of a size that a search for a cheaper one with several leaves a cluster starts from: the cheapest."""
 _BLOCK_VALUES = 1 << 14
 """Numbers at a time, of clusters by columns."""

@@ -431,7 +431,7 @@ class BatchedRows:
         def add(found: Total, rows: Slice) -> None:
             labels, weights, of_columns = labels_of(rows), rows.weights, list[Any]()
             for j, (x, kind) in enumerate(zip(rows.read("values").T, kinds, strict=True)):
-                n = max(kind.n_levels, 1)
+                n = len(kind.levels or ()) + 1  # new rows may have levels that fit has not seen
                 if kind.name == "category":
                     of_columns.append(np.bincount(labels * n + x.astype(np.intp), weights, k * n).astype(np.int64))
                     continue

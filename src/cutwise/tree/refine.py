@@ -702,7 +702,10 @@ def expand_tree(
             tree.label(number[node], int(found.cluster[node]))
             continue
         children = int(found.children_left[node]), int(found.children_right[node])
-        number |= zip(children, tree.split(number[node], cut_of(found.test(node), provider.searched)), strict=True)
+        gap = None if found.levels[node] is not None else grown.gaps[node, :2]  # centers may bound it
+        cut = cut_of(found.test(node), provider.searched)
+        mistakes = int(found.n_node_mistakes[node])
+        number |= zip(children, tree.split(number[node], cut, centers=gap, mistakes=mistakes), strict=True)
     criterion = RECIPES[expansion].expansion
     assert criterion is not None
     # Expansions look at costs and labels alone, not at where the clusters' centers are.

@@ -110,6 +110,14 @@ def clusters_by_size(
         yield cluster[leaves]
 
 
+def without_small_trees(grown: GrownTree, n_leaves: int) -> GrownTree:
+    """The same tree as a growth that was first complete with so many leaves, or with all that it has."""
+    assert grown.split_order is not None
+    assert grown.leaf_clusters is not None
+    made = np.where(grown.tree.feature < 0, 2 * grown.tree.n_leaves, grown.split_order[grown.tree.children_left])
+    return replace(grown, leaf_clusters=np.where(made < 2 * n_leaves - 1, -1, grown.leaf_clusters).astype(np.int32))
+
+
 def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
     """The tree when it had so many leaves.
 
