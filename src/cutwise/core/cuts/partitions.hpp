@@ -73,7 +73,7 @@ class DepthPrices {
   // test: what a unit of weight costs that is one test deeper. The prices are parts of what a unit of weight loses.
   DepthPrices(double test, int64_t points, int64_t centers, double loss)
       : of_all(test * static_cast<double>(points)), n_centers_(centers) {
-    if (of_all <= 0.0) return;
+    if (of_all <= 0.0 || centers > kMostCenters) return;
     price = {0.0};
     for (const double part : {0.3, 1.0})
       for (const double sign : {-1.0, 1.0}) price.push_back(sign * part * loss / static_cast<double>(points));
@@ -100,7 +100,7 @@ class DepthPrices {
 
   // At least what depth costs less the price of the weight on the left, with low .. high centers there.
   double least(size_t p, int64_t low, int64_t high) const {
-    if (least_.empty()) return 0.0;
+    if (least_.empty()) return of_all;  // every row is one test deep
     return least_[(p * n_centers_ + std::max<int64_t>(low, 1)) * n_centers_ + std::min(high, n_centers_ - 1)];
   }
 
@@ -108,7 +108,7 @@ class DepthPrices {
   double of_all = 0.0;  // when all are one test deeper
 
  private:
-  static constexpr int64_t kMostCosts = 1 << 14;
+  static constexpr int64_t kMostCosts = 1 << 14, kMostCenters = 128;
   int64_t n_centers_ = 0;
   std::vector<double> least_;  // by price, and by the fewest and the most centers on the left
 };
