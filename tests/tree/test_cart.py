@@ -1,13 +1,15 @@
 """The tree copied from scikit-learn parts the training rows as scikit-learn's does, with thresholds in float64."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
+from cutwise import ClusterExplainer
 from cutwise.table.intake import read_table
-from cutwise.table.table import encode_table
+from cutwise.table.table import INTEGER, NUMBER, encode_table
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.recipes import grow_tree
 
@@ -16,7 +18,9 @@ def grow(X, labels, max_leaves, **options):
     X = X if sparse.issparse(X) else np.asarray(X)
     labels = np.asarray(labels, dtype=np.int32)
     integer = np.full(X.shape[1], X.dtype.kind in "iu")
-    (grown,) = cart_trees(X, labels, max_leaves=[max_leaves], is_integer=integer, **options)
+    (grown,) = cart_trees(
+        X, labels, max_leaves=[max_leaves], kinds=[INTEGER if whole else NUMBER for whole in integer], **options
+    )
     return grown.tree, grown.leaf_of_row
 
 
@@ -40,7 +44,7 @@ def test_the_rows_are_parted_as_by_scikit_learn(load, max_leaves):
 def test_trees_of_several_sizes_come_from_one_fit():
     X, labels = load_digits(return_X_y=True)
     sizes = [1, 2, 7, 10, 31, 60]
-    together = cart_trees(X, labels.astype(np.int32), max_leaves=sizes, is_integer=np.ones(64, dtype=bool))
+    together = cart_trees(X, labels.astype(np.int32), max_leaves=sizes, kinds=[INTEGER] * 64)
     for size, grown in zip(sizes, together, strict=True):
         tree, leaf_of_row = grow(X.astype(int), labels, size)
         assert grown.tree.equals(tree)
@@ -122,3 +126,17 @@ def test_growth_by_gini_impurity_alone_is_plain_cart_where_no_cuts_tie(n_rows, w
     theirs = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0).fit(X, labels, sample_weight=weights)
     assert grown.tree.n_leaves == theirs.get_n_leaves()
     assert np.array_equal(grown.codes, theirs.predict(X))
+
+
+def test_days_and_durations_are_cut_where_they_are_short_to_say():
+    rng = np.random.default_rng(0)
+    n = rng.integers(0, 60, 300)
+    X = pd.DataFrame(
+        {"day": pd.Timestamp("2023-03-01") + pd.to_timedelta(n, unit="D"), "visit": pd.to_timedelta(10 * n, unit="min")}
+    )
+    y = np.where(rng.random(300) < 0.15, rng.integers(0, 3, 300), n // 20)
+    for column in X:
+        model = ClusterExplainer(max_leaves=12, algorithm="cart").fit(X[[column]], y)
+        cut = model.tree_.threshold[model.tree_.feature >= 0]
+        assert len(cut) == 11
+        assert ((cut + (column == "day")) % (6e7 if column == "visit" else 8.64e10) == 0).all()

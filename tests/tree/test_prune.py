@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from cutwise.table.table import INTEGER
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.subtree import prune_to_agreement
 
@@ -13,7 +14,7 @@ def grow(rng, n_leaves, n=60, k=3):
     X = rng.integers(0, 12, size=(n, 2)).astype(float)
     labels = rng.integers(0, k, n).astype(np.int32)
     weights = rng.integers(1, 5, n)
-    (grown,) = cart_trees(X, labels, max_leaves=[n_leaves], is_integer=np.ones(2, dtype=bool), weights=weights)
+    (grown,) = cart_trees(X, labels, max_leaves=[n_leaves], kinds=[INTEGER] * 2, weights=weights)
     return X, labels, weights, grown
 
 
@@ -71,7 +72,7 @@ def test_it_is_the_best_of_all_subtrees(seed):
 def test_a_tree_that_is_good_as_it_is_stays():
     X = np.arange(6.0)[:, None]
     labels = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)
-    (grown,) = cart_trees(X, labels, max_leaves=[3], is_integer=np.array([True]))
+    (grown,) = cart_trees(X, labels, max_leaves=[3], kinds=[INTEGER])
     assert prune_to_agreement(grown, labels, 3, 5).tree.equals(grown.tree)
 
 

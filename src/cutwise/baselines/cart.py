@@ -47,7 +47,7 @@ class CART(Baseline):
             rows.compress(rows.table.values),
             task.reference.labels,
             max_leaves=[task.max_leaves],
-            is_integer=rows.table.is_integer,
+            kinds=rows.table.kinds,
             weights=rows.weights,
             counts=rows.encoded.copies,
         )[0]

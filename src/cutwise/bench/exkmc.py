@@ -86,7 +86,7 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
         keep("kdtree", size, *_grow(KDTree, X, k, size, reference))
     start = time.perf_counter()
     table = read_table(X)
-    grown = cart_trees(table.values, reference.labels, max_leaves=sizes, is_integer=table.is_integer)
+    grown = cart_trees(table.values, reference.labels, max_leaves=sizes, kinds=table.kinds)
     for size, each in zip(sizes, grown, strict=True):
         keep("cart", size, each.tree, time.perf_counter() - start)
     if name not in SYNTHETIC and len(X) <= LARGEST_SEARCH:

@@ -70,7 +70,7 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
         cost = model.reference_.cost
     table = read_table(X)
     labels = clustering.labels_.astype(np.int32)
-    cart = cart_trees(table.values, labels, max_leaves=[k], is_integer=table.is_integer)[0].tree
+    cart = cart_trees(table.values, labels, max_leaves=[k], kinds=table.kinds)[0].tree
     found["cart"] = cart.predict(X)
     ratios["cart"] = metrics.tree_cost(cart, X, metric="kernel", K=_kernel_matrix(X, setting)) / cost
     reference = kmeans_reference_of(X, k, seed)

@@ -223,7 +223,7 @@ def _carts(problem: LabelProblem, max_leaves: list[int]) -> list[GrownTree]:
         rows.compress(rows.table.values),
         problem.context.reference.labels,
         max_leaves=max_leaves,
-        is_integer=rows.table.is_integer,
+        kinds=rows.table.kinds,
         weights=rows.weights,
         counts=rows.encoded.copies,
         limits=problem.limits,

@@ -377,7 +377,7 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
 WIDE, SPARE_AXES, AXIS_ROUNDS = 1_024, 8, 2
 """Columns of a table whose samples are sketched, axes of a sketch beyond the clusters, and rounds that find them."""
 
-SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 3_000, 8, 2**20
+SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 3_000, 8, 2**22
 """Distinct rows of a table that takes next to no time: restarts go on where some agree, as they do on a quick one.
 
 There are so many times as many, if rows, columns and clusters of a restart multiply to no more than that together."""
@@ -531,7 +531,7 @@ class _Search:
 
     rows: SearchedRows
     n_clusters: int
-    seeds: Callable[[Points, int, np.random.Generator, int], Centers]
+    seeds: Callable[[Points, int, np.random.Generator], Centers]
     n_init: int
     max_iter: int
     brief: bool
@@ -597,7 +597,7 @@ class _Search:
         return centers if self.axes is None else project(as_matrix(centers), np.arange(len(centers)), self.axes)[0]
 
     def _restart(self, sample: Points, rng: np.random.Generator, *, swaps: bool = True) -> Run:
-        seeds = self.seeds(sample, self.n_clusters, rng, SWAP_TRIALS if swaps else 1)
+        seeds = self.seeds(sample, self.n_clusters, rng)
         seeds = sample.swap(seeds, self.n_clusters, rng) if swaps else seeds
         return sample.iterate(seeds, Stop(COARSE, self.max_iter), 1)
 
@@ -678,19 +678,19 @@ def _agree(runs: list[Run]) -> bool:
     return len(costs) == AGREEING and costs[-1] <= AGREED * costs[0]
 
 
-def costly_rows(points: Points, k: int, rng: np.random.Generator, n_trials: int = SWAP_TRIALS) -> Centers:
-    """Greedy k-means++: as many candidates a seed as the cost kernels measure in the time of one; plain with one."""
-    uniforms = rng.random((k, n_trials))
+def costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
+    """Greedy k-means++: as many candidates a seed as the cost kernels measure in the time of one."""
+    uniforms = rng.random((k, SWAP_TRIALS))
     return points.rows(plusplus(points.matrix, uniforms, points.weights, points.objective.name))
 
 
-def _any_rows(points: Points, k: int, rng: np.random.Generator, n_trials: int = 1) -> Centers:
+def _any_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
     """Rows drawn by weight, none twice."""
     share = None if points.weights is None else points.weights / points.weights.sum()
     return points.rows(rng.choice(points.n_rows, k, replace=False, p=share))
 
 
-_SEEDS: dict[str, Callable[[Points, int, np.random.Generator, int], Centers]] = {
+_SEEDS: dict[str, Callable[[Points, int, np.random.Generator], Centers]] = {
     "k-means++": costly_rows,
     "random": _any_rows,
 }

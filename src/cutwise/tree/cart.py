@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.tree.growing import GrownTree, choose_threshold
+from cutwise.table.table import ColumnKind
+from cutwise.tree.growing import GrownTree, place_threshold
 from cutwise.tree.limits import Limits
 from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
@@ -29,7 +30,7 @@ def cart_trees(
     labels: npt.NDArray[np.int32],
     *,
     max_leaves: Sequence[int],
-    is_integer: npt.NDArray[np.bool_],
+    kinds: Sequence[ColumnKind],
     weights: npt.NDArray[np.int64] | None = None,
     counts: npt.NDArray[np.int64] | None = None,
     limits: Limits | None = None,
@@ -38,8 +39,8 @@ def cart_trees(
 
     ``values`` (m, d): the rows, finite. Values beyond the range of float32 are clipped to it, where scikit-learn would
     refuse them. ``labels`` (m,) int32: cluster codes, none negative. ``max_leaves``: sizes, each at least 1; one fit
-    serves them all. ``is_integer`` (d,) bool: the columns whose thresholds should be integers. ``weights`` (m,) int64:
-    weight of every row; 1 when left out. ``counts`` (m,) int64: how many rows of the table each row stands for; 1 when
+    serves them all. ``kinds``, d of them: what thresholds are said in. ``weights`` (m,) int64: weight of every row; 1
+    when left out. ``counts`` (m,) int64: how many rows of the table each row stands for; 1 when
     left out. ``limits``: passed on; what a leaf holds is a share of the weight there. Returns ``grown``: one for each
     size. It parts the given rows exactly as scikit-learn's tree does. A leaf takes its heaviest cluster, the lowest on
     ties.
@@ -49,7 +50,7 @@ def cart_trees(
         values = values.astype(np.float64)
     nodes = _grow(values, labels, min(max(max_leaves), len(labels)), weights, limits)
     # Best-first growth adds two nodes with every split, so the largest tree holds all the smaller ones.
-    largest = _convert(nodes, values, is_integer, counts)
+    largest = _convert(nodes, values, kinds, counts)
     return [truncate_growth(largest, n) for n in max_leaves]
 
 
@@ -87,7 +88,7 @@ def _grow(
 
 
 def _convert(
-    nodes: Nodes, values: Values, is_integer: npt.NDArray[np.bool_], counts: npt.NDArray[np.int64] | None
+    nodes: Nodes, values: Values, kinds: Sequence[ColumnKind], counts: npt.NDArray[np.int64] | None
 ) -> GrownTree:
     """Route the rows as scikit-learn does, and place each threshold in the gap that it finds there."""
     left, right, feature, limit, cluster = nodes
@@ -117,7 +118,7 @@ def _convert(
         goes_left = _as_float32(column).astype(np.float64) <= limit[node]
         left_max, right_min = float(column[goes_left].max()), float(column[~goes_left].min())
         gaps[node, :2] = left_max, right_min
-        threshold[node] = choose_threshold(left_max, right_min, bool(is_integer[feature[node]]))
+        threshold[node] = place_threshold(left_max, right_min, kinds[feature[node]])
         rows_of[int(left[node])], rows_of[int(right[node])] = rows[goes_left], rows[~goes_left]
 
     tree = ThresholdTree.from_unordered(
