@@ -721,6 +721,8 @@ def best_level_set(
     is largest. counts (n_levels,): of the node's rows, for the limits. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.
     """
 
+MOST_MODE_GROUPS: int = 16
+
 def may_separate(
     levels: Sequence[Levels],
     histogram: NDArray[numpy.int64],

@@ -247,21 +247,19 @@ class _Places:
         """
         put = self._ax.annotate(text, (0, 0), xytext=(0, 0), textcoords="offset points", **style)
         put.set_in_layout(False)  # axes do not give way to what stands in them
-        tried = []
-        for x, y, across, up in spots:
+
+        def move(spot: tuple[Any, ...]) -> Any:
+            x, y, across, up = spot
             put.xy, put.xyann = (x, y), (across, up)
             put.set(ha="left" if across > 0 else "right", va="bottom" if up > 0 else "top" if up < 0 else "center")
-            box = put.get_window_extent().padded(pad * self._ax.figure.dpi / 72)
-            tried.append((self._covered(box), box))
-        best = min(range(len(spots)), key=lambda i: tried[i][0])
-        (n_texts, *_), box = tried[best]
-        if n_texts and not needed:
+            return put.get_window_extent().padded(pad * self._ax.figure.dpi / 72)
+
+        best = min(spots, key=lambda spot: self._covered(move(spot)))
+        box = move(best)
+        if self._covered(box)[0] and not needed:
             put.remove()
-            return
-        x, y, across, up = spots[best]
-        put.xy, put.xyann = (x, y), (across, up)
-        put.set(ha="left" if across > 0 else "right", va="bottom" if up > 0 else "top" if up < 0 else "center")
-        self._taken.append(box)
+        else:
+            self._taken.append(box)
 
     def _covered(self, box: Any) -> tuple[int, float, int]:
         """Other texts, how far beyond the axes, and how much of the line."""

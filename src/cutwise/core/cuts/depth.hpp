@@ -140,9 +140,9 @@ struct DepthScore {
 // Lower bounds on the depths of one node's cuts, worked out once for cuts with nearly as many points on the left.
 class DepthBounds {
  public:
-  explicit DepthBounds(const DepthScore &score, int64_t most_shares = 256)
+  explicit DepthBounds(const DepthScore &score)
       : score_(score),
-        n_shares_(std::clamp<int64_t>(65536 / std::max<int64_t>(score.centers, 1), 16, most_shares)),
+        n_shares_(std::clamp<int64_t>(65536 / std::max<int64_t>(score.centers, 1), 16, 256)),
         known_(score.penalty == 0.0 ? 0 : n_shares_ * score.centers) {}
 
   int64_t bound(int64_t left_low, int64_t left_high, int64_t left_centers, int32_t feature) {
@@ -156,17 +156,6 @@ class DepthBounds {
       known.store(depth, std::memory_order_relaxed);  // whichever thread is first, it is the same
     }
     return score_.without_kills(depth, left_low, left_high, feature);
-  }
-
-  // The same of cuts with any number of points in a range on the left: the least over parts of it.
-  int64_t least(int64_t left_low, int64_t left_high, int64_t left_centers, int32_t feature) {
-    const int64_t share = score_.points / n_shares_ + 1;
-    int64_t found = std::numeric_limits<int64_t>::max();
-    for (int64_t low = left_low, high; low <= left_high; low = high + 1) {
-      high = std::min(left_high, (low / share + 2) * share - 1);
-      found = std::min(found, bound(low, high, left_centers, feature));
-    }
-    return found;
   }
 
  private:

@@ -518,6 +518,7 @@ std::vector<int64_t> copied(const In1<int64_t> &values) { return {values.data(),
 using namespace cutwise;
 
 void bind_modes(nb::module_ &m) {
+  m.attr("MOST_MODE_GROUPS") = kMostGroups;
   m.def(
       "may_separate",
       [](const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,

@@ -165,8 +165,8 @@ class FewestByModes:
             category, allowed = of.category, (of.counts, of.limits)
             modes = category.modes(self.mistakes.coordinates)[survivors]
             # Weights of levels settle ties, and there are none to settle before a set is as good as the best, and which
-            # modes share a group where there are more than 16.
-            is_settled = of.limits is None and len(survivors) <= 16
+            # modes share a group where there are many.
+            is_settled = of.limits is None and len(survivors) <= core.MOST_MODE_GROUPS
             weight = of.sums.sum(axis=1) if is_settled else of.weight()
             found = core.fewest_mode_mistakes(of.sums, weight, survivors, modes, None, *allowed)
             if found is None or (best is not None and found[0] > best.mistakes):
