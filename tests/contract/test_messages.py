@@ -124,6 +124,11 @@ def test_what_is_no_data_is_called_by_its_name_and_what_is_proposed_works():
             assert explain(what, eval(step, {what: given})).n_leaves_ == 3
 
 
+def test_the_name_of_a_column_is_no_weights_where_tables_are_arrays():
+    with pytest.raises(UnsupportedInputError, match=r"^sample_weight is a str \('w'\)\. Give .*one a row: X\['w'\]"):
+        KMedians(3).fit(TABLE, sample_weight="w")
+
+
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
 @pytest.mark.parametrize(
     ("column", "called"),

@@ -524,6 +524,8 @@ def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
     elif isinstance(given, str | PathLike):
         reader = "polars.scan_parquet" if PurePath(given).suffix == ".parquet" else "pandas.read_csv"
         called, step = f"a {own} ({str(given)!r})", f"what the file holds: {reader}({str(given)!r}){column}"
+        if not table and not PurePath(given).suffix:  # the name of a column
+            step = f"the values, one a row: X[{str(given)!r}]"
     elif hasattr(given, "read_all") or isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame):
         collect = {"DuckDBPyRelation": "df()", "RecordBatchReader": "read_all()"}.get(own, "collect()")
         called, step = f"a {own}, whose rows are not in memory yet", f"{what}.{collect}{column}"
