@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from cutwise import ExplainableKMeans, ExplainableKMedians, cost_curve, load_model
+from cutwise import Batches, ExplainableKMeans, ExplainableKMedians, cost_curve, load_model
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.metrics import weighted_average_depth, weighted_average_explanation_size
 
@@ -174,6 +174,35 @@ def test_one_row_far_away_hides_no_better_tree():
     found = ExplainableKMeans(11, reference=centers).fit(np.vstack([X, far]))
     assert found.cost_ == pytest.approx(near.cost_)
     assert found.cost_ < 0.99 * found.search_.start_cost
+
+
+def test_a_tree_that_keeps_our_own_reference_ends_the_search_of_a_wide_table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 300)) + 8 * rng.normal(size=(4, 300))[np.arange(200) % 4]
+    found = ExplainableKMeans(4, random_state=0).fit(X)
+    assert (found.labels_ == found.reference_.labels).all()
+    assert found.search_.n_starts == len(PAPERS)
+    assert found.search_.path == []
+    assert found.search_.cost == found.search_.start_cost == pytest.approx(found.reference_.cost, rel=1e-12)
+    lazily = ExplainableKMeans(4, random_state=0).fit(Batches(lambda: iter((X[:90], X[90:]))))
+    assert lazily.tree_.equals(found.tree_)
+    assert lazily.search_ == found.search_
+    own = {"search_effort": 2, "size_penalty": 0.01, "max_size": 3, "max_leaves": 6}
+    for name, value in (own | {"reference": found.reference_.centers}).items():
+        assert ExplainableKMeans(4, random_state=0, **{name: value}).fit(X).search_.n_starts > len(PAPERS)
+    assert ExplainableKMeans(4, random_state=0).fit(X[:, :200]).search_.n_starts > len(PAPERS)
+
+
+@pytest.mark.parametrize("seed", [1, 74, 217])  # IMM's tree keeps the reference, and ExKMC's costs less
+def test_a_search_that_ends_at_the_reference_is_no_dearer_than_any_papers_tree(seed):
+    X = np.pad(np.random.default_rng(seed).integers(0, 12, size=(20, 2)), ((0, 0), (0, 300)))
+    searched, imm, exkmc = (
+        ExplainableKMeans(5, algorithm=name, n_init=1, random_state=0).fit(X) for name in ("search", "imm", "exkmc")
+    )
+    assert (imm.labels_ == imm.reference_.labels).all()
+    assert exkmc.cost_ < imm.cost_
+    assert searched.search_.path == []
+    assert searched.cost_ == pytest.approx(exkmc.cost_, rel=1e-12)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of other processes")

@@ -313,6 +313,7 @@ class ExplainableClusterer(TreeClusterer):
             size_penalty=self.size_penalty,
             max_size=max_size,
             limits=limits,
+            ends_at_reference=self._ends_at_reference and max_leaves <= k,
             progress=growing.stages.searching,
         )
         grown, self.search_, judged = cheaper.search(starts)
@@ -336,6 +337,12 @@ class ExplainableClusterer(TreeClusterer):
         # Several leaves a cluster are searched for by thresholds.
         searches = self.expansion == "exkmc" and cheaper.table.searched is None
         return replace(expanded, others=others, improve=cheaper.cheaper_clusters if searches else None)
+
+    @property
+    def _ends_at_reference(self) -> bool:
+        """Whether a tree that keeps the reference ends a search: it is our own, and nothing but the cost counts."""
+        asks_more = self.search_effort > 1 or self.size_penalty > 0 or self.max_size is not None
+        return self.reference is None and not asks_more and self._after_search is None
 
     def _check_penalty(self) -> float | None:
         """The depth penalty; None where it is to be searched for."""

@@ -216,6 +216,8 @@ class SearchCheaper:
     starts, which "exshallow" grows. ``size_penalty``: what one condition in every rule costs, as a share of the
     reference's cost; a level of depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and
     of tests. Trees are then searched at several prices of size. ``limits``: of all trees, also of the starts.
+    ``ends_at_reference``: whether a start that keeps every row in its reference cluster ends a search that would not
+    look at all columns.
     ``n_jobs``: threads; the result does not depend on it. ``progress``: called twice a second with the cost ratio of
     the cheapest tree of the sample.
     """
@@ -233,6 +235,7 @@ class SearchCheaper:
     size_penalty: float = 0.0
     max_size: tuple[float, float] | None = None
     limits: Limits | None = None
+    ends_at_reference: bool = False
     n_jobs: int = 1
     progress: Callable[[float], None] | None = None
 
@@ -246,7 +249,41 @@ class SearchCheaper:
         The tree is the same, bit for bit, for any order of rows and number of threads, and for weights as for repeated
         rows. Where no tree keeps the bounds on size, it is the one that comes closest.
         """
-        table, n_leaves, max_size = self.table, self.n_leaves, self.max_size
+        ends_early = self.ends_at_reference and self.table.matrix.n_cols > MOST_COLUMNS
+        is_over = ends_early and any(map(self._keeps_reference, starts))
+        n_starts, found, price = (len(starts), list[Found](), 0.0) if is_over else self._find(starts)
+        tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
+        ways: list[tuple[Steps, Callable[[], GrownTree]]] = [
+            ([], partial(self._name_leaves, grown)) for grown in starts
+        ]
+        for each in found:
+            column, _, right = each.tests
+            for ends in (each.tests[1], *each.before):
+                tree = column, ends, right
+                grow = partial(self._grow_again, tree)
+                if self.limits is None or self._allows(grow()):  # a threshold that moved may leave a leaf too small
+                    tests.append(tree)
+                    ways.append((each.steps, grow))
+                    break
+        judged = [Judged(each, *way) for each, way in zip(self._judge(starts, tests), ways, strict=True)]
+
+        def rank(tree: Judged) -> tuple[float, float, float, float]:
+            cost, waes, wad = tree.judgement
+            bound = self.max_size
+            beyond = 0.0 if bound is None else max(waes - bound[0], 0.0) + max(wad - bound[1], 0.0)
+            return beyond, cost + price * (waes + wad / 4), waes, wad
+
+        taken = min(judged, key=rank)
+        start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
+        record = SearchRecord(start_cost, taken.judgement.cost, n_starts, len(taken.steps), taken.steps)
+        # No cut could give some clusters leaves of their own, but the search may have given them others.
+        short = taken.grown.tree.n_leaves < self.n_leaves
+        inseparable = max((start.inseparable for start in starts), key=len) if short else []
+        return replace(taken.grown, inseparable=inseparable), record, judged
+
+    def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[Found], float]:
+        """Search from some trees: how many starts there were, the best trees, and what a condition costs all rows."""
+        table, n_leaves = self.table, self.n_leaves
         n_sampled, n_polished = sample_sizes(n_leaves, max(table.matrix.n_cols, self.metric.n_cols))
         drawn = distinct_rows(core.row_hashes(table.matrix, self.n_jobs), n_polished)
         both = [(tests_of(grown.tree, table.searched), grown.n_empty) for grown in starts]
@@ -273,34 +310,7 @@ class SearchCheaper:
             whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
             descended = self._descend(whole, [None] * len(whole), drawn) if whole else []
             found += [Found(each, [], []) for each, _ in descended]
-        tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
-        ways: list[tuple[Steps, Callable[[], GrownTree]]] = [
-            ([], partial(self._name_leaves, grown)) for grown in starts
-        ]
-        for each in found:
-            column, _, right = each.tests
-            for ends in (each.tests[1], *each.before):
-                tree = column, ends, right
-                grow = partial(self._grow_again, tree)
-                if self.limits is None or self._allows(grow()):  # a threshold that moved may leave a leaf too small
-                    tests.append(tree)
-                    ways.append((each.steps, grow))
-                    break
-        judged = [Judged(each, *way) for each, way in zip(self._judge(starts, tests), ways, strict=True)]
-        price = self.size_penalty * sample.cost / sample.weight * self._total_weight()
-
-        def rank(tree: Judged) -> tuple[float, float, float, float]:
-            cost, waes, wad = tree.judgement
-            beyond = 0.0 if max_size is None else max(waes - max_size[0], 0.0) + max(wad - max_size[1], 0.0)
-            return beyond, cost + price * (waes + wad / 4), waes, wad
-
-        taken = min(judged, key=rank)
-        start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
-        record = SearchRecord(start_cost, taken.judgement.cost, n_starts, len(taken.steps), taken.steps)
-        # No cut could give some clusters leaves of their own, but the search may have given them others.
-        short = taken.grown.tree.n_leaves < n_leaves
-        inseparable = max((start.inseparable for start in starts), key=len) if short else []
-        return replace(taken.grown, inseparable=inseparable), record, judged
+        return n_starts, found, self.size_penalty * sample.cost / sample.weight * self._total_weight()
 
     def _led_by_clusters(self, drawn: DrawnRows, n_sampled: int) -> DrawnRows:
         """The rows that were drawn, the first ones with a row of every cluster that has any: far ones cost much."""
@@ -464,6 +474,16 @@ class SearchCheaper:
     def _labels_of(self, rows: Int64) -> Int32:
         return self.labels[rows]
 
+    def _by_label(self, grown: GrownTree) -> tuple[Int32, Int64 | None]:
+        """Labels and weights of the rows that the leaves of a tree are given for."""
+        return (self.labels, self.table.weights) if grown.rows is None else grown.rows.by_label
+
+    def _keeps_reference(self, grown: GrownTree) -> bool:
+        """Whether the leaves are the reference's clusters, row by row."""
+        labels, weights = self._by_label(grown)
+        differs = grown.codes != labels
+        return grown.tree.n_leaves == self.n_leaves and not (differs if weights is None else weights[differs]).any()
+
     def _name_leaves(self, grown: GrownTree, *, anew: bool = False) -> GrownTree:
         """A cluster of its own for every leaf, so that most weight keeps its name: leaves have left the reference.
 
@@ -472,7 +492,7 @@ class SearchCheaper:
         tree, leaves = grown.tree, grown.tree.leaves
         if not anew and len(np.unique(tree.cluster[leaves[tree.n_node_samples[leaves] > 0]])) == len(leaves):
             return grown
-        labels, weights = (self.labels, self.table.weights) if grown.rows is None else grown.rows.by_label
+        labels, weights = self._by_label(grown)
         cluster = tree.cluster.copy()
         place = np.cumsum(tree.feature < 0) - 1
         cluster[leaves] = _names(place[grown.leaf_of_row], len(leaves), labels, weights)
