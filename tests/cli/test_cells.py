@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -126,6 +126,14 @@ def read(tmp_path, capsys):
             )
         ),
         (["-", "-"], [NAN, NAN], "'-' in 2 cells is read as missing"),
+        (["none", "low", "None"], ["none", "low", NAN], "'None' in 1 cell is read as missing"),
+        (["none", "2"], [NAN, 2], "'none' in 1 cell is read as missing"),
+        (
+            ["1 days 02:00:00", "-1 day, 23:00:00.5", "3 days", "NA", "07:30:00"],
+            [timedelta(hours=26), timedelta(seconds=-3599.5), timedelta(3), NAN, timedelta(hours=7.5)],
+            "'NA' in 1 cell is read as missing; read as durations",
+        ),
+        (["1 days 02:00:00", "soon"], ["1 days 02:00:00", "soon"], ""),
     ],
 )
 @pytest.mark.parametrize("separator", [";", "\t", ","])
@@ -204,7 +212,7 @@ def test_what_stands_around_a_table_is_no_part_of_it(read, text, line, said):
     assert source.frame.columns.tolist() == ["a", "b"]
     assert source.frame.to_numpy().tolist() == [[1, 2], [3, 4]]
     assert source.frame.dtypes.map(lambda dtype: dtype.kind).tolist() == ["i", "i"] or "value" in said
-    assert source.first_line == line
+    assert source.line_of(0) == line
     assert (said in told) if said else told == ""
 
 

@@ -12,7 +12,7 @@ from cutwise.exceptions import InvalidInputError
 
 
 def source_of(**columns):
-    return Source(pd.DataFrame(columns), "data.csv", 2)
+    return Source(pd.DataFrame(columns), "data.csv", lambda row: row + 2)
 
 
 FOUR = {"id": [1, 2], "age": [30, 40], "income, net": [1.0, 2.0], "city": ["a", "b"]}

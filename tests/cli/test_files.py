@@ -35,7 +35,7 @@ def test_parquet_is_found_whatever_the_name(tmp_path):
     source = read_source(str(path))
     assert source.frame.to_dict("list") == {"a": [1, 3], "b": [2.5, 4]}
     assert source.frame.index.tolist() == [0, 1]
-    assert source.first_line is None
+    assert source.line_of is None
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

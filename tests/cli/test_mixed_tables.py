@@ -1,12 +1,13 @@
 """Tables of texts, codes, dates and gaps on the command line, without an option and with those about columns."""
 
+import datetime as dt
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise import load_model
+from cutwise import ExplainableKMeans, load_model
 
 N = 200
 
@@ -139,3 +140,23 @@ def test_columns_may_be_called_anything_and_limits_are_priced(cutwise, people):
     done = cutwise("fit", people, "-k", 5, "--max-depth", 2)
     assert done.code == 2
     assert "--max-depth 2 holds at most 4 leaves, and -k 5" in done.err
+
+
+def test_cells_are_read_as_at_fit_whatever_few_of_them_look_like(cutwise, tmp_path):
+    kind, model, path = np.arange(N) % 3, tmp_path / "m.json", tmp_path / "some.csv"
+    columns = {
+        "asked": np.array(["yes", "no", "maybe"])[kind],
+        "state": np.array(["unknown", "low", "-"])[kind],
+        "zone": np.array(["1", "07", "x"])[kind],
+        "lag": np.array([1, 26, 900], dtype="timedelta64[h]")[kind],
+        "at": np.array([dt.time(1), dt.time(7, 30), dt.time(23, 59)])[kind],
+    }
+    for name, values in columns.items():
+        table = pd.DataFrame({name: values, "x": kind * 9.5})
+        fitted = ExplainableKMeans(3, cut_features=[name], random_state=0).fit(table)
+        fitted.save(model)
+        for few in (table, table[kind == 0], table[kind < 2]):
+            few.to_csv(path, index=False)
+            done = cutwise("predict", model, path)
+            assert done.code == 0, done.err
+            assert [int(line.split(",")[1]) for line in done.out.splitlines()[1:]] == fitted.predict(few).tolist()

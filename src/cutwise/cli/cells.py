@@ -12,9 +12,10 @@ a cell such as                         is read, where all cells of its column ar
 ``2024-03-01T08:00+01:00``             an instant, in UTC from here on
 ``31.12.2024``, ``12/31/2024 8:00 PM`` the same, where some day of the column is past 12 and so tells the order
 ``31.12.98``                           the same, where some year of the column is past 31; 69 is 1969, and 68 is 2068
+``1 days 02:00:00``, ``7:30:00``       a duration, or a time of day as that since midnight
 ``yes``, ``no``                        True and False; also ``y`` and ``n``, ``true`` and ``false``, ``t`` and ``f``
 ``NA``, ``null``, blank, ...           a missing value, whatever the column holds
-``?``, ``-``, ``#DIV/0!``, ...         a missing value among numbers, and a word among words
+``?``, ``-``, ``none``, ...            a missing value among numbers, and a word among words; ``None`` always the former
 ``007``                                a code, so that the whole column is words; ``07`` is a number
 =====================================  ===========================================================================
 """
@@ -22,22 +23,24 @@ a cell such as                         is read, where all cells of its column ar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cutwise.table.mixed import are_dates
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 
 # In any case of letters.
 MISSING = frozenset(
-    {"", "na", "n/a", "#n/a", "#na", "nan", "-nan", "nat", "null", "none", "<na>", "1.#ind", "1.#qnan", "-1.#ind"}
+    {"", "na", "n/a", "#n/a", "#na", "nan", "-nan", "nat", "null", "<na>", "1.#ind", "1.#qnan", "-1.#ind"}
 )
 MISSING_AMONG_NUMBERS = MISSING | {
-    *("?", "-", "--", "---", "–", "—", ".", "..", "*", "missing", "unknown", "#missing"),
+    *("none", "?", "-", "--", "---", "–", "—", ".", "..", "*", "missing", "unknown", "#missing"),
     *("#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"),
 }
 PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"))
@@ -50,6 +53,7 @@ _DATE = re.compile(
     r"(?P<zone>Z|[-+]\d\d:?\d\d)?)?",
     re.IGNORECASE,
 )
+_DURATION = re.compile(r"[-+]?\d+ days?(?:,? [-+]?\d+:\d\d:\d\d(?:[.]\d+)?)?|[-+]?\d+:\d\d:\d\d(?:[.]\d+)?")
 _CODE = re.compile(r"0\d\d+")
 
 
@@ -133,19 +137,19 @@ def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
     if values is None and (pair := _pair({cells[i].casefold() for i in others})):
         values, words = [cells[i].casefold() == pair[0] for i in others], column
         how = (f"{pair[0]} is true, {pair[1]} is false",) if pair[0] != "true" else ()
-    dates, said = (None, "") if values is not None else _as_dates([cells[i] for i in others])
-    if values is None and dates is None:
-        marks = {i: mark for i, mark in marks.items() if mark.casefold() in MISSING}
+    times, said = (None, "") if values is not None else _as_times([cells[i] for i in others])
+    if values is None and times is None:
+        marks = {i: mark for i, mark in marks.items() if _is_missing(mark)}
         how = ("codes with leading zeros are kept as they are",) if holds_codes(cells) else ()
     markers = {mark: sum(counts[i] for i, m in marks.items() if m == mark) for mark in marks.values() if mark}
-    if dates is not None:
-        instants = np.full(len(cells) + 1, np.datetime64("NaT", "us"))
-        instants[others] = dates.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
-        read = pd.Series(instants[codes], index=column.index, name=column.name)
-        return read if dates.dt.tz is None else read.dt.tz_localize("UTC"), Reading(markers, (said,))
+    if times is not None:
+        is_zoned = getattr(times.dtype, "tz", None) is not None
+        ticks = np.full(len(cells) + 1, "NaT", dtype=f"{times.dtype.kind}8[us]")
+        ticks[others] = (times.dt.tz_localize(None) if is_zoned else times).to_numpy().astype(ticks.dtype)
+        read = pd.Series(ticks[codes], index=column.index, name=column.name)
+        return read.dt.tz_localize("UTC") if is_zoned else read, Reading(markers, (said,))
     if values is None:
-        known = column.where(~np.isin(codes, list(marks)), np.nan) if marks else column
-        return known, Reading(markers, how, unread=said)
+        return _known(column, codes, marks), Reading(markers, how, unread=said)
     whole = not marks and not (codes < 0).any()
     lookup: Any = np.full(len(cells) + 1, np.nan)  # the last answers for -1
     if whole and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values):
@@ -153,6 +157,25 @@ def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
     lookup[others] = values
     read = pd.Series(lookup[codes], index=column.index, name=column.name)
     return read.astype("boolean") if words is not None and not whole else read, Reading(markers, how, words)
+
+
+def read_texts(column: pd.Series) -> pd.Series:
+    """A column of text as words, where no cell is read as anything else, NaN where a value is missing."""
+    import pandas as pd
+
+    codes, distinct = pd.factorize(column)
+    return _known(column, codes, [i for i, cell in enumerate(distinct) if _is_missing(str(cell).strip())])
+
+
+def _known(column: pd.Series, codes: npt.NDArray[np.intp], missing: Collection[int]) -> pd.Series:
+    import numpy as np
+
+    return column.where(~np.isin(codes, list(missing)), np.nan) if missing else column
+
+
+def _is_missing(cell: str) -> bool:
+    """Whether nothing is known, whatever the column holds; ``none`` may be an answer, and ``None`` is Python's."""
+    return cell.casefold() in MISSING or cell == "None"
 
 
 def _as_numbers(cells: Sequence[str], decimal: str) -> tuple[list[int | float] | None, tuple[str, ...]]:
@@ -177,13 +200,15 @@ def _as_numbers(cells: Sequence[str], decimal: str) -> tuple[list[int | float] |
     return [number.value for number in numbers], tuple(how)
 
 
-def _as_dates(cells: Sequence[str]) -> tuple[pd.Series | None, str]:
-    """The instants that cells stand for, all of them with a time zone (UTC then) or none; None unless all do.
+def _as_times(cells: Sequence[str]) -> tuple[pd.Series | None, str]:
+    """The instants that cells stand for, all of them with a time zone (UTC then) or none, or the durations.
 
-    Then how they are read, else what dates they are that are not read.
+    None unless all stand for one; then how they are read, else what dates they are that are not read.
     """
     import pandas as pd
 
+    if cells and all(map(_DURATION.fullmatch, cells)):
+        return pd.to_timedelta(pd.Series(cells)), "read as durations"
     if not are_dates(cells):
         return None, ""
     found = [match for match in map(_DATE.fullmatch, cells) if match is not None]

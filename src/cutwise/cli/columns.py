@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cutwise.cli.cells import with_columns
-from cutwise.cli.looks import Look, look_at, look_at_batches, shortened
+from cutwise.cli.cells import read_texts, with_columns
+from cutwise.cli.looks import Look, is_numeric, look_at, look_at_batches, shortened
 from cutwise.cli.options import (
     SCALES,
     ClusteringOptions,
@@ -110,48 +109,34 @@ def check_complete(
         )
     first, reading = holding[0], source.readings.get(holding[0])
     marks = "NaN" if reading is None or not reading.markers else reading.marks
-    where = "" if source.lazy is not None else f", the first in {_first(source, source.frame[first].isna())}"
+    where = source.first(first, "gap")[0]
     also = f", and so in {listed(holding[1:])}" if len(holding) > 1 else ""
     raise InvalidInputError(
-        f"Column {first!r} has {n_missing[first]} missing value{'s' if n_missing[first] > 1 else ''} ({marks})"
-        f"{where}{also}. {step}"
+        f"Column {first!r} has {n_missing[first]} missing value{'s' if n_missing[first] > 1 else ''} ({marks}), "
+        f"the first in {where}{also}. {step}"
     )
-
-
-def _first(source: Source, rows: pd.Series | npt.NDArray[np.bool_]) -> str:
-    """The first of some rows in memory, in words."""
-    import numpy as np
-
-    return source.row(int(np.asarray(rows).argmax()))
 
 
 def check_numbers(source: Source, looks: Sequence[Look], *, may_drop: bool = True) -> None:
     """Check that columns hold finite numbers; ``may_drop`` says whether the command has ``--drop``."""
-    import numpy as np
-
-    frame = source.frame if source.lazy is None else None
     for look in looks:
         if look.is_infinite:
-            where = ""
-            if frame is not None:
-                infinite = np.isinf(frame[look.name].to_numpy(dtype=float, na_value=math.nan))
-                where = f", first in {_first(source, infinite)}"
+            where, _ = source.first(look.name, "infinity")
             step = f"Replace it by a finite number{_or_drop(look.name, may_drop)}."
-            raise InvalidInputError(f"Column {look.name!r} holds infinity{where}. {step}")
+            raise InvalidInputError(f"Column {look.name!r} holds infinity, first in {where}. {step}")
     wrong = [look for look in looks if look.kind not in ("integers", "numbers")]
     for look in wrong:
         if look.words:
             step = f"Write numbers there, or nothing where the value is not known{_or_drop(look.name, may_drop)}."
             raise InvalidInputError(f"Column {look.name!r} holds {look.words}. {step}")
     if wrong:
-        names, such = [look.name for look in wrong], ""
-        if frame is not None:
-            row = int(frame[names[0]].notna().to_numpy().argmax())
-            such = f", such as {shortened(frame[names[0]].iloc[row])!r} in {source.row(row)}"
+        names = [look.name for look in wrong]
+        where, value = source.first(names[0], "value")
         also = f", and so in {listed(names[1:])}" if len(names) > 1 else ""
         needed = f"Leave out what is not measured: {_drop_option(names)}" if may_drop else "Numbers are needed there"
         raise InvalidInputError(
-            f"Column {names[0]!r} holds {wrong[0].why_left_out(mixed=False)}{such}{also}. {needed}."
+            f"Column {names[0]!r} holds {wrong[0].why_left_out(mixed=False)}, such as {shortened(value)!r} in {where}"
+            f"{also}. {needed}."
         )
 
 
@@ -487,6 +472,17 @@ def batches_of(source: Source, names: list[str], read: Callable[[Any], Any]) -> 
     lazy = as_lazy(Batches(batches))
     assert lazy is not None
     return lazy
+
+
+def with_texts(source: Source, names: Sequence[str]) -> Source:
+    """The table with the cells of these columns as words, where they were read as numbers, dates, yes or no."""
+    others = [name for name in names if is_numeric(source.frame[name]) or source.frame[name].dtype.kind in "mM"]
+    if source.lazy is not None:
+        return replace(source, values={name: own for name, own in source.values.items() if name not in others})
+    if not others or source.cells is None:
+        return source
+    cells = source.cells(others)
+    return replace(source, frame=with_columns(source.frame, {name: read_texts(cells[name]) for name in others}))
 
 
 def with_numbers(source: Source, names: Sequence[str]) -> Source:

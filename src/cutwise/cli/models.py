@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.columns import with_numbers
+from cutwise.cli.columns import with_numbers, with_texts
 from cutwise.cli.options import SCALES
 from cutwise.cli.screen import note, print_line, print_table
 from cutwise.cli.tables import Source, open_source
@@ -40,8 +40,13 @@ def model_and_table(
 
 
 def read_as_at_fit(model: TreeEstimator, source: Source) -> Source:
-    """A table in whose columns of ``--number`` at fit other cells are missing, as they were then."""
-    return with_numbers(source, [name for name in model._intake.get("numbers", ()) if name in source.frame])
+    """A table whose cells are read as they were at fit, whatever these few look like.
+
+    Where they were levels of text they are words; in columns of ``--number`` other cells are missing.
+    """
+    own = {name: kind.levels or () for name, kind in model._kinds_by_name.items() if name in source.frame}
+    texts = [name for name, levels in own.items() if any(isinstance(level, str) for level in levels)]
+    return with_numbers(with_texts(source, texts), [name for name in model._intake.get("numbers", ()) if name in own])
 
 
 def read_model(path: str, file: str) -> TreeEstimator:

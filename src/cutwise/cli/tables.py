@@ -18,13 +18,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import escape, glob, has_magic
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 import psutil
 
 from cutwise.cli.cells import MISSING_AMONG_NUMBERS, Reading, read_cells, read_columns, with_columns
 from cutwise.cli.screen import note, working
-from cutwise.cli.text import find_layout, first_lines, may_hold_codes, read_text
+from cutwise.cli.text import find_layout, line_with_values, may_hold_codes, read_text, sample_of
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.passes.sources import polars_table, scan_dataset
 from cutwise.reference.resources import in_words
@@ -59,9 +59,8 @@ class Source:
 
     frame: pd.DataFrame
     name: str  # what messages call it
-    first_line: int | None = None  # the line of the file that holds row 0, where rows are lines
+    line_of: Callable[[int], int] | None = None  # the line of the file that holds a row, where rows are lines
     has_names: bool = True  # False when the file's first line is data already; columns are then ``x0``, ``x1``, ...
-    removed: tuple[int, ...] = ()  # numbers of the lines from ``first_line`` on that are no rows
     readings: Mapping[str, Reading] = field(default_factory=dict)  # what was decided about columns of text
     first_row: int = 0  # the number of row 0 in a file that is read in parts
     lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
@@ -75,12 +74,27 @@ class Source:
 
     def row(self, number: int) -> str:
         """A row in words: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
-        if self.first_line is None:
+        if self.line_of is None:
             return f"row {self.first_row + number} of {self.name} (rows are counted from 0)"
-        line = number
-        for removed in self.removed:
-            line += removed <= line
-        return f"row {number} (line {self.first_line + line} of {self.name}; rows are counted from 0)"
+        return f"row {number} (line {self.line_of(number)} of {self.name}; rows are counted from 0)"
+
+    def first(self, column: str, what: Literal["value", "gap", "infinity"]) -> tuple[str, Any]:
+        """The first row, in words, in which a column holds this, and what it holds there."""
+        if self.lazy is None:
+            import numpy as np
+
+            x = self.frame[column]
+            is_such = x.notna() if what == "value" else x.isna() if what == "gap" else x.astype(float).abs() == math.inf
+            row = int(np.asarray(is_such).argmax())
+            return self.row(row), x.iloc[row]
+        import polars as pl
+
+        own = pl.col(column)
+        such = own.is_not_null() if what == "value" else own.is_null() if what == "gap" else own.is_infinite()
+        rows = self.read(self.lazy.select(column)).with_row_index(f"row of {column}").filter(such)
+        with in_batches(self.name):
+            row, value = rows.head(1).collect(engine="streaming").row(0)
+        return self.row(row), value
 
     def read(self, rows: Rows, as_words: Collection[str] = ()) -> Rows:
         """Rows of a table in batches as the numbers, truth values, dates and texts that the files stand for.
@@ -155,7 +169,7 @@ def _with_readings(source: Source) -> Source:
     if not source.decimal:
         return source
     frame, readings = read_columns(source.frame, source.decimal)
-    return replace(source, frame=frame, readings=readings, decimal="", cells=None)
+    return replace(source, frame=frame, readings=readings, decimal="")
 
 
 def name_of(given: Sequence[str], n_files: int) -> str:
@@ -257,7 +271,8 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
                 held[path] = _held(_dataset_of([path]).schema)
             continue
         with open(path, "rb") as file, in_batches(path):
-            layout = find_layout(first_lines(file).decode("utf-8-sig"), path, separator=separator, header=header)
+            sample, _ = sample_of(file, path)
+            layout = find_layout(sample.decode("utf-8-sig"), path, separator=separator, header=header)
             has_codes = may_hold_codes(file)
         decimal = min(decimal, layout.decimal)
         scan = partial(
@@ -278,7 +293,8 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
         table = pl.concat(
             [part.with_columns(nothing).select(schemas[0].names()) for part in parts], how="vertical_relaxed"
         )
-        source = Source(pd.DataFrame(), name, lazy=table, differing=differing)
+        lines = None if len(files) > 1 or held else partial(line_with_values, files[0], layout)
+        source = Source(pd.DataFrame(), name, lines, lazy=table, differing=differing)
         if len(held) < len(files):
             source = _with_values(source, table, decimal)
         else:
@@ -517,8 +533,7 @@ def _read_file(path: str, *, separator: str | None, header: bool | None) -> Sour
                 return _read_parquet(file, name)
             text = read_text(file, name, separator=separator, header=header)
         return Source(
-            text.frame, name, text.layout.first_line, text.layout.has_names, text.removed,
-            decimal=text.layout.decimal, cells=cells,
+            text.frame, name, text.line_of, text.layout.has_names, decimal=text.layout.decimal, cells=cells,
         )  # fmt: skip
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise InvalidInputError(f"{name} is compressed and damaged or cut short: {error}. Copy it again.") from error

@@ -55,6 +55,13 @@ class Text:
     no_rows: Sequence[int]  # of the lines that pandas counts: comments, totals, lines without a value
     removed: tuple[int, ...]  # lines from the first one of the data on that are no rows, blank ones too
 
+    def line_of(self, row: int) -> int:
+        """The line that holds a row."""
+        line = row
+        for removed in self.removed:
+            line += removed <= line
+        return self.layout.first_line + line
+
     def cells(self, file: IO[bytes], columns: Sequence[str]) -> pd.DataFrame:
         """Some of its columns as they stand in the file."""
         cells = _read_cells(file, columns, self.layout, self.encoding)
@@ -63,11 +70,8 @@ class Text:
 
 def read_text(file: IO[bytes], name: str, *, separator: str | None, header: bool | None) -> Text:
     """Read separated text from a seekable binary file."""
-    sample = first_lines(file)
+    sample, encoding = sample_of(file, name)
     file.seek(0)
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if sample.startswith(mark)), "utf-8")
-    if encoding != "utf-16" and b"\0" in sample:
-        raise InvalidInputError(f"{name} does not look like a table in text. CSV, TSV and Parquet files can be read.")
     try:
         # Lines end at the byte of a line feed, which in UTF-16 is half a character: the last one may be cut there.
         text = codecs.getincrementaldecoder(encoding)().decode(sample, final=encoding != "utf-16")
@@ -143,8 +147,8 @@ def _lines_above(rows: Sequence[tuple[int, list[str]]]) -> int:
     return titles if titles > first and names_follow and holds_number(titles + 1) else first
 
 
-def first_lines(file: IO[bytes]) -> bytes:
-    """Whole lines from the start: some hundred, or all there are."""
+def sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
+    """Whole lines from the start, some hundred or all there are, and the encoding that a mark there says."""
     lines = []
     size = 0
     for line in file:
@@ -152,7 +156,11 @@ def first_lines(file: IO[bytes]) -> bytes:
         size += len(line)
         if len(lines) > _SAMPLE_LINES or size > _SAMPLE_BYTES:
             break
-    return b"".join(lines)
+    sample = b"".join(lines)
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if sample.startswith(mark)), "utf-8")
+    if encoding != "utf-16" and b"\0" in sample:
+        raise InvalidInputError(f"{name} does not look like a table in text. CSV, TSV and Parquet files can be read.")
+    return sample, encoding
 
 
 def _read_as(
@@ -248,6 +256,14 @@ def _with_blank_lines(file: IO[bytes], first_line: int, no_rows: Sequence[int]) 
     rows = np.array(no_rows, dtype=np.int64)
     rows += np.searchsorted(blank - np.arange(len(blank)), rows, side="right")
     return tuple(sorted([*blank.tolist(), *rows.tolist()]))
+
+
+def line_with_values(path: str, layout: Layout, row: int) -> int:
+    """The line of a file that holds a row, where lines without a value are none."""
+    nothing = f" \t\r\n{layout.separator}".encode()
+    with open(path, "rb") as file:
+        below = enumerate(islice(file, layout.first_line - 1, None), layout.first_line)
+        return next(islice((number for number, line in below if line.strip(nothing)), row, None))
 
 
 def _with_codes(file: IO[bytes], frame: pd.DataFrame, layout: Layout, encoding: str) -> pd.DataFrame:

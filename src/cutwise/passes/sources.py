@@ -504,7 +504,7 @@ def _apart(batch: Any, weights: str | None, y: str | None) -> tuple[Any, Float64
         if not (own == np.rint(own)).all():
             raise InvalidInputError(
                 f"sample_weight={weights!r} holds fractions, and tables in batches take whole numbers: how often a row "
-                "counts. Multiply them, and round."
+                "counts. Multiply them and round, or read the table into memory."
             )
     return batch, own, given
 
@@ -614,11 +614,11 @@ class Seen:
                 "cluster. Give at least one row another label."
             )
         if not self.n_rows:
-            if self.weights is None or not self.n_left:
-                raise InvalidInputError(
-                    "X gave no rows. Give at least one; Batches takes a function that gives them anew each time."
-                )
-            raise InvalidInputError("X has no rows of positive weight. Give at least one.")
+            if self.weights is not None and self.n_left:
+                read_weights(0, 1)  # refused, in the words of tables in memory
+            raise InvalidInputError(
+                "X gave no rows. Give at least one; Batches takes a function that gives them anew each time."
+            )
         if self.total > MAX_WEIGHT:
             raise InvalidInputError(f"The weights add up to {self.total}, and tables in batches take 2**31 at most.")
 
