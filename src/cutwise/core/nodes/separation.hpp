@@ -290,7 +290,7 @@ static_assert(sizeof(SmallState) == 8 && sizeof(MiddleState) == 12 && sizeof(Lar
 // a count most often ends after a handful.
 class ValidCuts {
  public:
-  explicit ValidCuts(const NodeRows &node);
+  explicit ValidCuts(const NodeRows &node) : node_(node) {}
 
   bool has_distinct(size_t wanted) const;
   // Of the cuts begin <= threshold < end of a column, those with at least so many distinct rows on either side.
@@ -300,7 +300,6 @@ class ValidCuts {
 
  private:
   const NodeRows node_;
-  int64_t n_unlike_ = 0;  // so many of the first rows, no two of them alike
 };
 
 }  // namespace cutwise

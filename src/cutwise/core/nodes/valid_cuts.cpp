@@ -8,17 +8,8 @@ namespace cutwise {
 namespace {
 
 constexpr size_t kFirstSlots = 64;
-constexpr int64_t kMostUnlike = 128;
 
 }  // namespace
-
-ValidCuts::ValidCuts(const NodeRows &node) : node_(node) {
-  node_.matrix.visit([&](auto values) {
-    DistinctRows distinct(values, 2 * kMostUnlike);
-    for (const int64_t most = std::min(node_.n, kMostUnlike); n_unlike_ < most; ++n_unlike_)
-      if (distinct.add(node_.rows[n_unlike_]) < n_unlike_) return;
-  });
-}
 
 bool ValidCuts::has_distinct(size_t wanted) const {
   return node_.matrix.visit([&](auto values) {
@@ -43,13 +34,6 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
     const auto is_right = [&](int32_t row, int32_t bin) {
       return low[bin] >= end || (high[bin] >= end && values(row, feature) >= end);
     };
-    size_t unlike_left = 0, unlike_right = 0;
-    for (int64_t i = 0; i < n_unlike_; ++i) {
-      const int32_t row = node_.rows[i], bin = bin_of(row);
-      if (is_left(row, bin)) ++unlike_left;
-      else unlike_right += is_right(row, bin);
-    }
-    if (unlike_left >= n_left && unlike_right >= n_right) return ValidRange();
     for (int64_t i = 0; i < node_.n && (left.size() < n_left || right.size() < n_right); ++i) {
       const int32_t row = node_.rows[i], bin = bin_of(row);
       if (left.size() < n_left && is_left(row, bin)) left.add(row);
@@ -99,9 +83,6 @@ ValidRange ValidCuts::among(const std::vector<PlacedRow> &stored, double begin, 
         const PlacedRow *row = i == stored.size() ? nullptr : &stored[from_left ? i : stored.size() - 1 - i];
         if (!passed_zeros && (!row || (from_left ? row->value > 0.0 : row->value < 0.0))) {
           passed_zeros = true;
-          size_t n_unlike = distinct.size();  // what was passed is no zero
-          for (int64_t j = 0; j < n_unlike_; ++j)
-            if (!is_stored[node_.rows[j]] && ++n_unlike >= wanted) return 0.0;
           for (int64_t j = 0; j < node_.n; ++j)
             if (!is_stored[node_.rows[j]] && is_last(node_.rows[j])) return 0.0;
         }
