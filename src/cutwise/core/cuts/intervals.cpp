@@ -190,17 +190,6 @@ struct IntervalSearch {
     const int32_t n_units = ranks.columns[feature].n_units();
     NodeColumn node;
     node.place.resize(n);
-    if (n < n_units / 8) {
-      std::vector<uint64_t> keys(n);
-      for (int64_t i = 0; i < n; ++i) keys[i] = static_cast<uint64_t>(unit_of[rows[i]]) << 32 | static_cast<uint64_t>(i);
-      std::sort(keys.begin(), keys.end());
-      for (uint64_t key : keys) {
-        const int32_t unit = static_cast<int32_t>(key >> 32);
-        if (node.unit.empty() || node.unit.back() != unit) node.unit.push_back(unit);
-        node.place[key & 0xffffffffU] = static_cast<int32_t>(node.unit.size()) - 1;
-      }
-      return node;
-    }
     std::vector<int32_t> index(n_units, 0);
     for (int64_t i = 0; i < n; ++i) index[unit_of[rows[i]]] = 1;
     for (int32_t u = 0; u < n_units; ++u) {
