@@ -115,7 +115,6 @@ class DenseEncoder {
         prefetch(from + rows[i + ahead] * x_.row_stride, width * static_cast<int64_t>(sizeof(T)));
       for (int64_t j = 0; j < width; ++j) sample[i * apart + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
     }
-    const std::vector<uint8_t> seen = bytes_seen(first, last);
     parallel_for(n_jobs_, width, [&](int64_t j) {
       std::vector<V> values(n_sampled_), sampled(n_sampled_);
       for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * apart + j]);
@@ -131,8 +130,7 @@ class DenseEncoder {
         tally_values(few.data(), n_few, tally);
       }
       if (tally.size() <= kMaxBins) tally_values(values.data(), n_known, tally);
-      if (!seen.empty()) add_bytes(seen.data() + j * 256, tally);
-      else if (expects_unseen(tally)) add_unseen(c, tally);
+      if (expects_unseen(tally)) add_unseen(c, tally);
       if (has_missing(c)) {
         if (tally.size() > 0 && std::isinf(tally.value.back())) tally.value.pop_back(), tally.count.pop_back();
         tally.value.push_back(std::numeric_limits<V>::infinity());
@@ -144,34 +142,6 @@ class DenseEncoder {
   }
 
   bool has_missing(int64_t c) const { return contents_ != nullptr && contents_[c] == Contents::values_and_missing; }
-
-  // Which of the 256 values each column of bytes has; nothing for other dtypes. Bytes are read so fast that knowing all values
-  // beforehand is cheaper than to recode columns for the rare ones.
-  std::vector<uint8_t> bytes_seen(int64_t first, int64_t last) const {
-    std::vector<uint8_t> seen;
-    if constexpr (std::is_same_v<T, uint8_t>) {
-      if (n_sampled_ == x_.n_rows) return seen;
-      seen.assign((last - first) * 256, 0);
-      constexpr int64_t at_once = 64;
-      parallel_for(n_jobs_, (last - first + at_once - 1) / at_once, [&](int64_t block) {
-        const int64_t begin = first + block * at_once, end = std::min(last, begin + at_once);
-        for (int64_t row = 0; row < x_.n_rows; ++row)
-          for (int64_t c = begin; c < end; ++c) seen[(c - first) * 256 + x_.data[row * x_.row_stride + c * x_.col_stride]] = 1;
-      });
-    } else {
-      static_cast<void>(first);
-      static_cast<void>(last);
-    }
-    return seen;
-  }
-
-  static void add_bytes(const uint8_t *seen, Tally &tally) {
-    for (int value = 0, at = 0; value < 256; ++value) {
-      const bool known = at < tally.size() && tally.value[at] == value;
-      if (seen[value] != 0 && !known) tally.add_new(value, at);
-      at += known || seen[value] != 0;
-    }
-  }
 
   // Values seen once stand for as large a share of values not seen at all (Good and Turing).
   bool expects_unseen(const Tally &tally) const {
