@@ -91,61 +91,12 @@ CUTWISE_CLONES void add_sides(const Cells &at, int64_t f, const int64_t *rows, i
   }
 }
 
-// Where clones for wider vectors are compiled, too; with other compilers the loops above give the same sums.
-#if defined(__GNUC__) && !defined(__clang__)
-#define CUTWISE_EIGHT 1
-constexpr int64_t kEight = 8, kBins = 256;
-typedef int32_t Eight __attribute__((vector_size(32)));
-typedef int64_t WideEight __attribute__((vector_size(64)));
-
-CUTWISE_INLINE void keep_smaller(Eight &m, const Eight &v) { m = v < m ? v : m; }
-
-// The least up to each place, and from each place on.
-CUTWISE_INLINE void run_least(Eight &first, Eight &others) {
-  keep_smaller(first, __builtin_shuffle(first, Eight{0, 0, 1, 2, 3, 4, 5, 6}));
-  keep_smaller(first, __builtin_shuffle(first, Eight{0, 1, 0, 1, 2, 3, 4, 5}));
-  keep_smaller(first, __builtin_shuffle(first, Eight{0, 1, 2, 3, 0, 1, 2, 3}));
-  keep_smaller(others, __builtin_shuffle(others, Eight{1, 2, 3, 4, 5, 6, 7, 7}));
-  keep_smaller(others, __builtin_shuffle(others, Eight{2, 3, 4, 5, 6, 7, 6, 7}));
-  keep_smaller(others, __builtin_shuffle(others, Eight{4, 5, 6, 7, 4, 5, 6, 7}));
-}
-
-// The same of rows that weigh 1 and costs by at most eight clusters, side by side: (m, 8), anything behind the last.
-CUTWISE_CLONES void add_few_sides(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const int32_t *costs, int64_t k,
-                                  const int32_t *along, int64_t n, int64_t *cells) {
-  const int64_t n_bins = at.begin[f + 1] - at.begin[f];
-  WideEight own[2 * kBins];
-  for (int64_t b = 0; b < 2 * n_bins; ++b) own[b] = WideEight{};
-  Eight order;
-  for (int64_t s = 0; s < kEight; ++s) order[s] = along[std::min(s, n - 1)];
-  for (int64_t j = 0; j < m; ++j) {
-    Eight first;
-    std::memcpy(&first, costs + kEight * j, sizeof first);
-    first = __builtin_shuffle(first, order);
-    Eight others = first;
-    run_least(first, others);
-    others[0] = 1;
-    WideEight *cell = own + 2 * at.codes[rows[j] * at.d + f];
-    cell[0] += __builtin_convertvector(first, WideEight);
-    cell[1] += __builtin_convertvector(others, WideEight);
-  }
-  for (int64_t b = 0; b < n_bins; ++b, cells += 2 * k + 1) {
-    cells[0] += own[2 * b + 1][0];
-    cells[1] += own[2 * b + 1][0];
-    cells[2] += own[2 * b][kEight - 1];
-    for (int64_t s = 1; s < n; ++s) cells[2 + s] += own[2 * b][s - 1];
-    for (int64_t s = 1; s < n; ++s) cells[1 + k + s] += own[2 * b + 1][s];
-  }
-}
-#endif
-
 template <class Number>
 void add_all(const Cells &at, const Number *payload, int64_t k, const int32_t *order, const int32_t *n_survivors,
              int64_t n_nodes, int64_t *sums) {
   const int64_t width = order ? 2 * k + 1 : 2 + k;
   std::vector<int64_t> begin(n_nodes + 1), rows(kTile);
   std::vector<Number> least(k);
-  [[maybe_unused]] std::vector<int32_t> side_by_side;
   for (int64_t tile = 0; tile < at.n; tile += kTile) {
     list_by_node(at, tile, begin, rows);
     for (int64_t node = 0; node < n_nodes; ++node) {
@@ -153,17 +104,6 @@ void add_all(const Cells &at, const Number *payload, int64_t k, const int32_t *o
       if (m == 0) continue;
       const int32_t *along = order ? order + node * at.d * k : nullptr;
       int64_t *cells = sums + node * at.n_bins * width;
-#ifdef CUTWISE_EIGHT
-      if constexpr (std::is_same_v<Number, int32_t>) {
-        if (order && k <= kEight && m >= kBins && !at.weights) {
-          side_by_side.resize(m * kEight);
-          for (int64_t j = 0; j < m; ++j) std::copy_n(payload + own[j] * k, k, side_by_side.data() + j * kEight);
-          for (int64_t f = 0; f < at.d; ++f)
-            add_few_sides(at, f, own, m, side_by_side.data(), k, along + f * k, n_survivors[node], cells + at.begin[f] * width);
-          continue;
-        }
-      }
-#endif
       for (int64_t f = 0; f < at.d; ++f) {
         int64_t *of_column = cells + at.begin[f] * width;
         if (order) add_sides(at, f, own, m, payload, k, along + f * k, n_survivors[node], least.data(), of_column);
