@@ -55,14 +55,6 @@ FeatureTable make_table(const Ranks &ranks, const int32_t *labels, const int64_t
   return table;
 }
 
-// The highest item of values that rise up to it and fall from there on; -1 where they do neither.
-int32_t top_of(const double *values, int32_t n) {
-  const int32_t top = static_cast<int32_t>(std::max_element(values, values + n) - values);
-  for (int32_t i = 1; i < n; ++i)
-    if (i <= top ? values[i - 1] > values[i] : values[i - 1] < values[i]) return -1;
-  return top;
-}
-
 }  // namespace
 
 void FeatureTable::drop_features(int32_t f) {
@@ -71,7 +63,6 @@ void FeatureTable::drop_features(int32_t f) {
   column.value = {};
   column.center = {};
   column.center_order = {};
-  column.top = {};
   column.order = {};
 }
 
@@ -85,15 +76,9 @@ void FeatureTable::add_features(int32_t f, const double *values, int32_t n_featu
   std::vector<int32_t> rank(k);
   for (int32_t j = 0; j < n_features; ++j) {
     const double *value = values + static_cast<int64_t>(j) * n_items;
-    const int32_t top = top_of(value, n_items);
-    column.top.push_back(top);
-    column.order.emplace_back();
-    if (top < 0) {
-      std::vector<uint16_t> &order = column.order.back();
-      order.resize(n_items);
-      std::iota(order.begin(), order.end(), static_cast<uint16_t>(0));
-      std::stable_sort(order.begin(), order.end(), [&](uint16_t a, uint16_t b) { return value[a] > value[b]; });
-    }
+    std::vector<uint16_t> &order = column.order.emplace_back(n_items);
+    std::iota(order.begin(), order.end(), static_cast<uint16_t>(0));
+    std::stable_sort(order.begin(), order.end(), [&](uint16_t a, uint16_t b) { return value[a] > value[b]; });
     std::fill(center.begin(), center.end(), 0.0);
     for (int32_t i = 0; i < n_items; ++i)
       for (int64_t c = 0; c < k; ++c) center[c] += value[i] * share[i * k + c];

@@ -17,11 +17,10 @@ struct FeatureColumn {
 
   // The features, one after the other.
   int32_t n_features = 0;
-  std::vector<double> value;          // (n_features, n_items)
-  std::vector<double> center;         // (n_features, k), from the highest to the lowest
-  std::vector<int32_t> center_order;  // (n_features, k): the clusters in that order
-  std::vector<int32_t> top;           // the highest item of a feature that rises up to it and falls from there on; else -1
-  std::vector<std::vector<uint16_t>> order;  // where that is -1: all items from the highest to the lowest
+  std::vector<double> value;                 // (n_features, n_items)
+  std::vector<double> center;                // (n_features, k), from the highest to the lowest
+  std::vector<int32_t> center_order;         // (n_features, k): the clusters in that order
+  std::vector<std::vector<uint16_t>> order;  // all items from the highest to the lowest
 
   int32_t n_items() const { return static_cast<int32_t>(low.size()); }
 };
@@ -66,7 +65,6 @@ struct Places {
   std::vector<int32_t> place;     // of every item among those present, -1
   std::vector<int32_t> item;      // of every place
   std::vector<uint8_t> occupied;  // a survivor holds a row at the place
-  bool all_occupied = true;       // so it is everywhere
   std::vector<int64_t> sums;      // (n_places + 1, survivors): their weight before every place
 
   int32_t size() const { return static_cast<int32_t>(item.size()); }
@@ -94,7 +92,6 @@ struct Places {
         occupied[p] |= cell[s] != 0;
         sums[(p + 1) * m + s] = sums[p * m + s] + cell[s];
       }
-      all_occupied = all_occupied && occupied[p] != 0;
     }
   }
 };
@@ -163,7 +160,6 @@ class FeatureWalk {
     if (centers_.front().value == centers_.back().value) return;
     std::fill(passed.begin(), passed.end(), uint8_t{0});
     n_above = 0;
-    if (column_.top[feature] >= 0 && places_.all_occupied && !wanted_.any_level) return walk_span(feature, on_cut);
     line_up_places(feature);
     runs_.clear();
     size_t added = 0;  // places above the level
@@ -210,16 +206,6 @@ class FeatureWalk {
     int32_t survivor;
   };
 
-  const double *values_of(int32_t feature) const {
-    return column_.value.data() + static_cast<int64_t>(feature) * column_.n_items();
-  }
-
-  // The place of a feature's highest item, or the first after it.
-  int32_t place_of_top(int32_t feature) const {
-    const auto &item = places_.item;
-    return static_cast<int32_t>(std::lower_bound(item.begin(), item.end(), column_.top[feature]) - item.begin());
-  }
-
   void line_up_centers(int32_t feature) {
     const int64_t k = node_.table.k;
     centers_.clear();
@@ -231,55 +217,10 @@ class FeatureWalk {
 
   // The places in the order of one feature.
   void line_up_places(int32_t feature) {
-    const double *value = values_of(feature);
+    const double *value = column_.value.data() + static_cast<int64_t>(feature) * column_.n_items();
     line_.clear();
-    if (column_.top[feature] >= 0) {
-      int32_t right = place_of_top(feature), left = right - 1;
-      while (left >= 0 || right < places_.size()) {
-        const bool go_left = right >= places_.size() || (left >= 0 && value[places_.item[left]] >= value[places_.item[right]]);
-        const int32_t place = go_left ? left-- : right++;
-        line_.push_back({value[places_.item[place]], place});
-      }
-    } else {
-      for (uint16_t item : column_.order[feature])
-        if (places_.place[item] >= 0) line_.push_back({value[item], places_.place[item]});
-    }
-  }
-
-  // The same walk where a feature rises and falls once and every place is occupied: what lies above a level is one span of
-  // places, and none has to be put in order.
-  template <class OnCut>
-  void walk_span(int32_t feature, OnCut &&on_cut) {
-    const int32_t n_places = places_.size();
-    const double *value = values_of(feature);
-    int32_t right = column_.top[feature];
-    if (n_places < column_.n_items()) {
-      present_.resize(n_places);
-      for (int32_t p = 0; p < n_places; ++p) present_[p] = value[places_.item[p]];
-      value = present_.data();
-      right = place_of_top(feature);
-    }
-    int32_t left = right - 1;  // the span lies between the two
-    double above = 0.0;
-    for (bool is_first = true;; is_first = false) {
-      if (left < 0 && right >= n_places) return;
-      const double below = left < 0 ? value[right] : right >= n_places ? value[left] : std::max(value[left], value[right]);
-      if (!is_first) {
-        const double middle = above / 2 + below / 2;
-        pass_centers(middle);
-        if (n_above == centers_.size()) return;
-        if (n_above > 0 && (!wanted_.one_sided || left < 0 || right >= n_places)) {
-          first = left + 1;
-          last = right - 1;
-          above_is_interval = true;
-          mistakes = count_mistakes();
-          on_cut(middle);
-        }
-      }
-      while (left >= 0 && value[left] >= below) --left;
-      while (right < n_places && value[right] >= below) ++right;
-      above = below;
-    }
+    for (uint16_t item : column_.order[feature])
+      if (places_.place[item] >= 0) line_.push_back({value[item], places_.place[item]});
   }
 
   void pass_centers(double level) {
@@ -313,7 +254,6 @@ class FeatureWalk {
   Runs runs_;
   std::vector<Place> line_;      // from the highest to the lowest
   std::vector<Center> centers_;  // likewise
-  std::vector<double> present_;  // the feature at every place
 };
 
 }  // namespace cutwise
