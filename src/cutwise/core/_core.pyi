@@ -249,18 +249,6 @@ def exact_sum(
     The (weighted) sum of finite values, whatever their order; an int64 weight is a repeated value exactly.
     """
 
-def split_cells(
-    cells: NDArray[numpy.int32],
-    parts: NDArray[numpy.int32],
-    n_cells: int,
-    n_parts: int,
-) -> tuple[NDArray[numpy.int32], NDArray[numpy.int64]]:
-    """
-    Number rows (n,) by the cell and the part that they are in, both numbered from 0.
-
-    Gives the number of every row, and cell * n_parts + part of each number that occurs, increasing.
-    """
-
 def cluster_sums(
     matrix: Matrix,
     labels: NDArray[numpy.int32],

@@ -323,10 +323,13 @@ def means_of_parts(
         # The part of every partition that a row is in, as one number: of far fewer cells than there are rows.
         cell, parts_of = np.zeros(matrix.n_rows, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
         for parts in partitions[begin:]:
-            finer, cells = core.split_cells(cell, parts(), parts_of.shape[1], n_parts)
+            of_row = cell * np.int64(n_parts) + parts()
+            is_cell = np.zeros(parts_of.shape[1] * n_parts, dtype=np.bool_)
+            is_cell[of_row] = True
+            cells = np.flatnonzero(is_cell)
             if len(parts_of) and len(cells) > matrix.n_rows / 8:
                 break
-            cell = finer
+            cell = np.cumsum(is_cell, dtype=np.int32)[of_row] - np.int32(1)
             parts_of = np.vstack([parts_of[:, cells // n_parts], cells % n_parts])
         begin += len(parts_of)
         sums = core.cluster_sums(matrix, cell, parts_of.shape[1], whole, column_sizes, total)

@@ -139,33 +139,6 @@ double exact_sum(const In1<double> &values, const AnyWeights &weights) {
   return sum_of_terms(high, low, unit, scale);
 }
 
-// Rows by the cell that they are in and by a part, as one number each: the number of every row, and which cell and part, as
-// cell * n_parts + part, each number is of.
-using SplitCells = std::tuple<Owned<int32_t, 1>, nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>>;
-
-SplitCells split_cells(const In1<int32_t> &cells, const In1<int32_t> &parts, int64_t n_cells, int64_t n_parts) {
-  const int64_t n = cells.size();
-  require(static_cast<int64_t>(parts.size()) == n, "every row is in a cell and a part");
-  NewArray<int32_t, 1> numbers(n);
-  std::vector<int64_t> found;
-  {
-    nb::gil_scoped_release release;
-    std::vector<int32_t> number(n_cells * n_parts, -1);
-    for (int64_t i = 0; i < n; ++i) {
-      require(cells(i) >= 0 && cells(i) < n_cells && parts(i) >= 0 && parts(i) < n_parts,
-              "cells and parts are numbered from 0");
-      number[cells(i) * n_parts + parts(i)] = 0;
-    }
-    for (size_t at = 0; at < number.size(); ++at) {
-      if (number[at] < 0) continue;
-      number[at] = static_cast<int32_t>(found.size());
-      found.push_back(static_cast<int64_t>(at));
-    }
-    for (int64_t i = 0; i < n; ++i) numbers.data()[i] = number[cells(i) * n_parts + parts(i)];
-  }
-  return {numbers.to_numpy(), to_numpy(std::move(found))};
-}
-
 }  // namespace
 }  // namespace cutwise
 
@@ -173,8 +146,4 @@ void bind_sums(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("exact_sum", &cutwise::exact_sum, "values"_a, "weights"_a.none() = nb::none(),
         "The (weighted) sum of finite values, whatever their order; an int64 weight is a repeated value exactly.");
-  m.def("split_cells", &cutwise::split_cells, "cells"_a, "parts"_a, "n_cells"_a, "n_parts"_a,
-        R"(Number rows (n,) by the cell and the part that they are in, both numbered from 0.
-
-Gives the number of every row, and cell * n_parts + part of each number that occurs, increasing.)");
 }
