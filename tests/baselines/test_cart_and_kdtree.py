@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 from sklearn.tree import DecisionTreeClassifier
 
 from cutwise.baselines import CART, KDTree
-from cutwise.baselines.kdtree import median_cut
+from cutwise.baselines.base import median_cut
 
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")

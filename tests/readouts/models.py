@@ -3,7 +3,7 @@
 import numpy as np
 
 from cutwise import ClusterExplainer
-from cutwise.estimators._entries import pack_array
+from cutwise.estimators._model_file import pack_array
 from cutwise.readouts.labeled_tree import count_leaves
 
 

@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
 from cutwise.reference import resources
-from cutwise.reference.gram import check_precomputed, matrix_gram
+from cutwise.reference.feature_space import check_precomputed, matrix_gram
 from cutwise.reference.kernels import KERNELS, check_domain, read_kernel
 from cutwise.table.intake import read_table
 

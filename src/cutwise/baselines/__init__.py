@@ -4,9 +4,8 @@ They are the baselines of the ExKMC paper, from their definitions. All metrics, 
 one also makes (or takes) a reference clustering: to grow on, to label or number leaves, and to be priced.
 """
 
-from cutwise.baselines.cart import CART
+from cutwise.baselines.base import CART, KDTree
 from cutwise.baselines.cltree import CLTREE_GRID, CLTree
 from cutwise.baselines.cubt import CUBT, CUBT_GRID
-from cutwise.baselines.kdtree import KDTree
 
 __all__ = ["CART", "CLTREE_GRID", "CUBT", "CUBT_GRID", "CLTree", "KDTree"]

@@ -5,6 +5,7 @@ from cutwise.estimators._base import TreeEstimator as TreeEstimator
 from cutwise.estimators._base import fitted as fitted
 from cutwise.estimators._base import share_explained as share_explained
 from cutwise.estimators._curve import CostCurve as CostCurve
+from cutwise.estimators._curve import TreeFront as TreeFront
 from cutwise.estimators._curve import cost_curve as cost_curve
 from cutwise.estimators._document import advice_of as advice_of
 from cutwise.estimators._document import agreement_of as agreement_of
@@ -23,7 +24,6 @@ from cutwise.estimators._exports import export_polars as export_polars
 from cutwise.estimators._exports import export_python as export_python
 from cutwise.estimators._exports import export_sql as export_sql
 from cutwise.estimators._exports import export_text as export_text
-from cutwise.estimators._front import TreeFront as TreeFront
 from cutwise.estimators._load import load_model as load_model
 from cutwise.estimators._report import Report as Report
 from cutwise.estimators._report import check_form as check_form

@@ -57,8 +57,7 @@ from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.recipes import LimitsGiven
 
-from ._entries import UnserializableParam
-from ._model_file import ModelFileMixin
+from ._model_file import ModelFileMixin, UnserializableParam
 from .table_scaler import TableScaler
 from .training import (
     KEEPS_MORE,

@@ -30,7 +30,7 @@ from cutwise.tree.subtree import truncate_growth, without_small_trees
 from cutwise.tree.threshold_tree import NodeTest
 
 from ._base import Grow, TreeClusterer, unlimited
-from ._front import TreeFront, tree_front
+from ._curve import TreeFront, tree_front
 from ._growth import Growing
 from ._lazy import fit_lazily
 from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._entries import unpack_param
-from cutwise.estimators._model_file import FORMAT, FORMAT_VERSION, checksum
+from cutwise.estimators._model_file import FORMAT, FORMAT_VERSION, checksum, unpack_param
 from cutwise.exceptions import CutwiseError, ModelFileError
 
 # Names, not classes: the baselines are built upon the estimators, and are imported only for a file that holds one.

@@ -19,8 +19,8 @@ from cutwise._whole import write_whole
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import advice_of, words_of
-from cutwise.estimators._entries import UnserializableParam
 from cutwise.estimators._exports import export_sql
+from cutwise.estimators._model_file import UnserializableParam
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import (
     ColumnMismatchError,

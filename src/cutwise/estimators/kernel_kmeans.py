@@ -13,8 +13,7 @@ from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError, warn
-from cutwise.reference.feature_space import FeatureSpace, feature_space, warn_if_negative
-from cutwise.reference.gram import NystroemMap
+from cutwise.reference.feature_space import FeatureSpace, NystroemMap, feature_space, warn_if_negative
 from cutwise.reference.kernel_kmeans import INITS, Partition, kernel_kmeans
 from cutwise.reference.kernels import PRECOMPUTED, check_domain, needs_nonnegative
 from cutwise.reference.objective import sum_costs, sum_weights

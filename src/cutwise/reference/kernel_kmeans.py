@@ -13,8 +13,7 @@ from cutwise.core import Float64, Int32, count_distinct_rows
 from cutwise.table.intake import read_table
 from cutwise.table.table import as_matrix
 
-from .feature_space import TIE, FeatureSpace, nearest_centers
-from .gram import FeatureGram
+from .feature_space import TIE, FeatureGram, FeatureSpace, nearest_centers
 from .resources import one_thread
 from .search import each, find_clustering
 
