@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core import assign, center_costs, cluster_means, cluster_medians, lloyd, plusplus
+from cutwise.core import assign, center_costs, cluster_means, cluster_medians, drop_centers, lloyd, plusplus
 from cutwise.table.table import as_matrix
 
 CENTERS = {"kmeans": cluster_means, "kmedians": cluster_medians}
@@ -193,6 +193,25 @@ def test_the_ends_of_the_uniform_range_draw_rows_too(edge):
     assert len(set(values[rows, 0])) == 3
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@both
+def test_the_center_that_is_missed_least_goes(weighted, objective):
+    rng = np.random.default_rng(10)
+    values = rng.integers(0, 30, (400, 3)).astype(np.float32)
+    weights = rng.integers(1, 9, 400) if weighted else None
+    centers = np.concatenate([rng.integers(0, 30, (11, 3)), [[3, 3, 3], [3, 3, 3]]]).astype(float)
+    expected = centers
+    while len(expected) > 4:
+        costs = center_costs(as_matrix(values), expected, objective)
+        without = [np.delete(costs, j, axis=1).min(axis=1) for j in range(len(expected))]
+        leaving = int(np.argmin([np.average(each, weights=weights) for each in without]))
+        expected = np.delete(expected, leaving, axis=0)
+    for x in (values, sparse.csr_array(values)):
+        left = drop_centers(as_matrix(x), centers, 4, weights, objective)
+        assert sorted(left.tolist()) == sorted(expected.tolist())
+    assert np.array_equal(drop_centers(as_matrix(values), centers, 13, weights, objective), centers)
+
+
 def test_arrays_that_do_not_fit_are_refused():
     x = as_matrix(np.zeros((4, 3)))
     with pytest.raises(ValueError, match="columns of the rows"):
@@ -207,3 +226,6 @@ def test_arrays_that_do_not_fit_are_refused():
         plusplus(x, np.ones((2, 2)))
     with pytest.raises(ValueError, match="needs a row, a seed and a trial"):
         plusplus(x, np.ones((0, 2)))
+    for n_left in (0, 3):
+        with pytest.raises(ValueError, match="some centers are left"):
+            drop_centers(x, np.zeros((2, 3)), n_left)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
 
 from cutwise.core import distinct_rows, hash_uniforms, principal_axes, project
 from cutwise.reference.objective import KMEANS, KMEDIANS
@@ -58,6 +59,17 @@ def test_tables_of_few_rows_cost_no_more_than_kmeans_finds_in_ten_starts(n):
         ratios.append(reference.cost / KMeans(k, n_init=10, random_state=seed).fit(X).inertia_)
     assert np.mean(ratios) <= 1.001
     assert np.max(ratios) <= 1.03
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(1_395, 5, 13), (20_000, 8, 7)])
+def test_more_groups_than_clusters_cost_no_more_than_kmeans_finds_in_ten_starts(n, d, k):
+    ratios = []
+    for seed in range(6):
+        X, _ = make_blobs(n, d, centers=2 * k, cluster_std=2.0, random_state=seed)
+        reference = find_reference(read_table(X), k, random_state=seed)
+        ratios.append(reference.cost / KMeans(k, n_init=10, random_state=seed).fit(X).inertia_)
+    assert np.mean(ratios) <= 1.0
+    assert np.max(ratios) <= 1.01
 
 
 @pytest.mark.parametrize("objective", [KMEANS, KMEDIANS], ids=lambda objective: objective.name)

@@ -62,7 +62,7 @@ def test_less_depth_never_costs_a_cluster_its_rows(seed):
 @pytest.mark.parametrize("make", [one_hot, terms, numbers])
 def test_every_printed_interval_of_a_leaf_with_rows_holds_a_value_of_the_table(make, algorithm):
     n_intervals = 0
-    for seed in range(4):
+    for seed in range(8):
         X, k = make(seed)
         values = X.toarray() if sparse.issparse(X) else X
         for cluster in fit(X, k, algorithm=algorithm).rules():

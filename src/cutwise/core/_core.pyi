@@ -347,19 +347,15 @@ def plusplus(
     the cost, the one that lowers the cost most is kept. Distinct points as long as there are any.
     """
 
-def swap_centers(
+def drop_centers(
     matrix: Matrix,
     centers: NDArray[numpy.float64],
-    uniforms: NDArray[numpy.float64],
+    n_left: int,
     weights: NDArray[numpy.int64] | None = None,
     objective: str = 'kmeans',
 ) -> NDArray[numpy.float64]:
     """
-    Centers (k, d) that cost less: where it pays, a row comes for the center that is missed least, again and again.
-
-    uniforms (n_steps, n_trials): numbers in [0, 1); each step tries so many rows, drawn by their share of the cost, and makes the
-    swap that lowers the cost most, if there is one. There are two centers at least; weights are positive (Lattanzi, Sohler
-    2019).
+    So many of the centers (k, d): again and again the one goes without which all rows cost least. Weights are positive.
     """
 
 def principal_axes(

@@ -44,7 +44,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         Where to start: rows drawn by their l1 distance to the nearest center so far (greedy k-means++), any rows, or
         the given centers; from these there is a single run, with nothing random in it.
     n_init : int, default=10
-        Number of starts, of which the best is taken.
+        Number of starts; small tables and samples of large ones get more, as long as they lead to something better.
     max_iter : int, default=300
         Iterations of a start at most.
     random_state : int, RandomState instance or None, default=None
@@ -68,18 +68,19 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
 
     Notes
     -----
-    Rows go to their nearest center and centers to the medians of their rows, in turn, until nothing changes; the best
-    of ``n_init`` such runs is the result. A median stays until half of its rows' weight has moved, so runs end in many
-    local optima, and more starts find better ones. A start is greedy k-means++, and in every other run seeds are first
-    swapped for rows as long as that lowers the cost. Starts have a sample, drawn by what rows cost, and the best go on
-    with all rows. Time grows linearly with the number of rows. Sparse input is not made dense. The same rows and seed
-    give the same result, bit for bit, in any order and for any ``n_jobs``; a whole weight is the same as a repeated
-    row.
+    Rows go to their nearest center and centers to the medians of their rows, in turn, until nothing changes; the
+    best of ``n_init`` such runs is the result. A median stays until half of its rows' weight has moved, so runs end
+    in many local optima, and more starts find better ones. A start is greedy k-means++, and each run is crossed
+    with the best one before it: of the centers of both those stay that are missed most. Starts have a sample, drawn
+    by what rows cost, and the best go on with all rows. Time grows linearly with the number of rows. Sparse input
+    is not made dense. The same rows and seed give the same result, bit for bit, in any order and for any
+    ``n_jobs``; a whole weight is the same as a repeated row.
 
     References
     ----------
-    Bradley, Mangasarian, Street (1996), *Clustering via concave minimization* (the k-median algorithm). Lattanzi,
-    Sohler (2019), *A better k-means++ algorithm via local search*. Hamerly (2010), *Making k-means even faster*.
+    Bradley, Mangasarian, Street (1996), *Clustering via concave minimization* (the k-median algorithm). Fränti
+    (2000), *Genetic algorithm with deterministic crossover for vector quantization*. Hamerly (2010), *Making
+    k-means even faster*.
 
     Examples
     --------

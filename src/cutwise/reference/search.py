@@ -9,8 +9,11 @@ Rows are drawn by what they cost under the mean of all rows, and then under the 
 what that sample missed costs much there, and the next one holds it. Samples are drawn until the best clustering of one
 costs about as much on all rows as the sample says.
 
-Each restart begins with seeds drawn by their cost, which are then swapped for other rows as long as that pays. Where
-Lloyd's iterations from plain seeds leave one center on two clusters and two on another, these do not.
+Where Lloyd's iterations leave one center on two clusters and two on another, they do so in other places from other
+seeds. So each restart is crossed with the best clustering before it: of the centers of both, the one that is missed
+least goes, again and again, until as many are left as are asked for (Fränti 2000, *Genetic algorithm with deterministic
+crossover for vector quantization*). In the end the best one has some more centers for a while (Fritzke 2020, *The
+breathing k-means algorithm*). Both find in ten restarts what a hundred of them do not.
 
 Distances of wide tables take long, and what tells clusters apart lies in few directions: samples of such tables are
 sketched by their coordinates along a few more principal axes than there are clusters (Cohen, Elder, Musco, Musco, Persu
@@ -49,13 +52,13 @@ from cutwise.core import (
     Int64,
     Matrix,
     distinct_rows,
+    drop_centers,
     exact_sum,
     hash_uniforms,
     lloyd,
     plusplus,
     principal_axes,
     project,
-    swap_centers,
 )
 from cutwise.table.intake import read_random_state
 from cutwise.table.table import Table, Values, as_matrix
@@ -67,8 +70,8 @@ Centers: TypeAlias = Float64
 SAMPLE_WEIGHT = 2.0**31
 """What the weights of a sample add up to: it leaves the exact sums of Lloyd's iterations 60 bits for each value."""
 
-SWAP_TRIALS = 4
-"""Rows tried in a swap; the cost kernels measure four centers in the time of one."""
+SEED_TRIALS = 4
+"""Rows tried for a seed; the cost kernels measure four centers in the time of one."""
 
 
 class Stop(NamedTuple):
@@ -165,12 +168,16 @@ class Points:
         )
         return Run(cost + self.apart, start_cost + self.apart, centers, n_iter, weights)
 
-    def swap(self, centers: Centers, n_steps: int, rng: np.random.Generator) -> Centers:
-        """Better centers: rows drawn by their cost that came for the center that is missed least."""
-        if len(centers) == 1:
-            return centers
-        uniforms = rng.random((n_steps, SWAP_TRIALS))
-        return swap_centers(self.matrix, centers, uniforms, self.weights, self.objective.name)
+    def drop(self, centers: Centers, n_left: int) -> Centers:
+        """So many of the centers: again and again the one that is missed least goes."""
+        return drop_centers(self.matrix, centers, n_left, self.weights, self.objective.name)
+
+    def draw(self, centers: Centers, n: int, rng: np.random.Generator) -> Centers:
+        """Rows drawn by what they cost; none where that is nothing, or beyond float64."""
+        own = self.objective.assign(self.matrix, centers, 1)[1]
+        running = np.cumsum(own if self.weights is None else own * self.weights)
+        n = n if 0.0 < running[-1] < np.inf else 0
+        return self.rows(np.searchsorted(running, rng.random(n) * running[-1], side="right"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,7 +387,7 @@ WIDE, SPARE_AXES, AXIS_ROUNDS = 1_024, 8, 2
 SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 3_000, 8, 2**22
 """Distinct rows of a table that takes next to no time: restarts go on where some agree, as they do on a quick one.
 
-There are so many times as many, if rows, columns and clusters of a restart multiply to no more than that together."""
+So many are made for each that is asked for, if rows, columns and clusters of these multiply to no more than that."""
 
 RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
 """Distinct rows of a restart: so many, and so many for each cluster at least."""
@@ -397,8 +404,12 @@ QUICK_VALUES = 2**20
 CLEAR_ROWS = 40
 """So many times as many rows as a restart has need no second sample where restarts agree."""
 
-RESTARTS_PER_INIT, ROUND, FINALISTS, MOST_SAMPLES = 0.6, 2, 4, 4
-"""Restarts on a large table, which has better uses of the time; at a time; those that go on; samples at most."""
+RESTARTS_PER_INIT, ROUND, FINALISTS, MOST_SAMPLES = 3, 2, 4, 4
+"""Restarts for each that is asked for, where they do not take long; at a time; those that go on; samples at most."""
+
+IDLE, TINY_WORK = 12, 2**15
+"""Restarts in a row that led to nothing better, after which no more are made; of a small table half of all, if more, or
+so many as take next to no time."""
 
 AGREED, AGREEING, HOPELESS = 1.0003, 3, 1.05
 """Relative to the best restart, the cost of those that agree with it, how many are enough, and what ends one."""
@@ -411,8 +422,11 @@ The second number is added for each cluster and row of the sample: clusters suit
 COARSE, MIDDLE, FINE = 1e-3, 1e-4, 1e-5
 """Relative falls of the cost that end a restart, the run that it is chosen by, and later ones on a large table."""
 
-IMPROVED, MOST_IMPROVEMENTS = 1.0 - 1e-4, 5
-"""Relative cost below which another round of swaps follows, and rounds at most."""
+IMPROVED, SAME = 1.0 - 1e-4, 1e-6
+"""Relative cost below which a clustering is better, and a relative difference below which two are one."""
+
+MOST_MORE, MOST_IMPROVEMENTS = 3, 10
+"""Centers that a clustering has for a while beyond its own, and how often at most."""
 
 MAX_FULL_ITER = 20
 """Iterations of a reference over all rows of a large table; all but the first few change next to nothing."""
@@ -460,10 +474,11 @@ def find_clustering(
         At most the number of distinct rows of positive weight.
     objective : Objective, default KMEANS
     init : {"k-means++", "random"} or ndarray of shape (n_clusters, n_columns), default "k-means++"
-        Where restarts start: rows drawn by their cost (greedy k-means++) or any distinct rows, then swapped for better
-        ones; or the given centers, from which there is one run on all rows and nothing random.
+        Where restarts start: rows drawn by their cost (greedy k-means++) or any distinct rows; or the given centers,
+        from which there is one run on all rows and nothing random.
     n_init : int, default 10
-        Restarts at most, on a sample of a large table, until some agree. The best few go on.
+        Three times as many restarts at most, of small tables more, until some agree or many lead to nothing better; on
+        a sample of a large table.
     max_iter : int, default 300
         Iterations of every stage at most.
     brief : bool, default False
@@ -596,62 +611,85 @@ class _Search:
         """Centers in the columns of samples."""
         return centers if self.axes is None else project(as_matrix(centers), np.arange(len(centers)), self.axes)[0]
 
-    def _restart(self, sample: Points, rng: np.random.Generator, *, swaps: bool = True) -> Run:
-        seeds = self.seeds(sample, self.n_clusters, rng)
-        seeds = sample.swap(seeds, self.n_clusters, rng) if swaps else seeds
-        return sample.iterate(seeds, Stop(COARSE, self.max_iter), 1)
+    def _restart(self, sample: Points, rng: np.random.Generator) -> Run:
+        return sample.iterate(self.seeds(sample, self.n_clusters, rng), Stop(COARSE, self.max_iter), 1)
 
-    def _restarts(self, sample: Points, known: list[Centers]) -> list[Run]:
-        """Known centers and restarts on a small sample, cheapest first; on a large table no more once some agree."""
-        runs = [sample.iterate(centers, Stop(COARSE, self.max_iter), self.n_jobs) for centers in known]
-        most, goes_on = self.n_init, self._goes_on(sample)
-        if not self._is_quick(sample):
-            most = math.ceil(self.n_init * RESTARTS_PER_INIT)
+    def _crossed(self, sample: Points, best: Run, other: Run, stop: Stop) -> Run:
+        """The best of two runs and of what becomes of both's centers without those that are missed least."""
+        if abs(best.cost - other.cost) <= SAME * best.cost:
+            return best
+        both = sample.drop(np.concatenate([best.centers, other.centers]), self.n_clusters)
+        return min(best, other, sample.iterate(both, stop, self.n_jobs), key=_cost)
+
+    def _restarts(self, sample: Points, known: list[Centers]) -> tuple[Run, list[Run]]:
+        """The best of known centers, of restarts on a small sample, and of these crossed; and all that were crossed.
+
+        No more restarts on a large table once some agree, and on a small one once many have led to nothing better.
+        """
+        stop = Stop(COARSE, self.max_iter)
+        runs = [sample.iterate(centers, stop, self.n_jobs) for centers in known]
+        goes_on, is_long = self._goes_on(sample), self._is_searched_whole and not self._is_quick(sample)
+        most = self.n_init * (1 if is_long else RESTARTS_PER_INIT)
+        least = IDLE
         if goes_on:
             work = sample.n_rows * sample.values.shape[1] * self.n_clusters
-            most *= min(max(SMALL_WORK // work, 1), MORE_RESTARTS)
+            most = max(most, self.n_init * min(SMALL_WORK // work, MORE_RESTARTS))
+            least = max(least, TINY_WORK // work)
         streams = self.rng.spawn(most)
-        made = 0
-        while made < most and (goes_on or not _agree(runs)):
+        made = idle = 0
+        best = min(runs, key=_cost, default=None)
+        while made < most and idle < (max(least, made // 2) if goes_on else least):
+            if best is not None and not goes_on and _agree(best, runs):
+                break
             # Restarts are independent: one thread each, instead of many threads on one small sample.
-            new = range(made, min(made + ROUND, len(streams)))
-            tell(f"reference clustering: start {made + 1} of at most {len(streams)}", made / len(streams))
-            # Swaps make most starts better, and alike; the best clustering of few rows may be where they seldom lead.
-            runs += each(lambda i: self._restart(sample, streams[i], swaps=i % 2 == 0 or not goes_on), new, self.n_jobs)
-            made += len(new)
+            new = range(made, min(made + ROUND, most))
+            tell(f"reference clustering: start {made + 1} of at most {most}", made / most)
+            found = each(lambda i: self._restart(sample, streams[i]), new, self.n_jobs)
+            for run in found:
+                before, best = best, run if best is None else self._crossed(sample, best, run, stop)
+                idle = idle + 1 if before is not None and best.cost >= IMPROVED * before.cost else 0
+            runs += found
+            made += len(found)
+        assert best is not None
         for i, run in enumerate(runs):
             self._say(f"restart {i + 1} of {len(runs)} on {sample.n_rows} rows: {run.cost:.6g} a row")
-        return sorted(runs, key=operator.attrgetter("cost"))
+        return best, sorted(runs, key=_cost)
 
     def _best_of_sample(self, matters: Sequence[Importance], known: list[Centers]) -> tuple[Run, Points]:
         """The best of the restarts and of known centers, and the rows it was found on.
 
-        Restarts are on a small sample. Where they disagree, the best few go on on a larger one.
+        Restarts are on a small sample. Where they disagree, what they found goes on on a larger one.
         """
         n_rows = _final_rows if self._is_searched_whole else _restart_rows
         sample = self._sample(n_rows(self.n_clusters), matters)
-        restarts, goes_on = self._restarts(sample, known), self._goes_on(sample)
-        best, *others = restarts
+        (best, runs), goes_on = self._restarts(sample, known), self._goes_on(sample)
+        stop = Stop(MIDDLE, self.max_iter)
         if sample.n_rows < len(self.rows):
-            best = self._improve(sample, best, Stop(COARSE, self.max_iter))
-            is_clear = best is restarts[0] and _agree(restarts)
-            if is_clear and not goes_on and len(self.rows) <= CLEAR_ROWS * sample.n_rows:
-                return best, sample
-            sample = self._sample(_final_rows(self.n_clusters) if known else len(self.rows), matters)
-        unlike = (r for r in others if goes_on or AGREED * best.cost < r.cost <= HOPELESS * best.cost)
-        finalists = [best, *islice(unlike, FINALISTS - 1)]
-        runs = [sample.iterate(run.centers, Stop(MIDDLE, self.max_iter), self.n_jobs) for run in finalists]
-        first = min(range(len(runs)), key=lambda i: runs[i].cost)
-        return self._improve(sample, runs[first], Stop(FINE, self.max_iter)), sample
+            if not goes_on and _agree(best, runs) and len(self.rows) <= CLEAR_ROWS * sample.n_rows:
+                return self._improve(sample, best, Stop(COARSE, self.max_iter)), sample
+            # Clusters suit the rows that they were found on, the less the more these are.
+            sample = self._sample(2 * _final_rows(self.n_clusters) if known else len(self.rows), matters)
+            unlike = (r for r in runs if AGREED * best.cost < r.cost <= HOPELESS * best.cost)
+            finalists = [best, *islice(unlike, FINALISTS - 1)]
+            best, *others = (sample.iterate(run.centers, stop, self.n_jobs) for run in finalists)
+            for other in others:
+                best = self._crossed(sample, best, other, stop)
+        return self._improve(sample, best, Stop(FINE, self.max_iter)), sample
 
     def _improve(self, sample: Points, best: Run, stop: Stop) -> Run:
-        """Swaps and iterations in turns, as long as they pay."""
+        """With more centers for a while, fewer and fewer of them, as long as that pays (Fritzke 2020)."""
+        best = sample.iterate(best.centers, stop, self.n_jobs)
+        n_more = min(MOST_MORE, self.n_clusters - 1)
         for _ in range(MOST_IMPROVEMENTS):
-            swapped = sample.swap(best.centers, (self.n_clusters + 1) // 2, self.rng)
-            further = sample.iterate(swapped, stop, self.n_jobs)
-            if not further.cost < IMPROVED * best.cost:
+            if n_more < 1:
                 break
-            best = further
+            more = np.concatenate([best.centers, sample.draw(best.centers, n_more, self.rng)])
+            wide = sample.iterate(more, Stop(COARSE, self.max_iter), self.n_jobs, costed=False)
+            further = sample.iterate(sample.drop(wide.centers, self.n_clusters), stop, self.n_jobs)
+            if further.cost < IMPROVED * best.cost:
+                best = further
+            else:
+                n_more -= 1
         return best
 
     def _say(self, line: str) -> None:
@@ -672,15 +710,17 @@ def most_distinct(n_clusters: int) -> int:
     return max(SMALL_ROWS, WHOLE_ROWS, _final_rows(n_clusters), CLEAR_ROWS * _restart_rows(n_clusters))
 
 
-def _agree(runs: list[Run]) -> bool:
-    """Whether as many of the cheapest as are enough cost about the same."""
-    costs = sorted(run.cost for run in runs)[:AGREEING]
-    return len(costs) == AGREEING and costs[-1] <= AGREED * costs[0]
+_cost = operator.attrgetter("cost")
+
+
+def _agree(best: Run, runs: list[Run]) -> bool:
+    """Whether as many as are enough cost about as little as the best."""
+    return sum(run.cost <= AGREED * best.cost for run in runs) >= AGREEING
 
 
 def costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
     """Greedy k-means++: as many candidates a seed as the cost kernels measure in the time of one."""
-    uniforms = rng.random((k, SWAP_TRIALS))
+    uniforms = rng.random((k, SEED_TRIALS))
     return points.rows(plusplus(points.matrix, uniforms, points.weights, points.objective.name))
 
 

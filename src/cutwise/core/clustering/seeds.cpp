@@ -1,8 +1,8 @@
 // Where Lloyd's algorithm starts: greedy k-means++, where rows are drawn by their cost, squared or l1 distance as the objective
-// has it, and swaps of a center for such a row.
+// has it, or too many centers, of which those go that are missed least.
 //
 // David Arthur, Sergei Vassilvitskii (2007), "k-means++: the advantages of careful seeding"; their Section 5 treats other
-// powers of the distance. Silvio Lattanzi, Christian Sohler (2019), "A better k-means++ algorithm via local search".
+// powers of the distance. Pasi Fränti (2000), "Genetic algorithm with deterministic crossover for vector quantization".
 #include "base/arrays.hpp"
 #include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"
@@ -82,83 +82,48 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
   return seeds.to_numpy();
 }
 
-// Centers that change places one at a time: a row drawn by its cost comes for the center that is missed least, as long as all
-// rows, each with its nearest center, cost less for it. Sums are taken in the order of the rows.
-class Swaps {
+// Centers that go one at a time: the one without which all rows, each with its nearest center, cost least. Sums are taken in
+// the order of the rows.
+class FewerCenters {
  public:
-  Swaps(const RowReader &x, const double *centers, int64_t k, const int64_t *weights, Objective objective)
+  FewerCenters(const RowReader &x, const double *centers, int64_t k, const int64_t *weights, Objective objective)
       : x_(x),
         objective_(objective),
-        n_(x.n_rows()),
-        d_(x.n_cols()),
         k_(k),
-        centers_(centers, centers + k * d_),
-        weight_(as_numbers(weights, n_)),
-        near_(n_),
-        running_(n_) {
-    const CenterPanels panels(centers, k_, d_, objective_, x_.is_sparse());
+        centers_(centers, centers + k * x.n_cols()),
+        weight_(as_numbers(weights, x.n_rows())),
+        near_(x.n_rows()) {
+    const CenterPanels panels(centers, k_, x_.n_cols(), objective_, x_.is_sparse());
     for_each_tile(x_, panels, 1, [&](int64_t first, int64_t rows, const double *costs, const Tile &) {
       for (int64_t r = 0; r < rows; ++r) near_[first + r] = nearest_two(costs + r * panels.padded());
     });
   }
 
-  // Tries a row for each of the uniforms; false when rows cost nothing or beyond float64.
-  bool step(const double *uniforms, int64_t n_trials) {
-    double cost = running_[n_ - 1];
-    if (swapped_) {
-      cost = 0.0;
-      for (int64_t i = 0; i < n_; ++i) running_[i] = cost += weight_[i] * near_[i].cost;
-      swapped_ = false;
+  void drop() {
+    losses_.assign(k_, 0.0);
+    for (size_t i = 0; i < near_.size(); ++i) losses_[near_[i].center] += weight_[i] * (near_[i].second_cost - near_[i].cost);
+    const auto leaving = static_cast<int32_t>(std::min_element(losses_.begin(), losses_.end()) - losses_.begin());
+    const auto last = static_cast<int32_t>(--k_);
+    const int64_t d = x_.n_cols();
+    std::copy_n(centers_.begin() + last * d, d, centers_.begin() + leaving * d);
+    centers_.resize(k_ * d);
+    lost_.clear();
+    for (size_t i = 0; i < near_.size(); ++i) {
+      Near &near = near_[i];
+      if (near.center == leaving || near.second == leaving) lost_.push_back(static_cast<int64_t>(i));
+      if (near.center == last) near.center = leaving;
+      if (near.second == last) near.second = leaving;
     }
-    if (!(cost > 0.0) || cost > std::numeric_limits<double>::max()) return false;
-    candidates_.resize(n_trials * d_);
-    for (int64_t t = 0; t < n_trials; ++t) x_.read(draw(running_, uniforms[t]), candidates_.data() + t * d_);
-    const CenterPanels panels(candidates_.data(), n_trials, d_, objective_, x_.is_sparse());
-    const int64_t padded = panels.padded();
-    costs_.resize(n_ * padded);
-    lowered_.assign(padded, 0.0);
-    losses_.assign(k_ * padded, 0.0);
-    for_each_tile(x_, panels, 1, [&](int64_t first, int64_t rows, const double *c, const Tile &) {
-      std::copy(c, c + rows * padded, costs_.begin() + first * padded);
-      add_losses(c, rows, padded, near_.data() + first, weight_.data() + first, lowered_.data(), losses_.data());
-    });
-    int64_t best = 0, leaving = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (int64_t t = 0; t < n_trials; ++t)
-      for (int64_t j = 0; j < k_; ++j)
-        if (lowered_[t] + losses_[j * padded + t] < least) {
-          least = lowered_[t] + losses_[j * padded + t];
-          best = t;
-          leaving = j;
-        }
-    if (least < cost * (1.0 - kLeastFall)) swap(leaving, best, padded);
-    return true;
+    find_lost();
   }
 
   const std::vector<double> &centers() const { return centers_; }
 
+ private:
   struct Near {
     double cost, second_cost;
     int32_t center, second;
   };
-
- private:
-  static constexpr double kLeastFall = 1e-9;
-
-  // For each candidate: what all rows cost with it, and what a center costs that leaves.
-  CUTWISE_CLONES static void add_losses(const double *costs, int64_t n, int64_t padded, const Near *near, const double *weights,
-                                        double *lowered, double *losses) {
-    for (int64_t r = 0; r < n; ++r) {
-      const Near &row = near[r];
-      double *loss = losses + row.center * padded;
-      for (int64_t t = 0; t < padded; ++t) {
-        const double c = costs[r * padded + t], with = c < row.cost ? c : row.cost;
-        const double without = c < row.second_cost ? c : row.second_cost;
-        lowered[t] += weights[r] * with;
-        loss[t] += weights[r] * (without - with);
-      }
-    }
-  }
 
   Near nearest_two(const double *costs) const {
     Near near{costs[0], std::numeric_limits<double>::infinity(), 0, 0};
@@ -176,54 +141,41 @@ class Swaps {
     return near;
   }
 
-  void swap(int64_t leaving, int64_t coming, int64_t padded) {
-    swapped_ = true;
-    std::copy_n(candidates_.begin() + coming * d_, d_, centers_.begin() + leaving * d_);
-    const CenterPanels panels(centers_.data(), k_, d_, objective_, x_.is_sparse());
+  void find_lost() {
+    const CenterPanels panels(centers_.data(), k_, x_.n_cols(), objective_, x_.is_sparse());
     CostTile tile(x_, panels);
-    const auto center = static_cast<int32_t>(leaving);
-    lost_.clear();
-    for (int64_t i = 0; i < n_; ++i) {
-      Near &near = near_[i];
-      const double cost = costs_[i * padded + coming];
-      if (near.center == center || near.second == center) lost_.push_back(i);
-      else if (cost < near.cost) near = {cost, near.cost, center, near.center};
-      else if (cost < near.second_cost) near.second_cost = cost, near.second = center;
-    }
     const int64_t step = x_.is_sparse() ? 1 : tile.capacity();
-    rows_.resize(step * d_);
+    rows_.resize(step * x_.n_cols());
     for (size_t at = 0; at < lost_.size(); at += step) {
       const int64_t rows = std::min<int64_t>(step, lost_.size() - at);
       if (!x_.is_sparse()) x_.gather(lost_.data() + at, rows, rows_.data());
-      const double *costs = x_.is_sparse() ? tile.compute(lost_[at], 1) : tile.compute(Tile{rows_.data(), d_}, rows);
+      const double *costs = x_.is_sparse() ? tile.compute(lost_[at], 1) : tile.compute(Tile{rows_.data(), x_.n_cols()}, rows);
       for (int64_t r = 0; r < rows; ++r) near_[lost_[at + r]] = nearest_two(costs + r * panels.padded());
     }
   }
 
   const RowReader &x_;
   const Objective objective_;
-  int64_t n_, d_, k_;
+  int64_t k_;
   std::vector<double> centers_, weight_;
   std::vector<Near> near_;
-  std::vector<double> running_, candidates_, costs_, lowered_, losses_, rows_;
+  std::vector<double> losses_, rows_;
   std::vector<int64_t> lost_;  // rows whose nearest or second center left
-  bool swapped_ = true;        // since costs were added up
 };
 
-Owned<double, 2> swap_centers(const Matrix &x, const In2<double> &centers, const In2<double> &uniforms, const Weights &weights,
+Owned<double, 2> drop_centers(const Matrix &x, const In2<double> &centers, int64_t n_left, const Weights &weights,
                               const std::string &name) {
   const int64_t k = centers.shape(0), d = x.n_cols();
-  require(k > 1 && static_cast<int64_t>(centers.shape(1)) == d, "there are two centers at least, with the columns of the rows");
+  require(n_left > 0 && n_left <= k && static_cast<int64_t>(centers.shape(1)) == d,
+          "some centers are left, with the columns of the rows");
   const int64_t *w = checked(weights, x.n_rows());
-  NewArray<double, 2> out(k, d);
+  NewArray<double, 2> out(n_left, d);
   {
     nb::gil_scoped_release release;
     const std::unique_ptr<RowReader> reader = RowReader::of(x);
-    Swaps swaps(*reader, centers.data(), k, w, read_objective(name));
-    const auto n_trials = static_cast<int64_t>(uniforms.shape(1));
-    for (size_t s = 0; s < uniforms.shape(0) && swaps.step(uniforms.data() + s * n_trials, n_trials); ++s) {
-    }
-    std::copy(swaps.centers().begin(), swaps.centers().end(), out.data());
+    FewerCenters fewer(*reader, centers.data(), k, w, read_objective(name));
+    for (int64_t i = k; i > n_left; --i) fewer.drop();
+    std::copy(fewer.centers().begin(), fewer.centers().end(), out.data());
   }
   return out.to_numpy();
 }
@@ -383,13 +335,9 @@ void bind_seeds(nanobind::module_ &m) {
 
 uniforms (k, n_trials): numbers in [0, 1), one for each candidate; of the candidates of a seed, each drawn by its share of
 the cost, the one that lowers the cost most is kept. Distinct points as long as there are any.)");
-  m.def("swap_centers", &cutwise::swap_centers, "matrix"_a, "centers"_a, "uniforms"_a, "weights"_a.none() = nb::none(),
+  m.def("drop_centers", &drop_centers, "matrix"_a, "centers"_a, "n_left"_a, "weights"_a.none() = nb::none(),
         "objective"_a = "kmeans",
-        R"(Centers (k, d) that cost less: where it pays, a row comes for the center that is missed least, again and again.
-
-uniforms (n_steps, n_trials): numbers in [0, 1); each step tries so many rows, drawn by their share of the cost, and makes the
-swap that lowers the cost most, if there is one. There are two centers at least; weights are positive (Lattanzi, Sohler
-2019).)");
+        "So many of the centers (k, d): again and again the one goes without which all rows cost least. Weights are positive.");
   m.def("principal_axes", &principal_axes, "matrix"_a, "rows"_a, "weights"_a.none(), "n_axes"_a, "n_rounds"_a,
         R"(About the directions in which some rows reach farthest from the origin, (n_cols, n_axes), orthonormal.
 
