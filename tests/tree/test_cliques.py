@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from cutwise import ClusterExplainer
 from cutwise.table.intake import read_table
@@ -74,3 +75,13 @@ def test_weights_count_as_repeated_rows():
     weighted = ClusterExplainer(7, algorithm="spex").fit(X, labels, sample_weight=weights)
     repeated = ClusterExplainer(7, algorithm="spex").fit(np.repeat(X, weights, axis=0), np.repeat(labels, weights))
     assert weighted.tree_.equals(repeated.tree_, counts=False)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_sparse_table_has_the_tree_of_the_dense_one(seed):
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((60, 1100)) < (0.05, 0.5, 0.99)[seed % 3], rng.integers(-2, 4, (60, 1100)), 0)
+    labels, weights = rng.integers(0, 4, 60), rng.integers(1, 4, 60)
+    model = ClusterExplainer(9, algorithm="spex", min_samples_leaf=1 + seed // 3)
+    dense = model.fit(X, labels, sample_weight=weights).tree_
+    assert model.fit(sparse.csr_array(X), labels, sample_weight=weights).tree_.equals(dense)

@@ -12,6 +12,8 @@ namespace {
 
 constexpr double kSlack = 1e-12;  // relative: far above the rounding of a score, far below what tells scores apart
 
+constexpr int32_t kTogether = 1024;  // columns of a sparse table that share a pass over the rows
+
 // Edges from the rows of one side to anywhere else, and to anywhere.
 struct Side {
   std::vector<int64_t> count;  // by cluster
@@ -42,24 +44,30 @@ struct CliqueSearch : NodeRows {
     std::vector<Candidate> cuts;
   };
 
-  Best of_column(int32_t feature) const {
-    const std::vector<PlacedRow> placed = place_all(*this, feature);
-    Side left{std::vector<int64_t>(k, 0)}, right{std::vector<int64_t>(k, 0)};
-    const auto weight_of = [&](int32_t row) { return weights ? weights[row] : int64_t{1}; };
-    for (int64_t i = 0; i < n; ++i) right.add(labels[rows[i]], weight_of(rows[i]), sizes[labels[rows[i]]]);
+  // placed: rows in the order of the column; where the table is sparse, all others are zeros.
+  Best of_column(int32_t feature, const std::vector<PlacedRow> &placed, const Side &all) const {
+    Side left{std::vector<int64_t>(k, 0)}, right = all;
+    const auto pass = [&](int32_t label, int64_t weight) {
+      left.add(label, weight, sizes[label]);
+      right.add(label, -weight, sizes[label]);
+    };
+    bool has_zeros = static_cast<int64_t>(placed.size()) < n;
+    std::vector<int64_t> zeros = all.count;
+    for (size_t i = 0; has_zeros && i < placed.size(); ++i) zeros[labels[placed[i].row]] -= weight_of(placed[i].row);
     Best best;
     AllowedCuts allowed(limits, *this, feature, 2);
-    for (size_t i = 0; i < placed.size();) {
-      const double value = placed[i].value;
-      for (; i < placed.size() && placed[i].value == value; ++i) {
-        const int32_t row = placed[i].row;
-        left.add(labels[row], weight_of(row), sizes[labels[row]]);
-        right.add(labels[row], -weight_of(row), sizes[labels[row]]);
-      }
-      if (i < placed.size() && allowed.holds(value, 1)) offer(left, right, feature, value, best);
+    for (size_t i = 0; i < placed.size() || has_zeros;) {
+      const bool is_zero = has_zeros && (i == placed.size() || placed[i].value > 0.0);
+      const double value = is_zero ? 0.0 : placed[i].value;
+      for (int32_t c = 0; is_zero && c < k; ++c) pass(c, zeros[c]);
+      has_zeros = has_zeros && !is_zero;
+      for (; i < placed.size() && placed[i].value == value; ++i) pass(labels[placed[i].row], weight_of(placed[i].row));
+      if ((i < placed.size() || has_zeros) && allowed.holds(value, 1)) offer(left, right, feature, value, best);
     }
     return best;
   }
+
+  int64_t weight_of(int32_t row) const { return weights ? weights[row] : int64_t{1}; }
 
   static void offer(const Side &left, const Side &right, int32_t feature, double threshold, Best &best) {
     const double score = left.score() + right.score();
@@ -76,7 +84,19 @@ struct CliqueSearch : NodeRows {
 
   std::vector<Candidate> run(int32_t n_cols, int n_jobs) const {
     std::vector<Best> found(n_cols);
-    parallel_for(n_jobs, n_cols, [&](int64_t f) { found[f] = of_column(static_cast<int32_t>(f)); });
+    Side all{std::vector<int64_t>(k, 0)};
+    for (int64_t i = 0; i < n; ++i) all.add(labels[rows[i]], weight_of(rows[i]), sizes[labels[rows[i]]]);
+    const int32_t step = encoded.sparse ? kTogether : n_cols;
+    for (int32_t first = 0; first < n_cols; first += step) {
+      const int32_t n_here = std::min(step, n_cols - first);
+      std::vector<int32_t> together(n_here);
+      std::iota(together.begin(), together.end(), first);
+      const std::vector<OpenedBins> stored = encoded.sparse ? place_stored(*this, together) : std::vector<OpenedBins>();
+      parallel_for(n_jobs, n_here, [&](int64_t j) {
+        const int32_t f = together[j];
+        found[f] = of_column(f, encoded.sparse ? stored[j].in_order() : place_all(*this, f), all);
+      });
+    }
     double least = std::numeric_limits<double>::infinity();
     for (const Best &best : found) least = std::min(least, best.score);
     std::vector<Candidate> cuts;

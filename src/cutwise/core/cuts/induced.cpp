@@ -237,8 +237,7 @@ struct InducedSearch {
   // Where the table is sparse: stored values alone are passed, and all zeros at once.
   void evaluate(Span &span, const OpenedBins &stored, Key &mine) const {
     const CenterLine line = node.survivors.along(span.feature);
-    std::vector<PlacedRow> placed;
-    for (const auto &list : stored.placed) placed.insert(placed.end(), list.begin(), list.end());
+    const std::vector<PlacedRow> placed = stored.in_order();
     if (valid_cuts) span.valid = valid_cuts->among(placed, span.begin, span.end, span.n_left, line.size() - span.n_left);
     if (node.limits) span.valid = span.valid.within(node.allowed_cuts(span.feature).range(span.n_left));
     if (span.valid.is_empty()) return;
@@ -419,13 +418,7 @@ struct InducedSearch {
   std::vector<OpenedBins> stored_values(const std::vector<Span> &spans) const {
     std::set<int32_t> features;
     for (const Span &span : spans) features.insert(span.feature);
-    std::vector<OpenedBins> stored;
-    for (const int32_t f : features) {
-      stored.push_back({f, std::vector<int32_t>(node.encoded.columns[f].n_bins)});
-      std::iota(stored.back().bins.begin(), stored.back().bins.end(), 0);
-    }
-    place_bins(node, stored.data(), stored.size());
-    return stored;
+    return place_stored(node, {features.begin(), features.end()});
   }
 
   void search(int n_jobs) {

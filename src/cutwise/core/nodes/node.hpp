@@ -131,10 +131,19 @@ struct OpenedBins {
   int32_t feature;
   std::vector<int32_t> bins;  // increasing
   std::vector<std::vector<PlacedRow>> placed{};
+
+  std::vector<PlacedRow> in_order() const {
+    std::vector<PlacedRow> all;
+    for (const auto &list : placed) all.insert(all.end(), list.begin(), list.end());
+    return all;
+  }
 };
 
 // Fills `placed` of every one: where the table is sparse, in one pass over what the node's rows store.
 void place_bins(const NodeRows &node, OpenedBins *opened, size_t n_opened);
+
+// All bins of some columns of a sparse table: what the node's rows store.
+std::vector<OpenedBins> place_stored(const NodeRows &node, const std::vector<int32_t> &features);
 
 // A bin of several values that was passed over: no cut inside is better than the bound.
 struct ClosedBin {

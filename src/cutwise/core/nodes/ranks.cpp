@@ -70,6 +70,16 @@ void place_bins(const NodeRows &node, OpenedBins *opened, size_t n_opened) {
     for (auto &list : opened[i].placed) sort_by_value(list);
 }
 
+std::vector<OpenedBins> place_stored(const NodeRows &node, const std::vector<int32_t> &features) {
+  std::vector<OpenedBins> stored;
+  for (const int32_t f : features) {
+    stored.push_back({f, std::vector<int32_t>(node.encoded.columns[f].n_bins)});
+    std::iota(stored.back().bins.begin(), stored.back().bins.end(), 0);
+  }
+  place_bins(node, stored.data(), stored.size());
+  return stored;
+}
+
 Ranks rank_columns(const Matrix &matrix, int n_jobs) {
   Ranks ranks;
   const int64_t n = matrix.n_rows();
