@@ -13,7 +13,7 @@
 namespace cutwise {
 namespace {
 
-constexpr size_t kFewCandidates = 16;
+constexpr size_t kFewCandidates = 4;
 
 std::vector<int32_t> levels_of(const std::vector<uint8_t> &side) {
   std::vector<int32_t> levels;
@@ -146,6 +146,16 @@ CUTWISE_CLONES int64_t least_padded(const int64_t *cost, const int64_t *pads, in
   return least_of_side(cost, pads, k);
 }
 
+// Adds lines of n numbers up, n a multiple of 8.
+CUTWISE_CLONES void add_lines(double *to, const std::vector<const double *> &lines, size_t n) {
+  for (size_t v = 0; v < n; v += 8) {
+    double sum[8] = {};
+    for (const double *line : lines)
+      for (size_t i = 0; i < 8; ++i) sum[i] += line[v + i];
+    std::copy_n(sum, 8, to + v);
+  }
+}
+
 // Of every set of groups, in place: the sum over its subsets.
 CUTWISE_CLONES void add_subsets(int64_t *sums, size_t n_groups) {
   for (size_t half = 1; half < size_t{1} << n_groups; half *= 2)
@@ -175,9 +185,10 @@ struct InducedModes {
     const int32_t *numbers = nullptr;
     int64_t n = 0;
     const Cost *excess = nullptr;
-    const int64_t *weights = nullptr;  // null: 1 each
-    const State *states = nullptr;     // null: nobody knows the nearest centers
-    std::vector<int32_t> codes{};      // of every one of them, the level: where they are looked at
+    const int64_t *weights = nullptr;     // null: 1 each
+    const State *states = nullptr;        // null: nobody knows the nearest centers
+    std::vector<Cost> *thirds = nullptr;  // of the first of them, what it costs more without its second center too
+    std::vector<int32_t> codes{};         // of every one of them, the level: where they are looked at
   } of{};
 
   struct Best {
@@ -463,6 +474,8 @@ struct InducedModes {
     if (modes.survivors.size() < 3) return 0.0;
     const auto q = static_cast<size_t>(modes.n_groups), n = partitions.n_levels();
     std::vector<double> more(q * q * n, 0.0), on_side[2];  // by both groups, the first being the lower one
+    for (size_t g = 0; g < q; ++g) std::copy_n(partitions.lost(g), n, more.begin() + static_cast<int64_t>(g * (q + 1) * n));
+    std::vector<const double *> lines;
     std::vector<Cost> pads(static_cast<size_t>(k), std::numeric_limits<Cost>::max());
     std::vector<size_t> group_of(k, 0);
     for (size_t s = 0; s < modes.survivors.size(); ++s) {
@@ -472,30 +485,29 @@ struct InducedModes {
     constexpr Cost kNever = std::numeric_limits<Cost>::max();
     double work = 0.0;
     for (int64_t begin = 0, end = 2048; begin < of.n && found.size() > kFewCandidates; begin = end, end *= 2) {
-      work += 8.0 * static_cast<double>(std::min(end, of.n) - begin) +
-              static_cast<double>(found.size() * q * (q + 1) * (n + 16)) / 16;
+      work += 2.0 * static_cast<double>(std::min(end, of.n) - begin) + static_cast<double>(found.size() * q * q * n) / 32;
       if (work > most_work) return 0.0;
-      for (int64_t i = begin; i < std::min(end, of.n); ++i) {
+      for (auto i = static_cast<int64_t>(of.thirds->size()); i < std::min(end, of.n); ++i) {
         const State &state = of.states[of.numbers[i]];
         const Cost *cost = of.excess + static_cast<int64_t>(of.numbers[i]) * k;
         pads[state.nearest] = pads[state.second] = kNever;
-        const Cost third = least_padded(cost, pads.data(), k);
+        of.thirds->push_back(least_padded(cost, pads.data(), k) - cost[state.second]);
         pads[state.nearest] = pads[state.second] = 0;
+      }
+      for (int64_t i = begin; i < std::min(end, of.n); ++i) {
+        const State &state = of.states[of.numbers[i]];
         const auto ends = std::minmax(group_of[state.nearest], group_of[state.second]);
-        more[(ends.first * q + ends.second) * n + of.codes[i]] += static_cast<double>(third - cost[state.second]);
+        more[(ends.first * q + ends.second) * n + of.codes[i]] += static_cast<double>((*of.thirds)[i]);
       }
       const auto is_out = [&](Candidate &cut) {
         const int64_t c = static_cast<int64_t>(modes.centers_left(cut.mask));
         for (const bool is_left : {false, true}) {
-          on_side[is_left].assign(n, 0.0);
-          double *to = on_side[is_left].data();
-          for (size_t a = 0; a < q; ++a) {
-            if (modes.is_left(cut.mask, static_cast<int32_t>(a)) == is_left) continue;
-            add_levels(to, to, partitions.lost(a), n);
-            for (size_t b = a; b < q; ++b)
-              if (modes.is_left(cut.mask, static_cast<int32_t>(b)) != is_left)
-                add_levels(to, to, more.data() + (a * q + b) * n, n);
-          }
+          lines.clear();
+          for (size_t a = 0; a < q; ++a)
+            for (size_t b = a; b < q && modes.is_left(cut.mask, static_cast<int32_t>(a)) != is_left; ++b)
+              if (modes.is_left(cut.mask, static_cast<int32_t>(b)) != is_left) lines.push_back(more.data() + (a * q + b) * n);
+          on_side[is_left].resize(n);
+          add_lines(on_side[is_left].data(), lines, n);
         }
         cut.least = partitions.bound(on_side[1].data(), on_side[0].data(), c, c);
         return !partitions.may_win(cut.least);
@@ -598,6 +610,7 @@ Gives (mistakes, cost of the sides, levels of the left side, how many partitions
           std::optional<std::pair<size_t, ModesCut>> best;
           double known = known_score.value_or(std::numeric_limits<double>::infinity());
           std::vector<int32_t> own(clusters.size());
+          std::vector<Cost> thirds;
           nb::gil_scoped_release release;
           for (size_t j = 0; j < levels.size(); ++j) {
             require(levels[j]->n_rows() == matrix.n_rows(), "levels have one entry per row");
@@ -624,7 +637,7 @@ Gives (mistakes, cost of the sides, levels of the left side, how many partitions
               prices.emplace(points == 0 ? 0.0 : penalty * static_cast<double>(current) / static_cast<double>(points), points,
                              depth.centers, static_cast<double>(std::accumulate(by_group.begin(), by_group.end(), int64_t{0})));
             InducedModes<State> search{groups, depth, std::move(weight), k, columns(j), limits, nullptr, known};
-            search.of = {&matrix, rows.data(), n, excess.data(), row_weights, state};
+            search.of = {&matrix, rows.data(), n, excess.data(), row_weights, state, &thirds};
             FoundModes found = search.run(levels[j], by_group, sums.empty() ? nullptr : &*prices);
             if (!found) continue;
             const auto rank = [](const ModesCut &cut) {
