@@ -48,9 +48,17 @@ void bind_levels(nb::module_ &m) {
             std::vector<uint8_t> is_inside(levels.size(), 0);
             for (const int32_t level : inside)
               if (level >= 0 && level < levels.size()) is_inside[level] = 1;
-            const auto *last = std::stable_partition(rows.data(), rows.data() + rows.size(),
-                                                     [&](int32_t row) { return is_inside[levels(row)] != 0; });
-            return last - rows.data();
+            std::vector<int32_t> outside(rows.size());
+            size_t n_inside = 0, n_outside = 0;
+            for (size_t i = 0; i < rows.size(); ++i) {  // levels come in no order, so no branch depends on them
+              const int32_t row = rows(i);
+              const bool inner = is_inside[levels(row)] != 0;
+              rows.data()[n_inside] = outside[n_outside] = row;
+              n_inside += inner;
+              n_outside += !inner;
+            }
+            std::copy_n(outside.data(), n_outside, rows.data() + n_inside);
+            return n_inside;
           },
           "rows"_a.noconvert(), "inside"_a,
           "Bring the rows of these levels to the front, both sides in their old order, and give their number.");
