@@ -1,12 +1,13 @@
 """Rules, SQL and Python of trees on levels, gaps, truth values, dates and ordered levels decide as predict does."""
 
+import ast
 import datetime as dt
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise import ExplainableKMeans, export_polars, export_python, export_sql
+from cutwise import ClusterExplainer, ExplainableKMeans, export_polars, export_python, export_sql
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.labeled_tree import LabeledTree
@@ -172,3 +173,31 @@ def test_times_of_day_are_compared_as_such_by_everything_that_runs():
     for table in (people, frame):  # their times are of two types there
         connection.register("data", table)
         assert connection.execute(export_sql(model, dialect="duckdb")).df()["cluster"].tolist() == expected
+
+
+@pytest.mark.parametrize("levels", [[1, "a", 2.5], [True, "a", 2], [1.0, "a", pd.Timestamp("2024-03-01")]])
+def test_texts_and_numbers_among_the_levels_of_a_column_are_told_apart(levels):
+    X = pd.DataFrame({"c": pd.Categorical.from_codes([0, 1, 2] * 4, categories=levels)})
+    model = ClusterExplainer().fit(X, list("pqr") * 4)
+    scope = {}
+    exec(export_python(model), scope)
+    assert [scope["cluster_of"]({"c": level}) for level in levels] == model.predict(X[:3]).tolist() == list("pqr")
+    with pytest.raises(UnsupportedInputError, match=r"Column 'c' has texts and numbers.*\n?.*X\['c'\]\.astype\(str\)"):
+        export_sql(model)
+
+
+@pytest.mark.parametrize("name", ["str", "float", "value", "row"])
+def test_columns_may_have_the_names_that_the_function_uses(name):
+    other = {"t": ["u", "v"], "day": pd.to_datetime(["2020-01-01", "2021-01-01"]), "time": [dt.time(1), dt.time(5)]}
+    for column, values in other.items():
+        X = pd.DataFrame({name: [1.0, 1.0, 9.0, 9.0] * 2, column: list(values) * 4})
+        model = ClusterExplainer().fit(X, [0, 1, 2, 3] * 2)
+        scope = {}
+        exec(source := export_python(model), scope)
+        assert [scope["cluster_of"](row) for row in X.to_dict("records")] == model.labels_.tolist()
+        called = {
+            node.func.id
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        assert called <= {"str", "float"}

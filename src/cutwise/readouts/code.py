@@ -24,7 +24,7 @@ from .words import number, quoted
 _NUMBERS = ("number", "integer", "bool")
 
 # Names that the function itself uses, beside the keywords.
-_TAKEN = frozenset({"row", "float", "value", "any"})
+_TAKEN = frozenset({"row", "float", "value", "str"})
 
 
 def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
@@ -88,9 +88,11 @@ def _docstring(named: bool, are_numbers: bool, places_missing: bool) -> list[str
 def _read(name: str, kind: ColumnKind) -> list[str]:
     """What makes a value ready to be compared."""
     if kind.name in ("category", "ordered"):
-        are_texts = any(isinstance(level, str) for level in kind.levels or ())  # of dates and intervals, too
-        missing = f"{name} is None or {name} != {name}" if are_texts else f"{name} != {name}"
-        return [f"    {name} = None if {missing} else {f'str({name})' if are_texts else name}"]
+        numbers = [_literal(level) for level in kind.levels or () if not isinstance(level, str | None)]
+        text = f"{name} if {name} in ({', '.join(numbers)},) else str({name})" if numbers else f"str({name})"
+        if numbers and not kind.mixes_texts:
+            text = name
+        return [f"    {name} = None if {name} is None or {name} != {name} else {text}"]
     if kind.name == "date":
         value = f"str({name})" if kind.zone is None else f"{name}.timestamp()"
     elif kind.unit == "time":

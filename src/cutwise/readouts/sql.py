@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError, listed
 from cutwise.table.instants import instant_of, time_text
 from cutwise.table.intake import check_option
 from cutwise.table.table import ColumnKind
@@ -156,11 +156,17 @@ class _Writer:
     def case(self, labeled: LabeledTree, labels: Sequence[Any], nulls: int | float | str | None) -> Node:
         """The CASE expression, or the only label of a tree without tests."""
         exp, tree, names, tested = self.exp, labeled.tree, labeled.names, labeled.tested
+        kinds = labeled.columns.kinds
         if not tested:
             return self.label(labels[tree.cluster[0]])
         for feature in tested:
             _sayable(names[feature], "column")
-        kinds = labeled.columns.kinds
+            if kinds[feature].mixes_texts:
+                name = names[feature]
+                raise UnsupportedInputError(
+                    f"Column {name!r} has texts and numbers among its levels ({listed(kinds[feature].levels or ())}), "
+                    f"and a column of a database has one type. Fit with X[{name!r}].astype(str)."
+                )
         # Where missing values were there at fit, the conditions say where they go.
         asked = [feature for feature in tested if not kinds[feature].places_missing]
         absent = [test for feature in asked for test in self.absence(names[feature], kinds[feature])]
