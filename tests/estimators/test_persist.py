@@ -14,6 +14,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from cutwise import (
@@ -29,6 +30,7 @@ from cutwise import (
     export_text,
     load_model,
     metrics,
+    report,
 )
 from cutwise.baselines import CLTree
 from cutwise.exceptions import CutwiseError, InvalidInputError, ModelFileError
@@ -413,3 +415,53 @@ def test_a_missing_folder_is_named_and_not_a_file_nobody_asked_for(iris, tmp_pat
     with pytest.raises(FileNotFoundError, match=r"There is no folder .*make it first") as caught:
         ExplainableKMeans(2, random_state=0).fit(iris).save(target)
     assert caught.value.filename == str(target)
+
+
+def test_what_is_said_of_a_fitted_tree_is_of_the_parameters_that_made_it(iris, tmp_path):
+    model = ExplainableKMeans(3, algorithm="exgreedy", max_depth=2, random_state=0).fit(iris)
+
+    def said():
+        made = report(model, iris, curve=False).summary
+        return export_text(model), export_json(model), made["settings"], made["reproduce"], metrics_of(model)
+
+    def metrics_of(model):
+        with pytest.raises(InvalidInputError, match="this ExplainableKMeans has algorithm='exgreedy'"):
+            metrics.imm_certificate(model)
+
+    before = said()
+    model.set_params(algorithm="imm", max_depth=None, max_leaves=9, expansion="expand", n_clusters=2)
+    assert said() == before
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert (again.algorithm, again.max_depth, again.n_clusters) == ("exgreedy", 2, 3)
+    model.fit(iris)  # and what was set counts from the next fit on
+    assert "certificate" in json.loads(export_json(model))
+
+
+class Mine(ExplainableKMeans):
+    """A user's class, with a parameter of its own."""
+
+    def __init__(self, n_clusters=8, *, shade="red", max_leaves=None, random_state=None):
+        super().__init__(n_clusters, max_leaves=max_leaves, random_state=random_state)
+        self.shade = shade
+
+
+def test_a_subclass_comes_back_as_the_class_that_it_is_made_from(iris, tmp_path):
+    model = Mine(3, max_leaves=5, random_state=0).fit(iris)
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert type(again) is ExplainableKMeans
+    assert again.max_leaves == 5
+    np.testing.assert_array_equal(again.predict(iris), model.labels_)
+
+
+def test_steps_of_a_pipeline_that_no_file_can_hold_are_missed_where_distances_are_asked_for(iris, tmp_path):
+    pipeline = make_pipeline(PCA(2), KMeans(3, n_init=3, random_state=0))
+    model = ExplainableKMeans(3, reference=pipeline).fit(iris)
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(iris), model.labels_)
+    with pytest.raises(ModelFileError, match="PCA"):
+        again.transform(iris)
+    again.preprocessor_ = model.preprocessor_
+    assert again.score(iris) == model.score(iris)

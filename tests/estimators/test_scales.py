@@ -3,13 +3,20 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, TableScaler, explain_pipeline
-from cutwise.exceptions import DominantColumnWarning, InvalidInputError, ScaledColumnsWarning, UnsupportedInputError
+from cutwise.exceptions import (
+    ColumnMismatchError,
+    DominantColumnWarning,
+    InvalidInputError,
+    ScaledColumnsWarning,
+    UnsupportedInputError,
+)
 
 LOG = FunctionTransformer(np.log1p, np.expm1)
 X = load_wine(as_frame=True).data
@@ -114,3 +121,24 @@ def test_no_warning_where_a_column_cannot_be_a_surprise(table, params, in_verbos
     model = ExplainableKMeans(3, random_state=0, verbose=1).set_params(**params)
     model.fit(table)  # a warning would be an error
     assert ("of the cost" in capsys.readouterr().err) == in_verbose
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_the_steps_before_a_pipelines_clusterer_are_where_distances_are_measured(fitted):
+    pipeline = make_pipeline(StandardScaler(), KMeans(3, n_init=10, random_state=0))
+    model = ExplainableKMeans(3, reference=pipeline.fit(X) if fitted else pipeline).fit(X)
+    scaler, kmeans = StandardScaler().fit(X), KMeans(3, n_init=10, random_state=0)
+    apart = ExplainableKMeans(3, reference=kmeans.fit(scaler.transform(X)), preprocessor=scaler).fit(X)
+    assert model.cost_ratio_ == pytest.approx(apart.cost_ratio_)
+    assert model.cost_ratio_ > 1
+    assert model.score(X) == pytest.approx(-model.cost_)
+    assert str(model.rules()) == str(apart.rules())
+
+
+def test_a_fitted_pipelines_steps_are_used_as_they_are_and_on_its_own_columns():
+    pipeline = make_pipeline(StandardScaler(), KMeans(3, n_init=10, random_state=0)).fit(X[::2])
+    model = ExplainableKMeans(3, reference=pipeline).fit(X)
+    np.testing.assert_array_equal(model.preprocessor_.mean_, pipeline[0].mean_)
+    np.testing.assert_array_equal(model.reference_.labels, pipeline.predict(X))
+    with pytest.raises(ColumnMismatchError, match="reference=Pipeline"):
+        ExplainableKMeans(3, reference=pipeline).fit(X.iloc[:, ::-1])

@@ -34,6 +34,7 @@ from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_sklearn
 from cutwise.readouts.sql import tree_sql
 from cutwise.readouts.words import below_one_reason
+from cutwise.reference.fitted import is_fitted
 from cutwise.reference.objective import KMEANS, Objective, sum_costs, sum_weights
 from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
@@ -67,6 +68,8 @@ from .training import (
     TrainingRows,
     fit_metric_space,
     make_reference,
+    pipeline_steps,
+    space_of_pipeline,
     transform_rows,
 )
 
@@ -445,6 +448,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         """What ``"auto"`` stands for with this table, or the preprocessor given."""
         if not (isinstance(self.preprocessor, str) and self.preprocessor == "auto" and self._takes_mixed):
             return self.preprocessor
+        if (steps := pipeline_steps(self)) is not None:
+            return steps[0]
         if are_plain(table.kinds):
             return None
         return TableScaler() if self._objective is KMEANS else TableScaler("robust", "absolute")
@@ -587,6 +592,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     def _take_tree(self, context: FitContext, grown: GrownTree) -> None:
         """Set what follows from a tree; ``classes_`` and ``preprocessor_`` are set before."""
         context = context.of(grown)
+        self._remember_params()
         rows, reference, tree = context.rows, context.reference, grown.tree
         costs = context.cost_of_labels(grown.codes)
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
@@ -671,13 +677,13 @@ def unlimited(model: TreeEstimator) -> Any:
 
 
 def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:
-    """A fitted model of cutwise, for the named function that reads one; anything else is an error, with the advice."""
+    """A fitted model of cutwise, as it was fitted, for the named function; an error with the advice for all else."""
     if not isinstance(model, TreeEstimator):
         raise UnsupportedInputError(
             f"{function} takes a fitted model of cutwise, not {type(model).__name__}.{advice and ' '}{advice}"
         )
     check_is_fitted(model)
-    return model
+    return model._of_fit()
 
 
 @fill_doc
@@ -826,7 +832,11 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             weights = read_weights(sample_weight, table.n_rows)
             check_n_clusters(n_clusters, table, weights)
         with stages.stage("preprocessor"):
-            space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
+            preprocessor = self._preprocessor_for(table)
+            if pipeline_steps(self) is not None and is_fitted(self.reference):
+                space = space_of_pipeline(self.reference, preprocessor, X, table)
+            else:
+                space = fit_metric_space(preprocessor, X, table, weights)
             if space.preprocessor is not None:
                 check_n_clusters(n_clusters, space.table, weights, what=MEASURED, instead=KEEPS_MORE)
         return table, weights, space

@@ -207,7 +207,7 @@ def certificate_line(model: TreeEstimator) -> str | None:
 
 
 def _certify(model: Any, caller: str) -> ImmCertificate:
-    fitted(model, caller, 'Fit one with algorithm="imm".')
+    model = fitted(model, caller, 'Fit one with algorithm="imm".')
     algorithm = getattr(model, "algorithm", None)
     if algorithm != "imm":
         raise InvalidInputError(

@@ -66,7 +66,7 @@ def export_text(
     cluster beginners (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 <= 4
     cluster b (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 > 4
     """
-    _check_model(model, "export_text", "rules.tree_text")
+    model = _check_model(model, "export_text", "rules.tree_text")
     check_option("form", form, FORMS)
     text = str(model.rules(names=names)) if form == "rules" else tree_text(model._labeled(names))
     return f"{_headline(model)}\n{text}"
@@ -101,7 +101,7 @@ def export_markdown(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
     | `b` | 2 | 50.0 % | 100 % | 100 % | `x0 > 4` |
     <BLANKLINE>
     """
-    _check_model(model, "export_markdown", "rules.rules_markdown")
+    model = _check_model(model, "export_markdown", "rules.rules_markdown")
     return f"{_headline(model)}\n\n{rules_markdown(model.rules(names=names))}"
 
 
@@ -158,7 +158,7 @@ def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None 
     >>> json.loads(export_json(model))["clusters"][0]["rules"][0]["text"]
     'x0 <= 4'
     """
-    _check_model(model, "export_json", "rules.build_rules")
+    model = _check_model(model, "export_json", "rules.build_rules")
     if indent is not None:
         indent = check_integer("indent", indent, minimum=0, hint="None writes one line.")
     return json.dumps(model_document(model, names=names), ensure_ascii=False, allow_nan=False, indent=indent) + "\n"
@@ -229,7 +229,7 @@ def export_sql(
     >>> model = ClusterExplainer().fit([[1, 5], [2, 5], [8, 6], [9, 7]], ["a", "a", "b", "b"])
     >>> print(export_sql(model, "postgres", table="customers"))  # doctest: +SKIP
     """
-    _check_model(model, "export_sql", "sql.tree_sql")
+    model = _check_model(model, "export_sql", "sql.tree_sql")
     return tree_sql(
         model._labeled(names),
         dialect=dialect,
@@ -309,7 +309,7 @@ def export_python(
     >>> space["cluster_of"]({0: 4.5, 1: 5})
     'b'
     """
-    _check_model(model, "export_python", "code.tree_python")
+    model = _check_model(model, "export_python", "code.tree_python")
     return tree_python(model._labeled(names), function=function)
 
 
@@ -335,7 +335,7 @@ def export_graphviz(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
     >>> export_graphviz(model).splitlines()[3]
     '  0 [label="x0 <= 4\\n4 rows, 100 %"];'
     """
-    _check_model(model, "export_graphviz", "rules.tree_dot")
+    model = _check_model(model, "export_graphviz", "rules.tree_dot")
     return tree_dot(model._labeled(names))
 
 
@@ -345,9 +345,9 @@ def _headline(model: TreeEstimator) -> str:
     return model._summary() if certificate is None else f"{model._summary()}\n{certificate}"
 
 
-def _check_model(model: Any, function: str, for_trees: str) -> None:
-    """Refuse what is no fitted model, and name the function for a bare tree."""
-    fitted(model, function, f"For a bare ThresholdTree there is cutwise.readouts.{for_trees}.")
+def _check_model(model: Any, function: str, for_trees: str) -> TreeEstimator:
+    """A model as it was fitted; of what is none an error that names the function for a bare tree."""
+    return fitted(model, function, f"For a bare ThresholdTree there is cutwise.readouts.{for_trees}.")
 
 
 def explain_pipeline(pipeline: Any) -> TreeEstimator:
@@ -433,6 +433,7 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     own = getattr(model, "preprocessor_", None)
     space = scaling if own is None else Pipeline([("scaling", scaling), ("preprocessor", own)])
     explained.preprocessor_ = explained.preprocessor = space
+    explained._remember_params()
     names = getattr(steps[first], "feature_names_in_", None) if first < len(steps) else None
     if names is None and first == 0:
         names = getattr(pipeline, "feature_names_in_", None)

@@ -17,9 +17,10 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -221,6 +222,9 @@ FORMAT = "cutwise model"
 FORMAT_VERSION = 2
 """Raised by one whenever an older release could misread a newer file: 2 is of columns that are no known numbers."""
 
+PARAMS_OF_ANSWERS = ("handle_unknown", "n_jobs", "verbose")
+"""Parameters that say how a fitted model answers, and nothing of what it is."""
+
 
 class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     """Part of an estimator: its fitted state, as JSON can hold it."""
@@ -250,6 +254,19 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     _imm_applies: bool
     _weight_scale: float
 
+    _params_of_fit: Mapping[str, Any] = {}
+
+    def _remember_params(self) -> None:
+        """Keep the parameters that made the tree, whatever is set later."""
+        params = self.get_params(deep=False)
+        self._params_of_fit = {name: value for name, value in params.items() if name not in PARAMS_OF_ANSWERS}
+
+    def _of_fit(self) -> Self:
+        """The model with the parameters that made its tree: what is said of it is said of these."""
+        model = copy(self)
+        model.__dict__.update(self._params_of_fit)
+        return model
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that :func:`cutwise.load_model` reads.
 
@@ -259,7 +276,8 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             Versioned JSON, exact to the bit, without anything that could run when it is read. The file appears whole or
             not at all. Training rows are not part of it, nor is a preprocessor (it is described only) unless it is one
             of scikit-learn's plain scalers: ``labels_`` is gone after loading, and distances need
-            ``model.preprocessor_`` set again.
+            ``model.preprocessor_`` set again. What was set after ``fit`` and is not in the tree is not in the file
+            either, and a subclass comes back as the class of cutwise that it is made from.
 
         Raises
         ------
@@ -269,12 +287,19 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             The folder is missing or cannot be written.
         """
         check_is_fitted(self, "tree_")
+        # A class of the user's is saved as the one of ours that it comes from: that is what can be read.
+        kind: Any = next(one for one in type(self).__mro__ if one.__module__.startswith("cutwise."))
+        own = self._of_fit().get_params(deep=False)
+        params = {name: own[name] for name in kind._get_param_names() if name in own}
+        fitted = getattr(self, "preprocessor_", None)
+        if isinstance(params.get("preprocessor"), str) and fitted is not None and pack_fitted(fitted) is None:
+            params["preprocessor"] = fitted  # "auto" were a pipeline's steps, which are described
         document: dict[str, Any] = {
             "format": FORMAT,
             "format_version": 1 if self.tree_.is_plain and are_plain(self._columns_of_fit().kinds) else FORMAT_VERSION,
             "written_by": f"cutwise {version('cutwise')}",
-            "estimator": type(self).__name__,
-            "params": {name: pack_param(value) for name, value in self.get_params(deep=False).items()},
+            "estimator": kind.__name__,
+            "params": {name: pack_param(value) for name, value in params.items()},
             "fitted": self._fitted_state(),
         }
         document["checksum"] = checksum(document)
@@ -351,6 +376,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         if state.get("digest") not in (None, _digest(tree, self._leaf_counts)):
             self._clear_figures()
         self._restore_space(state)
+        self._remember_params()
 
     def _clear_figures(self) -> None:
         """Leave out what was true of another tree: the file's was edited after its rows were counted."""

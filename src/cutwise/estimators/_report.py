@@ -182,7 +182,7 @@ def report(
     >>> made.summary["headline"]["n_clusters"]
     3
     """
-    fitted(model, "report")
+    model = fitted(model, "report")
     if path is not None:
         check_form(path)
     notes: list[str] = []

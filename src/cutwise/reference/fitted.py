@@ -68,8 +68,8 @@ def from_estimator(
             f"{f'Call it: {estimator.__name__}()' if isinstance(estimator, type) else 'A clusterer has a fit method'}."
         )
     rows = table.values if X is None else X
-    if was_fitted := _is_fitted(estimator):
-        _check_columns(estimator, table)
+    if was_fitted := is_fitted(estimator):
+        check_columns(estimator, table)
     else:
         estimator = _fit(estimator, rows, n_clusters, sample_weight)
     measures: dict[str, Any] = {"objective": objective, "sample_weight": sample_weight, "n_jobs": n_jobs}
@@ -136,7 +136,7 @@ def _as_codes(labels: npt.NDArray[Any], n_clusters: int) -> Int32 | None:
     return labels.astype(np.int32)
 
 
-def _check_columns(estimator: Any, table: Table) -> None:
+def check_columns(estimator: Any, table: Table) -> None:
     """Refuse other columns than the clusterer was fitted on."""
     name, n_columns = type(estimator).__name__, getattr(estimator, "n_features_in_", table.n_columns)
     if n_columns != table.n_columns:
@@ -201,7 +201,8 @@ def _other_rows_error(estimator: Any, why: str, preprocessor: Any) -> InvalidInp
     )
 
 
-def _is_fitted(estimator: Any) -> bool:
+def is_fitted(estimator: Any) -> bool:
+    """Whether an estimator is fitted, by scikit-learn's own check."""
     try:
         check_is_fitted(estimator)
     except NotFittedError:
