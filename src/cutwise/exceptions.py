@@ -362,7 +362,7 @@ class EmptyClusterWarning(CutwiseWarning):
     def of(cls, clusters: Sequence[object]) -> EmptyClusterWarning:
         """Names the clusters that no row is assigned to."""
         which = f"Cluster {clusters[0]}" if len(clusters) == 1 else f"Clusters {', '.join(map(str, clusters))}"
-        return cls(f"{which} ended without rows; no row of the table is there.")
+        return cls(f"{which} ended without rows: the tree puts all rows into others.")
 
 
 class NotPositiveDefiniteWarning(CutwiseWarning):
@@ -401,6 +401,7 @@ _TO_NUMBERS = {
     "text among numbers": "If {} marks a missing value, read it as one (pandas.read_csv has na_values; "
     "pandas.to_numeric has errors='coerce') and fill it in",
     "dates or times": "Turn it into numbers (days since a first date, or day, month and year as columns)",
+    "values of type 'Period'": "Make dates of it (.dt.to_timestamp() in pandas)",
     "complex numbers": "Complex data not supported: make two columns, of the real and of the imaginary parts",
 }
 

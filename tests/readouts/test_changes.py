@@ -1,5 +1,6 @@
 """The smallest change of one column: it moves the row, and nothing smaller does."""
 
+import datetime as dt
 import json
 import math
 
@@ -255,3 +256,30 @@ def test_a_change_to_the_only_value_there_says_the_value():
     model = ExplainableKMeans(2, random_state=0).fit(pd.DataFrame({"children": [0] * 8 + [1] * 8}))
     (changes,) = model.smallest_changes(pd.DataFrame({"children": [1]}))
     assert [str(change) for change in changes.values()] == ["children from 1 to 0"]
+
+
+def test_targets_may_be_put_into_the_row_whatever_the_column_holds():
+    n = np.arange(40)
+    low = n < 20
+    grade = pd.Categorical.from_codes(np.where(low, 0, 1 + n % 2), ["bad", "fair", "good"], ordered=True)
+    columns = {
+        "day": (pd.Timestamp("2024-01-01") + pd.to_timedelta(n, unit="D"), "2024-02-01 00:00:00"),
+        "zoned": (pd.date_range("2024-03-01", periods=40, tz="Europe/Berlin"), "2024-04-01 00:00:00+02:00"),
+        "date": ([dt.date(2024, 1, 1) + dt.timedelta(days=int(i)) for i in n], "2024-02-01"),
+        "length": (pd.to_timedelta(n, unit="h"), None),
+        "time": ([dt.time(int(i) // 2, int(i) % 2 * 30) for i in n], None),
+        "grade": (grade, "fair"),
+        "yes": (~low, True),
+        "town": (np.where(low, "Bern", "Zug"), "Zug"),
+        "number": (n * 1.5, None),
+    }
+    for name, (values, written) in columns.items():
+        X = pd.DataFrame({name: values})
+        model = ClusterExplainer().fit(X, n >= 31 if name in ("day", "zoned", "date") else ~low)
+        change = model.smallest_changes(X[:1])[0][True]
+        assert change.value == X[name][0]
+        moved = pd.DataFrame({name: pd.Series([change.target], dtype=X[name].dtype)})
+        assert model.predict(moved).tolist() == [True], name
+        read = change.to_dict()["target"]
+        assert json.loads(json.dumps(read)) == read
+        assert written is None or read == written

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from cutwise import ClusterExplainer, ExplainableKMeans, export_polars, export_python, export_sql
-from cutwise.exceptions import UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.rules import build_rules, tree_text
@@ -201,3 +201,30 @@ def test_columns_may_have_the_names_that_the_function_uses(name):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
         assert called <= {"str", "float"}
+
+
+@pytest.mark.parametrize(
+    ("row", "boundary"), [(14, "02:15+02:00"), (17, "02:45+02:00"), (20, "02:15+01:00"), (24, "03:00")]
+)
+def test_a_time_that_clocks_show_twice_has_its_offset(row, boundary):
+    X = pd.DataFrame({"t": pd.date_range("2021-10-31", "2021-10-31 05:00", freq="10min", tz="Europe/Berlin")})
+    model = ClusterExplainer().fit(X, np.arange(len(X)) >= row)
+    then = X.t[row].strftime("%Y-%m-%d %H:%M") + boundary[5:]
+    assert str(model.rules()).endswith(f": t >= 2021-10-31 {boundary}")
+    assert model.explain(X[row : row + 1]) == [f"cluster True because t >= 2021-10-31 {boundary} (is {then})"]
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "UTC"])
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_polars_compares_instants_of_any_zone_and_unit(zone, unit):
+    pl = pytest.importorskip("polars")
+    times = pl.Series([dt.datetime(2020, 1 + i, 1, 12) for i in range(9)]).dt.replace_time_zone("Europe/Berlin")
+    frame = pl.DataFrame({"t": times, "x": range(9)})
+    model = ClusterExplainer(cut_features=["t"]).fit(frame, [0] * 4 + [1] * 5)
+    other = frame.with_columns(pl.col("t").dt.convert_time_zone(zone).cast(pl.Datetime(unit, zone)))
+    assert other.with_columns(export_polars(model))["cluster"].to_list() == model.labels_.tolist()
+    assert model.predict(other.lazy()).collect()["cluster"].to_list() == model.labels_.tolist()
+    with pytest.raises(
+        InvalidInputError, match="Column 't' held dates with a time zone at fit, and holds dates without"
+    ):
+        model.predict(frame.lazy().with_columns(pl.col("t").dt.replace_time_zone(None)))

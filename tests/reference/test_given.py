@@ -82,10 +82,10 @@ def test_distances_beyond_float64_are_refused():
         from_centers(read_table([[1e200], [0.0]]), [[0.0], [1.0]])
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-300])
+@pytest.mark.parametrize("scale", [1e-200, 1e-300, 1e-312])
 def test_distances_whose_squares_are_too_small_for_float64_are_refused(scale):
     values = np.array([[0.0], [1.0], [5.0], [9.0]]) * scale
-    with pytest.raises(InvalidInputError, match=r"too small for float64.*such as 1e(199|299)"):
+    with pytest.raises(InvalidInputError, match=r"too small for float64.*such as 1e(199|299|300)"):
         ExplainableKMeans(2, reference=values[[0, 3]]).fit(values)
     with pytest.raises(InvalidInputError, match="too small"):
         from_labels(read_table(values), np.array([0, 0, 1, 1], dtype=np.int32), 2)

@@ -1,14 +1,22 @@
 """Columns of every kind: what they are taken for at fit, and how new rows are read by the kinds of fit."""
 
 import datetime as dt
+import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
-from cutwise import ExplainableKMeans
-from cutwise.exceptions import CutwiseError, IdentifierWarning, UnknownLevelsWarning
+from cutwise import ClusterExplainer, ExplainableKMeans
+from cutwise.exceptions import (
+    CutwiseError,
+    CutwiseWarning,
+    IdentifierWarning,
+    NotNumericError,
+    UnknownLevelsWarning,
+    UnsupportedInputError,
+)
 from cutwise.table.instants import choose_boundary, choose_length, duration_text, instant_text
 from cutwise.table.intake import MixedOptions, read_table
 from cutwise.table.table import ColumnKind
@@ -264,3 +272,57 @@ def test_months_years_and_days_come_before_hours():
     assert choose_boundary(19790, 19791, days) == 19790
     assert duration_text(choose_length(3_605_000_000, 7_000_000_000)) == "1 h 28 min"
     assert duration_text(5_400_000_000) == "1 h 30 min"
+
+
+def test_objects_of_numpy_are_dates_and_durations():
+    days = [np.datetime64("2024-01-01") + i for i in range(6)]
+    times = [np.timedelta64(i, "h") for i in range(6)]
+    table = read_table(np.array([days, times, [None, *times[1:]]], dtype=object).T, mixed=MixedOptions())
+    assert [kind.name for kind in table.kinds] == ["date", "duration", "duration"]
+    np.testing.assert_array_equal(table.values[:, 0], (19723 + np.arange(6)) * 86_400e6)
+    np.testing.assert_array_equal(table.values[:, 1], np.arange(6) * 3600e6)
+    assert np.isnan(table.values[0, 2])
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_intervals_of_pandas_that_another_library_holds_as_structs_are_refused_with_a_next_step(ordered):
+    pa = pytest.importorskip("pyarrow")
+    X = pd.DataFrame({"c": pd.Categorical(pd.cut(np.arange(60.0), [-1, 20, 40, 60]), ordered=ordered)})
+    model = ClusterExplainer().fit(X, np.arange(60) // 21)
+    for frame in (pa.Table.from_pandas(X), pl.from_pandas(X)):
+        with pytest.raises(NotNumericError, match=r"column 'c' holds structs.*\n.*astype\(str\)"):
+            model.predict(frame)
+        with pytest.raises(NotNumericError, match="column 'c' holds structs"):
+            ClusterExplainer().fit(frame, np.arange(60) // 21)
+
+
+@pytest.mark.parametrize("unit", ["hours", "days", "months"])
+def test_intervals_of_duckdb_are_durations_a_month_being_30_days(unit):
+    duckdb = pytest.importorskip("duckdb")
+    X = duckdb.sql(f"SELECT to_{unit}((range % 20)::int) AS d FROM range(60)")
+    model = ExplainableKMeans(2, random_state=0).fit(X)
+    assert model.column_kinds_ == {"d": "duration"}
+    assert str(model.rules()) == str(ExplainableKMeans(2, random_state=0).fit(X.df()).rules())
+    assert [label for (label,) in model.predict(X).fetchall()] == model.predict(X.df()).tolist()
+
+
+def test_tables_that_are_no_tables_yet_are_to_become_data_frames():
+    records = np.array([(1.0, 2.0), (3.0, 4.0)], dtype=[("a", "f8"), ("b", "f8")])
+    for X in (records, records.view(np.recarray), [{"a": 1.0, "b": 2.0}], {"a": [1.0, 2.0]}):
+        with pytest.raises(UnsupportedInputError, match=r"Give pandas\.DataFrame\(X\)"):
+            read_table(X)
+    with pytest.raises(NotNumericError, match=r"dt\.to_timestamp\(\)"):
+        read_table(pd.DataFrame({"d": pd.period_range("2020-01", periods=6, freq="M")}), mixed=MixedOptions())
+
+
+def test_a_table_of_numbers_written_as_text_is_said_to_be_one():
+    X = pd.DataFrame({"a": [1.5, 2.0] * 30, "b": [3, 4] * 30}).astype(str)
+    for rows in (X, X.to_numpy(dtype=object)):
+        with pytest.warns(CutwiseWarning, match=r"All columns of X hold numbers written as text.*X\.astype\(float\)"):
+            read_table(rows, mixed=MixedOptions())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table(X.assign(c=["x", "y"] * 30), mixed=MixedOptions())
+        read_table(X, mixed=MixedOptions([0, 1]))
+    with pytest.warns(CutwiseWarning, match="written as text"):
+        ExplainableKMeans(2, random_state=0).fit(pl.from_pandas(X).lazy())

@@ -53,6 +53,7 @@ from cutwise.table.intake import (
     read_weights,
 )
 from cutwise.table.labels import read_labels
+from cutwise.table.mixed import check_zone
 from cutwise.table.table import Columns, Table, are_plain, check_same_columns
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
@@ -464,6 +465,11 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                 names = tuple(name for name in names if name in columns.names)
             check_same_columns(columns, Columns(names, True), estimator=type(self).__name__, tested=tested)
             columns = columns if columns.has_names else Columns(names, True, columns.kinds)
+        if hasattr(lazy.native, "collect_schema"):  # an expression of polars would take no zone for UTC
+            dtypes = lazy.native.collect_schema()
+            for feature in tested:
+                name, kind = columns.names[feature], columns.kinds[feature]
+                check_zone(getattr(dtypes[name], "time_zone", None), kind, f"Column {name!r}")
         labeled = self._labeled_by(columns, self.cluster_names_)
 
         def sql(dialect: str) -> str:

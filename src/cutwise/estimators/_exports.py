@@ -256,7 +256,8 @@ def export_polars(model: TreeEstimator, *, nulls: int | float | str | None = Non
     -------
     expression : polars.Expr
         The column ``cluster``, of columns with the names of the table's (``x0``, ``x1``, ... where it had none). polars
-        makes it of the expression that ``export_sql`` writes for DuckDB. In a frame that has a column ``cluster``,
+        makes it of the expression that ``export_sql`` writes for DuckDB. Where fit had a time zone, instants may be in
+        any zone, and those without one count as UTC. In a frame that has a column ``cluster``,
         ``.alias`` keeps that.
 
     Raises

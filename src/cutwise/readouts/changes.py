@@ -16,7 +16,7 @@ from cutwise.table.table import NUMBER, ColumnKind, Table
 from .conditions import Condition, Levels, Region, column_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree, Titled
 from .shown import MOST_LEVELS, shortened
-from .words import finite, json_value, number, quoted, value_text
+from .words import as_json, finite, number, own_value, quoted, value_text
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,11 @@ class Change(Titled):
 
     ``cluster``: the cluster that the row would be in. ``name``: the name that people gave that cluster. ``leaf``: the
     leaf it would reach. ``feature``: the column's position. ``column``: the column's name. ``value``: what the row
-    has there. ``target``: the nearest float64 that moves the row, a whole number in columns of these; dates are
-    microseconds since 1970, and levels their codes, which ``str`` and ``to_dict`` name. ``lower``, ``upper``: any
-    value with ``lower < value <= upper`` reaches that leaf; infinite where that side is open. ``size``: the
-    distance from ``value`` to ``target``, in units of the column's spread.
+    has there. ``target``: the nearest value that moves the row, to be put in its place: a float64, a whole number in
+    columns of these, a date, duration, truth value or level where the column holds such. ``lower``, ``upper``: any
+    value with ``lower < value <= upper`` reaches that leaf; infinite where that side is open; of dates and durations
+    microseconds (days where there are no times), dates since 1970, of levels their positions. ``size``: the distance
+    from ``value`` to ``target``, in units of the column's spread.
     """
 
     cluster: Any
@@ -36,12 +37,13 @@ class Change(Titled):
     leaf: int
     feature: int
     column: str
-    value: float
-    target: float
+    value: Any
+    target: Any
     lower: float
     upper: float
     size: float
     kind: ColumnKind = field(default=NUMBER, repr=False)
+    compared: tuple[float, float] = field(default=(math.nan, math.nan), repr=False)  # both as the tree compares them
 
     def to_dict(self) -> dict[str, Any]:
         """The change as JSON can hold it; ``None`` stands for an open side."""
@@ -51,24 +53,18 @@ class Change(Titled):
             "leaf": self.leaf,
             "feature": self.feature,
             "column": self.column,
-            "value": self._json(self.value),
-            "target": self._json(self.target),
+            "value": as_json(self.value),
+            "target": as_json(self.target),
             "lower": finite(self.lower),
             "upper": finite(self.upper),
             "size": finite(self.size),
         }
 
-    def _json(self, value: float) -> Any:
-        """A value as JSON can hold it: a level by its own name, a missing one or one never seen at fit as None."""
-        if self.kind.name != "category":
-            return finite(value)
-        return json_value(self.kind, int(value)) if value < len(self.kind.levels or ()) else None
-
     def __str__(self) -> str:
-        kind = self.kind
-        move = f"{quoted(self.column)} from {value_text(kind, self.value)} to "
+        kind, (value, target) = self.kind, self.compared
+        move = f"{quoted(self.column)} from {value_text(kind, value)} to "
         if kind.levels is not None or kind.name == "bool":
-            return move + value_text(kind, self.target)
+            return move + value_text(kind, target)
         only = Condition(self.feature, self.column, self.lower, self.upper, kind=kind).only_value
         if only is not None:
             return move + number(only)
@@ -80,7 +76,7 @@ class Change(Titled):
             least, over = _next_whole(least), "at least {}"
         low = "" if self.lower == -math.inf else over.format(value_text(kind, least))
         high = "" if self.upper == math.inf else to.format(value_text(kind, most))
-        nearer, farther = (high, low) if self.target <= self.value or not low else (low, high)
+        nearer, farther = (high, low) if target <= value or not low else (low, high)
         return move + nearer + (f" ({farther})" if farther else "")
 
 
@@ -179,10 +175,25 @@ def _as_changes(
     for row, (code, moves) in enumerate(zip(own.tolist(), best.tolist(), strict=True)):
         changes: dict[Any, Change | None] = {}
         for label, (size, feature, leaf, target, lower, upper) in zip(labeled.labels, moves, strict=True):
-            changes[label] = None if feature < 0 else Change(
-                label, known_as.get(label), leaf, feature, names[feature], float(columns[feature][row]), target, lower,
-                upper, size, kinds[feature],
-            )  # fmt: skip
+            if feature < 0:
+                changes[label] = None
+                continue
+            kind, compared = kinds[feature], (float(columns[feature][row]), target)
+            value, target = (own_value(kind, x) for x in compared)
+            changes[label] = Change(
+                label,
+                known_as.get(label),
+                leaf,
+                feature,
+                names[feature],
+                value,
+                target,
+                lower,
+                upper,
+                size,
+                kind,
+                compared,
+            )
         del changes[labeled.labels[code]]
         found.append(changes)
     return found

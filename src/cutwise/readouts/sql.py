@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError, listed
-from cutwise.table.instants import instant_of, time_text
+from cutwise.table.instants import instant_of, time_of
 from cutwise.table.intake import check_option
 from cutwise.table.table import ColumnKind
 
@@ -283,7 +283,7 @@ class _Writer:
             instant = "timestamp" if kind.zone is None else "timestamptz"
             return exp.cast(exp.Literal.string(text), "date" if kind.unit == "day" else instant, copy=False)
         if kind.unit == "time" and self.dialect in ("duckdb", "postgres"):
-            return exp.cast(exp.Literal.string(time_text(value)), "time", copy=False)
+            return exp.cast(exp.Literal.string(str(time_of(value))), "time", copy=False)
         if kind.name == "duration" and self.dialect in ("duckdb", "postgres"):
             return exp.Interval(this=exp.Literal.string(str(int(value))), unit=exp.Var(this="MICROSECOND"))
         if kind.name == "duration":
@@ -326,6 +326,8 @@ class _Writer:
         exception: it compares text with text where a column was declared as such, as imports from CSV do.
         """
         column = self.column(name)
+        if kind.zone is not None and self.dialect == "duckdb":  # for polars, which compares no zone with another
+            return self.exp.cast(column, "timestamptz", copy=False)
         if kind.unit == "time":  # DuckDB has several types of these, and compares none with another
             return self.exp.cast(column, "time", copy=False)
         casts = self.dialect == "sqlite" and kind.name != "date"

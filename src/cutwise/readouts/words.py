@@ -5,12 +5,13 @@ And what a tree costs beside its clustering and how much it keeps of it, in word
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cutwise.table.instants import duration_text, instant_text
+from cutwise.table.instants import duration_text, instant_of, instant_text, time_of
 from cutwise.table.table import ColumnKind
 
 # A letter or underscore, then letters, digits and underscores, also in parts joined by dots ("petal.length").
@@ -123,8 +124,27 @@ def levels_text(kind: ColumnKind, codes: Iterable[int]) -> str:
 
 def json_value(kind: ColumnKind, code: int) -> Any:
     """A level as JSON can hold it: None is the missing value."""
-    level = (kind.levels or ())[code]
-    return level if level is None or isinstance(level, str | bool | int | float) else str(level)
+    return as_json((kind.levels or ())[code])
+
+
+def own_value(kind: ColumnKind, value: float) -> Any:
+    """A value as the table holds it; of a level that is missing, or that fit never saw, None."""
+    if kind.levels is not None:
+        return kind.levels[int(value)] if value < len(kind.levels) else None
+    if value != value or kind.name in ("number", "integer"):
+        return value
+    if kind.name == "bool":
+        return bool(value)
+    if kind.name == "date":
+        return instant_of(value, kind)
+    return time_of(value) if kind.unit == "time" else dt.timedelta(microseconds=value)
+
+
+def as_json(value: Any) -> Any:
+    """A value as JSON can hold it: dates and durations as texts that read back, nothing for what is no number."""
+    if isinstance(value, float):
+        return finite(value)
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 _KEEPS_LITTLE = 0.75

@@ -354,9 +354,10 @@ def check_apart(centers: Float64, objective: Objective) -> None:
     """Refuse centers so near to each other that squares of their distances are lost below float64's range."""
     apart = float(np.ptp(centers, axis=0).max())
     if objective is KMEANS and 0.0 < apart < _SMALLEST_DISTANCE:
+        digits = round(-np.log10(apart))
         raise InvalidInputError(
             f"The centers are at most {apart:.1e} apart, and squares of that are too small for float64. "
-            f"Multiply X by a constant, such as 1e{round(-np.log10(apart))}."
+            f"Multiply X by a constant, such as 1e{min(digits, 300)}."  # what Python can hold is enough
         )
 
 

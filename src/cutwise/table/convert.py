@@ -73,6 +73,7 @@ _KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((np.datetime64, datetime.date, datetime.time), "dates or times"),
     ((np.timedelta64, datetime.timedelta), "durations"),
     ((complex, np.complexfloating), "complex numbers"),
+    ((dict,), "structs"),
 )
 
 
@@ -122,7 +123,7 @@ def _non_numeric_text(items: Sequence[object], first: int) -> NonNumericValue:
     Where most cells are numbers (also written as text) it is one that is none: the ``"?"`` written for a missing value.
     """
     texts = [(row, value) for row, value in enumerate(items[first:], first) if isinstance(value, str)]
-    others = [(row, value) for row, value in texts if not _reads_as_number(value)]
+    others = [(row, value) for row, value in texts if not reads_as_number(value)]
     n_missing = sum(map(is_missing, items))
     if not others:
         return NonNumericValue(*texts[0], "numbers written as text")
@@ -191,7 +192,8 @@ def _as_float(value: object) -> float:
         return float("inf")
 
 
-def _reads_as_number(text: str) -> bool:
+def reads_as_number(text: str) -> bool:
+    """Whether a text is a number to Python."""
     try:
         float(text)
     except ValueError:
@@ -481,7 +483,7 @@ def _floats(series: Series) -> npt.NDArray[np.generic]:
 
 def _source_of_objects(values: npt.NDArray[np.generic]) -> _Source | NonNumericValue:
     """A column narwhals has no type for: Python objects, or a dtype of the library's own."""
-    if values.dtype.kind in "fiub":
+    if values.dtype.kind in "fiub" and values.ndim == 1:
         return _Source(values.dtype, number_kind(values.dtype), lambda: values)
     items = values.tolist()
     wrong = find_non_numeric(items)
@@ -532,6 +534,13 @@ def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
     elif isinstance(given, Iterator):
         called, step = f"a {own}, which can be read only once", f"list({what})"
         step += "; of batches, a function that opens them anew: cutwise.Batches(lambda: iter(parts))" if table else ""
+    elif table and (
+        getattr(getattr(given, "dtype", None), "names", None)
+        or isinstance(given, Mapping)
+        or (isinstance(given, list | tuple) and given and isinstance(given[0], Mapping))
+    ):
+        called = f"a {own}" if isinstance(given, Mapping) else "made of records"
+        step = f"pandas.DataFrame({what})"
     elif isinstance(given, list | tuple) and given and hasattr(given[0], "columns"):
         called, step = f"a {own} of data frames", f"pandas.concat({what}), or cutwise.Batches({what})"
     else:

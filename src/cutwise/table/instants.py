@@ -43,13 +43,19 @@ def _utc(value: Any) -> Any:
     return value
 
 
+def as_duration(interval: Any) -> dt.timedelta:
+    """What Arrow calls an interval of months, days and nanoseconds, a month as 30 days: so DuckDB compares them."""
+    days = 30 * interval.months + interval.days
+    return dt.timedelta(days=days, microseconds=interval.nanoseconds // 1000)
+
+
 def _since_midnight(time: dt.time) -> dt.timedelta:
     return dt.datetime.combine(dt.date.min, time.replace(tzinfo=None)) - dt.datetime.min
 
 
-def time_text(value: float) -> str:
-    """The time of day so many microseconds after midnight: ``07:30:00``."""
-    return str((dt.datetime.min + dt.timedelta(microseconds=int(value))).time())
+def time_of(value: float) -> dt.time:
+    """The time of day so many microseconds after midnight."""
+    return (dt.datetime.min + dt.timedelta(microseconds=int(value))).time()
 
 
 def instant_of(value: float, kind: ColumnKind) -> dt.date | dt.datetime:
@@ -71,15 +77,19 @@ def has_instant(value: float, kind: ColumnKind) -> bool:
 
 
 def instant_text(value: float, kind: ColumnKind) -> str:
-    """The same as people write it: ``2024-03-01``, ``2024-03-01 08:00``; seconds where there are any."""
+    """The same as people write it: ``2024-03-01``, ``2024-03-01 08:00``; seconds where there are any.
+
+    Where clocks show a time twice, its offset says which one is meant: ``2021-10-31 02:15+02:00``.
+    """
     instant = instant_of(value, kind)
     if not isinstance(instant, dt.datetime):
         return instant.isoformat()
-    wall = instant.replace(tzinfo=None)
-    if wall.time() == dt.time():
-        return wall.date().isoformat()
-    precision = "minutes" if not (wall.second or wall.microsecond) else "auto"
-    return wall.isoformat(" ", precision)
+    if instant.utcoffset() == instant.replace(fold=1 - instant.fold).utcoffset():
+        instant = instant.replace(tzinfo=None)
+        if instant.time() == dt.time():
+            return instant.date().isoformat()
+    precision = "minutes" if not (instant.second or instant.microsecond) else "auto"
+    return instant.isoformat(" ", precision)
 
 
 def duration_text(value: float) -> str:

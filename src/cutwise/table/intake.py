@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 
 from cutwise.core import count_distinct_rows
 from cutwise.exceptions import (
+    CutwiseWarning,
     IdentifierWarning,
     InvalidInputError,
     NotFiniteError,
@@ -48,7 +49,7 @@ from .convert import (
     to_numbers,
 )
 from .labels import as_vector
-from .mixed import ColumnSums, Items, RawColumn, counts_rows, find_kind, raw_column, values_by_kind
+from .mixed import ColumnSums, Items, RawColumn, are_numbers, counts_rows, find_kind, raw_column, values_by_kind
 from .table import ColumnKind, Columns, Table, are_plain, check_same_columns, name_columns
 
 # What to do with a clusterer that was given for a number.
@@ -430,12 +431,16 @@ def _read_mixed(X: Any, frame: Frame | None, columns: Columns, options: MixedOpt
             pass  # what the columns hold is found out one by one
     weights = read_weights(options.sample_weight, len(X) if frame is None else len(frame))
     found: list[ColumnKind] = []
+    are_written = True  # so far all columns hold numbers written as text
     read = np.zeros((len(X) if frame is None else len(frame), len(columns.names)), order="F")
     for i, raw, is_asked_for in _raw_columns(X, frame, columns, categories, what):
         kind, read[:, i] = find_kind(
             raw, describe=_start(columns.describe(i)), weights=weights, is_asked_for=is_asked_for
         )
         found.append(kind)
+        are_written = are_written and not is_asked_for and are_numbers(raw.items)
+    if are_written:
+        warn_of_numbers(what)
     check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in found])
     _check_any_cut(columns.names, found, what)
     return _warned(Table(read, columns.names, columns.has_names, tuple(found), library), what)
@@ -516,6 +521,10 @@ class TableSums:
         """The columns with their kinds; warns of those that take no part."""
         assert self.columns is not None
         names, kinds = self.columns.names, tuple(sums.kind() for sums in self.of_columns)
+        if not any(sums.is_asked_for for sums in self.of_columns) and all(
+            are_numbers(s.items) for s in self.of_columns
+        ):
+            warn_of_numbers("X")
         _check_any_cut(names, kinds, "X")
         warn_of_identifiers(
             [f"{name} is left out: {kind.left_out}" for name, kind in zip(names, kinds, strict=True) if kind.left_out]
@@ -567,7 +576,9 @@ def _as_at_fit(is_fitted: bool = True) -> Iterator[None]:
             "No value of that column was missing at fit, so the rules say nothing of it. Fill it in, or fit on rows of "
             "which some have none."
         )
-        wrong = "Give values like those of fit (pandas.to_numeric makes numbers of texts)."
+        wrong = (
+            "Give values like those of fit (pandas.to_numeric makes numbers of texts, astype(str) texts of the rest)."
+        )
         raise error.with_next_step(gap if isinstance(error, NotFiniteError) else wrong) from error
 
 
@@ -594,6 +605,12 @@ def row_numbers(columns: Columns, counts: Callable[[int], bool]) -> list[str]:
         for i, (name, kind) in enumerate(kinds)
         if kind.name == "integer" and not kind.has_gaps and counts(i)
     ]
+
+
+def warn_of_numbers(what: str) -> None:
+    """Warn of a table whose every cell is a number written as text."""
+    step = f"{what}.astype(float) makes numbers of them."
+    warn(CutwiseWarning(f"All columns of {what} hold numbers written as text, and are taken for texts. {step}"))
 
 
 def warn_of_identifiers(lines: list[str], what: str = "X") -> None:

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from cutwise.core import Float64, Int64
 from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, listed, shown, warn
 
-from .convert import NonNumericValue, find_non_numeric, is_missing, to_numbers
-from .instants import instant_of, to_ticks
+from .convert import NonNumericValue, find_non_numeric, is_missing, reads_as_number, to_numbers
+from .instants import as_duration, instant_of, to_ticks
 from .table import ColumnKind, KindName, Table
 
 MOST_LEVELS = 254
@@ -85,6 +85,7 @@ def code_levels(
 Items = npt.NDArray[np.generic] | nw.Series[Any]
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D|$)")
+_CODE = re.compile(r"\s*0\d")
 _LARGEST = 2.0**53
 FEWEST_NUMBERED = 20
 """Rows from which on a number that counts them is no coincidence."""
@@ -126,7 +127,10 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
     if as_category:
         return _of_items(column.to_list(), True, _order_of(column)[0])
     if dtype in (nw.Categorical, nw.Enum):
-        codes, levels = _distinct(column)
+        try:
+            codes, levels = _distinct(column)
+        except TypeError:  # Arrow's dictionary of structs, as it has of pandas' intervals
+            return _of_items(column.to_list())
         order, is_ordered = _order_of(column)
         return RawColumn("ordered" if is_ordered else "category", codes=codes, items=levels, order=order)
     if dtype == nw.String:
@@ -155,9 +159,9 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
         ticks = to_ticks(items, "microsecond", is_duration=True)
         return RawColumn("duration", values=ticks, unit=None if dtype == nw.Duration else "time")
     native = column.to_numpy() if dtype in (nw.Object, nw.Unknown) else None
-    if native is not None and native.dtype.kind in "fiub":
-        return _of_array(native)
-    return _of_items(column.to_list() if native is None else native.tolist())
+    if native is None or native.ndim > 1:  # structs of polars
+        return _of_items(column.to_list())
+    return _of_array(native) if native.dtype.kind in "fiub" else _of_items(native.tolist())
 
 
 def _distinct(column: nw.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
@@ -204,14 +208,21 @@ def _of_items(
         row = next(row for row, item in enumerate(items) if isinstance(item, list | dict | set | np.ndarray))
         return NonNumericValue(row, items[row])
     types = {type(item) for item in distinct if item is not None}
+    if types and all(hasattr(item, "months") and hasattr(item, "nanoseconds") for item in distinct if item is not None):
+        items, types = [item if item is None else as_duration(item) for item in items], {dt.timedelta}
     if (types and all(issubclass(t, str) for t in types)) or (as_category and bytes not in types):
         return RawColumn("category", codes=codes, items=distinct, order=order)
-    if types and all(issubclass(t, dt.date) for t in types) and len({issubclass(t, dt.datetime) for t in types}) == 1:
-        unit: Literal["day", "microsecond"] = "microsecond" if issubclass(types.pop(), dt.datetime) else "day"
+    instants = dt.datetime | np.datetime64
+    if (
+        types
+        and all(issubclass(t, dt.date | np.datetime64) for t in types)
+        and len({issubclass(t, instants) for t in types}) == 1
+    ):
+        unit: Literal["day", "microsecond"] = "microsecond" if issubclass(types.pop(), instants) else "day"
         zoned = any(getattr(item, "tzinfo", None) is not None for item in items)
         values = to_ticks(np.array([*items, None], dtype=object)[:-1], unit)
         return RawColumn("date", values=values, unit=unit, zone="UTC" if zoned else None)
-    if types and all(issubclass(t, dt.timedelta | dt.time) for t in types):
+    if types and all(issubclass(t, dt.timedelta | dt.time | np.timedelta64) for t in types):
         values = to_ticks(np.array([*items, None], dtype=object)[:-1], "microsecond", is_duration=True)
         return RawColumn("duration", values=values, unit="time" if types <= {dt.time} else None)
     wrong = find_non_numeric(items)
@@ -369,16 +380,7 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
         )
     if kind.name != "date":
         return raw.values
-    if (raw.zone is None) != (kind.zone is None):
-        now, then = ("without", "with") if raw.zone is None else ("with", "without")
-        raise InvalidInputError(
-            f"{describe} held dates {then} a time zone at fit, and holds dates {now} one now. "
-            + (
-                f"Give them one (dt.tz_localize({kind.zone!r}) in pandas)."
-                if kind.zone
-                else "Leave the zone out (dt.tz_localize(None) in pandas)."
-            )
-        )
+    check_zone(raw.zone, kind, describe)
     if raw.unit == kind.unit:
         values = raw.values
     else:
@@ -390,6 +392,21 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
             "neighbors. Give whole days (a column of dates without times), or years as numbers."
         )
     return values
+
+
+def check_zone(zone: str | None, kind: ColumnKind, describe: str) -> None:
+    """Refuse instants without a time zone where those of fit had one, and the reverse."""
+    if kind.name != "date" or (zone is None) == (kind.zone is None):
+        return
+    now, then = ("without", "with") if zone is None else ("with", "without")
+    raise InvalidInputError(
+        f"{describe} held dates {then} a time zone at fit, and holds dates {now} one now. "
+        + (
+            f"Give them one (dt.tz_localize({kind.zone!r}) in pandas)."
+            if kind.zone
+            else "Leave the zone out (dt.tz_localize(None) in pandas)."
+        )
+    )
 
 
 def _level_values(raw: RawColumn, kind: ColumnKind, describe: str, unknown: str | None) -> Float64:
@@ -441,6 +458,14 @@ def _levels_listed(levels: Sequence[object], most: int = 5) -> str:
 def are_dates(items: Sequence[object]) -> bool:
     """Whether texts look like dates, by the first hundred."""
     return all(isinstance(item, str) and _DATE.match(item) for item in items[:100])
+
+
+def are_numbers(items: Sequence[object]) -> bool:
+    """Whether what is known of some items is text, and every such text a number; codes have zeros before other digits."""
+    known = [item for item in items if item is not None]
+    return bool(known) and all(
+        isinstance(item, str) and reads_as_number(item) and not _CODE.match(item) for item in known
+    )
 
 
 def counts_rows(values: npt.NDArray[Any]) -> bool:
