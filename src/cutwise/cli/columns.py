@@ -20,15 +20,7 @@ from cutwise.cli.options import (
     scaler_of,
 )
 from cutwise.cli.screen import note
-from cutwise.cli.tables import (
-    Rows,
-    Source,
-    clusters_of_example,
-    in_batches,
-    is_missing,
-    open_source,
-    read_example,
-)
+from cutwise.cli.tables import Rows, Source, clusters_of_example, in_batches, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 from cutwise.passes.sources import Batches, LazyTable, as_lazy, polars_table, scan_dataset
@@ -486,13 +478,7 @@ def with_texts(source: Source, names: Sequence[str]) -> Source:
     """The table with the cells of these columns as words, where they were read as numbers, dates, yes or no."""
     others = [name for name in names if is_numeric(source.frame[name]) or source.frame[name].dtype.kind in "mM"]
     if source.lazy is not None:
-        import polars as pl
-
-        values = {
-            name: pl.when(~is_missing(pl.col(name))).then(pl.col(name)) for name in others if name in source.values
-        }
-        frame = source.frame.astype(dict.fromkeys(values, "object"))
-        return replace(source, frame=frame, values={**source.values, **values})
+        return replace(source, values={name: own for name, own in source.values.items() if name not in others})
     if not others or source.cells is None:
         return source
     cells = source.cells(others)

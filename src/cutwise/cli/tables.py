@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 import psutil
 
-from cutwise.cli.cells import MISSING, MISSING_AMONG_NUMBERS, Reading, read_cells, read_columns, with_columns
+from cutwise.cli.cells import MISSING_AMONG_NUMBERS, Reading, read_cells, read_columns, with_columns
 from cutwise.cli.screen import note, working
 from cutwise.cli.text import find_layout, line_with_values, may_hold_codes, read_text, sample_of
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
@@ -412,12 +412,6 @@ def _numbers(x: pl.Expr, decimal: str) -> pl.Expr:
         .str.strip_chars(" ")
         .cast(pl.Float64, strict=False)
     )
-
-
-def is_missing(x: pl.Expr) -> pl.Expr:
-    """Whether nothing is known of cells, whatever their column holds."""
-    cells = x.str.strip_chars()
-    return cells.str.to_lowercase().is_in(list(MISSING)) | (cells == "None")
 
 
 def is_word(x: pl.Expr, decimal: str = ".") -> pl.Expr:
