@@ -86,6 +86,7 @@ def read(tmp_path, capsys):
             [datetime(2068, 10, 21), datetime(1969, 4, 3)],
             "read as dates, the day first, years from 1969 to 2068",
         ),
+        (["1.10.2017", "3.4.2017"], [datetime(2017, 10, 1), datetime(2017, 4, 3)], "read as dates, the day first"),
         (
             ["21.10.17", "3.4.17"],
             [datetime(2017, 10, 21), datetime(2017, 4, 3)],
@@ -117,7 +118,7 @@ def read(tmp_path, capsys):
                     ["10/21/2017 8:05 AM", "1/2/2017 13:05 PM"],
                     "dates, of which '1/2/2017 13:05 PM' is none, are taken as texts",
                 ),
-                (["21.10.17", "03.04.17"], EITHER.replace("month", "year") + " are taken as texts"),
+                (["21-10-17", "03-04-17"], EITHER.replace("month", "year") + " are taken as texts"),
                 (["1/2/17", "1/3/32"], f"{EITHER} are taken as texts"),
                 (["1/2/17", "32/3/32"], f"{OF_NONE} are taken as texts"),
                 (["21.10.2017", "3.4.17"], OTHERWISE),
@@ -178,13 +179,13 @@ def test_a_code_is_seen_wherever_it_stands_in_a_large_file(read, shift):
     ],
 )
 def test_the_decimal_mark_is_the_one_that_explains_the_cells(columns, decimal):
-    assert find_decimal(columns, ";") == decimal
+    assert find_decimal(columns, ";")[0] == decimal
 
 
 @pytest.mark.parametrize("columns", [[["1,234", "2,345"]], [["$1,234", "$999,500"]], [["€1,234", "€1,234,500"]]])
 def test_groups_of_three_digits_are_thousands_where_commas_part_cells_or_amounts_say_so(columns):
-    assert find_decimal(columns, ",") == "."
-    assert find_decimal(columns, ";") == ("." if "€1,234,500" in columns[0] else ",")
+    assert find_decimal(columns, ",") == (".", 0.5)
+    assert find_decimal(columns, ";")[0] == ("." if "€1,234,500" in columns[0] else ",")
 
 
 @pytest.mark.parametrize(

@@ -76,4 +76,4 @@ def test_a_missing_value_counts_only_in_the_rows_asked_for(cutwise, refused, blo
     assert "'age' has no value in row 5 (line 7 of" in refused("explain", model, path, "--row", 4, "--row", 5)
     blobs["age"] = blobs["age"].map(str)
     pd.DataFrame(blobs).replace("nan", "old").to_csv(path, index=False)
-    assert "'age' holds numbers, but 'old' in row 5" in refused("explain", model, path)
+    assert "'age' holds 'old' in row 5" in refused("explain", model, path)

@@ -304,14 +304,20 @@ def test_numbers_among_texts_are_left_out_in_batches_as_in_memory(cutwise, tmp_p
 
 def test_dates_that_were_known_at_fit_and_cannot_be_read_now_are_refused(cutwise, tmp_path):
     rows, model = tmp_path / "rows.csv", tmp_path / "model.json"
-    rows.write_text("day\n" + "".join(f"{i % 28 + 1}.{1 + 6 * (i % 2)}.2017\n" for i in range(60)))
+    rows.write_text("day\n" + "".join(f"2017-0{1 + 6 * (i % 2)}-{i % 28 + 1:02}\n" for i in range(60)))
     assert cutwise("fit", rows, "-k", 2, "--out", model).code == 0
     assert cutwise("predict", model, rows).code == 0
-    rows.write_text("day\n1.2.2017\n3.4.2017\n")
-    refused = cutwise("predict", model, rows)
-    assert refused.code == 2
+    rows.write_text("day\n1/2/2017\n3/4/2017\n")
+    told = (
+        f"'day' holds '1/2/2017' in row 0 (line 2 of {rows}; rows are counted from 0), and held cells like '2017-01-01'"
+    )
+    assert told in cutwise("predict", model, rows).err
+    pd.DataFrame({"day": pd.to_datetime([f"2017-0{1 + 6 * (i % 2)}-{i % 28 + 1:02}" for i in range(60)])}).to_parquet(
+        tmp_path / "rows.parquet"
+    )
+    assert cutwise("fit", tmp_path / "rows.parquet", "-k", 2, "--out", model).code == 0
     told = f"Column 'day' of {rows} holds dates that may have day or month first (write them like 2024-12-31)."
-    assert told in refused.err
+    assert told in cutwise("predict", model, rows).err
 
 
 @pytest.mark.usefixtures("in_batches")

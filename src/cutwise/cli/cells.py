@@ -10,7 +10,8 @@ a cell such as                         is read, where all cells of its column ar
 ``(63)``                               -63, as in accounts
 ``2024-03-01``, ``2024/03/01 08:00``   a date, or an instant
 ``2024-03-01T08:00+01:00``             an instant, in UTC from here on
-``31.12.2024``, ``12/31/2024 8:00 PM`` the same, where some day of the column is past 12 and so tells the order
+``31.12.2024``                         the same, the day first
+``31/12/2024``, ``12/31/2024 8:00 PM`` the same, where some day of the column is past 12 and so tells the order
 ``31.12.98``                           the same, where some year of the column is past 31; 69 is 1969, and 68 is 2068
 ``1 days 02:00:00``, ``7:30:00``       a duration, or a time of day as that since midnight
 ``yes``, ``no``                        True and False; also ``y`` and ``n``, ``true`` and ``false``, ``t`` and ``f``
@@ -18,13 +19,17 @@ a cell such as                         is read, where all cells of its column ar
 ``?``, ``-``, ``none``, ...            a missing value among numbers, and a word among words; ``None`` always the former
 ``007``                                a code, so that the whole column is words; ``07`` is a number
 =====================================  ===========================================================================
+
+What all cells of a column tell, a few of them tell too: a model keeps these, and a new file is read beside them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cutwise.table.mixed import are_dates
@@ -48,12 +53,14 @@ THOUSANDS = {".": ",'’ \u00a0\u202f", ",": ".'’ \u00a0\u202f"}
 CURRENCY = "[$€£¥₹₽₩]|(?:US|CA|AU)?[$]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL|Fr[.]|kr[.]?|zł)"
 _DATE = re.compile(
     r"(?:(?P<year>\d{4})([-/])(?P<month>\d\d)\2(?P<day>\d\d)"
-    r"|(?P<first>\d\d?)([-/.])(?P<second>\d\d?)\6(?P<last>\d{4}|\d\d))"
+    r"|(?P<first>\d\d?)(?P<mark>[-/.])(?P<second>\d\d?)(?P=mark)(?P<last>\d{4}|\d\d))"
     r"(?:(?:[ T]|, )(?P<hour>\d\d?)(?P<time>:\d\d(?::\d\d(?:[.]\d+)?)?)(?: ?(?P<half>[AP])[.]?M[.]?)?"
     r"(?P<zone>Z|[-+]\d\d:?\d\d)?)?",
     re.IGNORECASE,
 )
 _DURATION = re.compile(r"[-+]?\d+ days?(?:,? [-+]?\d+:\d\d:\d\d(?:[.]\d+)?)?|[-+]?\d+:\d\d:\d\d(?:[.]\d+)?")
+PLAIN = ("0",)
+"""What tells that cells are plain numbers."""
 _CODE = re.compile(r"0\d\d+")
 
 
@@ -80,6 +87,8 @@ class Reading:
     how: tuple[str, ...] = ()  # what else was decided, in words
     words: pd.Series | None = None  # the cells as they stand in the file, where two words became True and False
     unread: str = ""  # the dates that stay texts, in words
+    cells: tuple[str, ...] = ()  # some that alone are read like all; none of words
+    odd: str = ""  # the first cell that cannot be read like those given
 
     @property
     def marks(self) -> str:
@@ -89,6 +98,18 @@ class Reading:
     def __str__(self) -> str:
         said = [f"{self.marks} is read as missing"] if self.markers else []
         return "; ".join([*said, *self.how, *([f"{self.unread} are taken as texts"] if self.unread else [])])
+
+
+@dataclass(frozen=True)
+class Format:
+    """How the files of a fit are written, as far as a model keeps it; nothing where nothing is known."""
+
+    separator: str = ""
+    decimal: str = ""
+    has_names: bool | None = None
+    cells: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of columns, see ``Reading``
+    tested: Collection[str] = ()  # columns that must be there
+    names: Sequence[str] = ()  # of all columns, where they may go by position
 
 
 @dataclass(frozen=True)
@@ -109,54 +130,115 @@ def holds_codes(cells: Sequence[Any]) -> bool:
     return any(isinstance(cell, str) and _CODE.fullmatch(cell.strip()) for cell in cells)
 
 
-def read_columns(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, dict[str, Reading]]:
-    """A table with its columns of text read by the rules above, and what was decided about which."""
+def read_columns(
+    frame: pd.DataFrame, decimal: str, known: Mapping[str, Sequence[str]] | None = None
+) -> tuple[pd.DataFrame, dict[str, Reading]]:
+    """A table with its columns of text read by the rules above, and what was decided about which.
+
+    ``known``: of columns of which that was decided before, the cells that tell it; none of words.
+    """
     from pandas.api import types
 
     read, readings = {}, {}
     for column in frame.columns:
         if not types.is_numeric_dtype(frame[column]):
-            read[column], readings[column] = read_cells(frame[column], decimal)
+            read[column], readings[column] = read_cells(frame[column], decimal, (known or {}).get(column))
         elif frame[column].dtype == bool:
-            readings[column] = Reading()
+            readings[column] = Reading(cells=("true",))
     return with_columns(frame, read), readings
 
 
-def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
-    """A column of text, NaN where nothing stands, by the rules above: numbers where all cells allow it, else words."""
+def read_cells(column: pd.Series, decimal: str, known: Sequence[str] | None = None) -> tuple[pd.Series, Reading]:
+    """A column of text, NaN where nothing stands, by the rules above: numbers where all cells allow it, else words.
+
+    ``known``: cells beside which these are read; none where they are words.
+    """
     import numpy as np
     import pandas as pd
 
+    if known is not None and not known:
+        return read_texts(column), Reading()
+    known = list(known or ())
     codes, distinct = pd.factorize(column)  # -1 where nothing stands
     cells = [str(cell).strip() for cell in distinct]
     counts = np.bincount(codes[codes >= 0], minlength=len(cells)).tolist()
     marks = {i: cell for i, cell in enumerate(cells) if cell.casefold() in MISSING_AMONG_NUMBERS}
     others = [i for i in range(len(cells)) if i not in marks]
-    values, how = _as_numbers([cells[i] for i in others], decimal)
-    words = None
-    if values is None and (pair := _pair({cells[i].casefold() for i in others})):
-        values, words = [cells[i].casefold() == pair[0] for i in others], column
+    own = [cells[i] for i in others]
+    values, how = _as_numbers([*known, *own], decimal)
+    words, telling = None, () if values is None else _telling([*known, *own], partial(_traits_of_number, decimal))
+    if values is None and (pair := _pair({cell.casefold() for cell in [*known, *own]})):
+        values, words = [cell.casefold() == pair[0] for cell in [*known, *own]], column
+        telling = _telling([*known, *own], lambda _: {pair})
         how = (f"{pair[0]} is true, {pair[1]} is false",) if pair[0] != "true" else ()
-    times, said = (None, "") if values is not None else _as_times([cells[i] for i in others])
+    times, said = (None, "") if values is not None else _as_times([*known, *own])
+    odd = ""
     if values is None and times is None:
+        odd = first_odd(own, known, decimal) if known else ""
         marks = {i: mark for i, mark in marks.items() if _is_missing(mark)}
         how = ("codes with leading zeros are kept as they are",) if holds_codes(cells) else ()
     markers = {mark: sum(counts[i] for i, m in marks.items() if m == mark) for mark in marks.values() if mark}
     if times is not None:
         is_zoned = getattr(times.dtype, "tz", None) is not None
         ticks = np.full(len(cells) + 1, "NaT", dtype=f"{times.dtype.kind}8[us]")
+        times = times.iloc[len(known) :]
         ticks[others] = (times.dt.tz_localize(None) if is_zoned else times).to_numpy().astype(ticks.dtype)
         read = pd.Series(ticks[codes], index=column.index, name=column.name)
-        return read.dt.tz_localize("UTC") if is_zoned else read, Reading(markers, (said,))
+        telling = _telling([*known, *own], _traits_of_time)
+        return read.dt.tz_localize("UTC") if is_zoned else read, Reading(markers, (said,), cells=telling)
     if values is None:
-        return _known(column, codes, marks), Reading(markers, how, unread=said)
+        return _known(column, codes, marks), Reading(markers, how, unread=said, odd=odd)
+    values = values[len(known) :]
     whole = not marks and not (codes < 0).any()
     lookup: Any = np.full(len(cells) + 1, np.nan)  # the last answers for -1
     if whole and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values):
         lookup = np.zeros(len(cells) + 1, dtype=np.bool_ if words is not None else np.int64)
     lookup[others] = values
     read = pd.Series(lookup[codes], index=column.index, name=column.name)
-    return read.astype("boolean") if words is not None and not whole else read, Reading(markers, how, words)
+    return read.astype("boolean") if words is not None and not whole else read, Reading(
+        markers, how, words, cells=telling
+    )
+
+
+def first_odd(cells: Sequence[str], known: Sequence[str], decimal: str) -> str:
+    """The first of the cells that cannot be read beside these and those before it; nothing where all can."""
+    own = [cell for cell in cells if cell.casefold() not in MISSING_AMONG_NUMBERS]
+
+    def are_words(n: int) -> bool:
+        some = [*known, *own[:n]]
+        return (
+            _as_numbers(some, decimal)[0] is None
+            and _pair({cell.casefold() for cell in some}) is None
+            and _as_times(some)[0] is None
+        )
+
+    at = bisect_left(range(len(own)), True, key=lambda i: are_words(i + 1))
+    return own[at] if at < len(own) else ""
+
+
+def _telling(cells: Sequence[str], traits_of: Callable[[str], set[Hashable]]) -> tuple[str, ...]:
+    """A few of the cells that have all traits of all."""
+    seen, found = set[Hashable](), []
+    for cell in sorted(cells):
+        if own := traits_of(cell) - seen:
+            seen |= own
+            found.append(cell)
+    return tuple(found) or PLAIN
+
+
+def _traits_of_number(decimal: str, cell: str) -> set[Hashable]:
+    number = _number(cell, decimal)
+    return set() if number is None else {trait for trait in (number.unit, number.group) if trait}
+
+
+def _traits_of_time(cell: str) -> set[Hashable]:
+    date = _DATE.fullmatch(cell)
+    if date is None:
+        return {"duration"}
+    own: set[Hashable] = {date["zone"] is None}
+    if date["year"] is None:
+        own |= {len(date["last"]) + 2, *(order for order in _ORDERS if not _may_be(date, order))}
+    return own
 
 
 def read_texts(column: pd.Series) -> pd.Series:
@@ -239,8 +321,10 @@ _ORDERS = {
 
 
 def _may_be(date: re.Match[str], order: str) -> bool:
-    """Whether a date may be written in an order; days past any month are an error of their own in long ones."""
+    """Whether a date may be written in an order, dotted ones in one alone; long ones may have days past any month."""
     year, month, day = (date[part] for part in _ORDERS[order])
+    if date["mark"] == "." and order != "day":
+        return False
     is_short = len(date["last"]) == 2
     return int(month) <= 12 and (int(day) <= 31 and len(year) == 2 if is_short else len(year) == 4)
 
@@ -279,25 +363,30 @@ def _pair(cells: set[str]) -> tuple[str, str] | None:
     return next((pair for pair in PAIRS if cells and cells <= set(pair)), None)
 
 
-def find_decimal(columns: Sequence[Sequence[str]], separator: str) -> str:
-    """The decimal mark of a file, from the cells of its columns: a comma where only that explains them, or a point."""
+def find_decimal(columns: Sequence[Sequence[str]], separator: str) -> tuple[str, float]:
+    """The decimal mark of a file, from the cells of its columns: a comma where only that explains them, or a point.
+
+    And how sure that is: 1 where only one explains them, 0 where no cell has either.
+    """
     bare = [[_AROUND_NUMBER.sub("", cell) for cell in column] for column in columns]
     for mark in (".", ","):
         if any(_DECIMAL[mark].fullmatch(cell) for column in bare for cell in column):
-            return mark
+            return mark, 1.0
+    sure = 0.5 if any(_EITHER.fullmatch(cell) for column in bare for cell in column) else 0.0
     grouped = [cell for column in bare for cell in column if _GROUPED.fullmatch(cell)]
     # Who writes commas between cells writes none in decimals.
     if separator == "," or not grouped or any(cell.count(",") > 1 for cell in grouped):
-        return "."
+        return ".", sure
     # 1,234 is either: thousands where its column also has whole numbers without a comma.
     mixed = [column for column in bare if any(map(_GROUPED.fullmatch, column)) and any(map(str.isdecimal, column))]
-    return "." if mixed else ","
+    return "." if mixed else ",", sure
 
 
 _AROUND_NUMBER = re.compile(rf"^[-+−(\s]*(?:{CURRENCY})?[-+−\s]*|\s*(?:%|{CURRENCY})?[)\s]*$", re.IGNORECASE)
 
 # Numbers that have this decimal mark for sure, and such as could be either: three digits after every comma.
 _GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+")
+_EITHER = re.compile(r"[1-9]\d{0,2}([.,]\d{3})+")
 _DECIMAL = {
     mark: re.compile(
         rf"(?![1-9]\d{{0,2}}([{mark}]\d{{3}})+$)(\d{{1,3}}([{other}]\d{{3}})+|\d*)[{mark}]\d+([eE][-+]?\d+)?"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cutwise.cli.cells import read_texts, with_columns
-from cutwise.cli.looks import Look, is_numeric, look_at, look_at_batches, shortened
+from cutwise.cli.cells import PLAIN, first_odd, with_columns
+from cutwise.cli.looks import Look, look_at, look_at_batches, shortened
 from cutwise.cli.options import (
     SCALES,
     ClusteringOptions,
@@ -474,17 +474,6 @@ def batches_of(source: Source, names: list[str], read: Callable[[Any], Any]) -> 
     return lazy
 
 
-def with_texts(source: Source, names: Sequence[str]) -> Source:
-    """The table with the cells of these columns as words, where they were read as numbers, dates, yes or no."""
-    others = [name for name in names if is_numeric(source.frame[name]) or source.frame[name].dtype.kind in "mM"]
-    if source.lazy is not None:
-        return replace(source, values={name: own for name, own in source.values.items() if name not in others})
-    if not others or source.cells is None:
-        return source
-    cells = source.cells(others)
-    return replace(source, frame=with_columns(source.frame, {name: read_texts(cells[name]) for name in others}))
-
-
 def with_numbers(source: Source, names: Sequence[str]) -> Source:
     """The table with columns of ``--number`` as numbers, where a cell that is none is missing."""
     import pandas as pd
@@ -534,10 +523,28 @@ def _say_lost(name: str, n: int) -> None:
 
 
 def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -> None:
-    """Check that columns of a file hold finite numbers, or dates, where they did when a model was fitted."""
+    """Check that columns of a file hold finite numbers, or dates, where they did when a model was fitted.
+
+    Says how cells of text were read.
+    """
     kinds = {column: model._kinds_by_name.get(column, NUMBER).name for column in frame.columns}
     numbers = [column for column, kind in kinds.items() if kind in ("number", "integer", "bool")]
+    kept = model._intake.get("format", {}).get("cells", {})
+    for column, kind in kinds.items():
+        odd = source.readings[column].odd if column in source.readings else ""
+        mark = "." if source.layout is None else source.layout.decimal
+        if not odd and kind in ("number", "integer") and source.frame[column].dtype.kind == "O":
+            cells = [str(cell).strip() for cell in source.frame[column].dropna().unique()]
+            odd = first_odd(cells, PLAIN, mark)
+        if odd:
+            row = source.row(int((source.frame[column].astype(str).str.strip() == odd).to_numpy().argmax()))
+            like = listed([shortened(cell) for cell in kept.get(column, ())])
+            needed = f"cells like {like}" if like else f"numbers with {mark!r} as decimal mark"
+            raise InvalidInputError(
+                f"Column {column!r} holds {shortened(odd)!r} in {row}, and held {needed} at fit. Write it so."
+            )
     check_numbers(source, [look_at(source, column) for column in numbers], may_drop=False)
+    _say_readings(source, frame.columns)
     for column, kind in kinds.items():
         if kind == "date" and (unread := _unread(source, column)):
             raise InvalidInputError(f"Column {column!r} of {source.name} holds {unread}.")

@@ -118,7 +118,10 @@ def command(
             model = _fitted(task, params, objective, kernel, n_clusters)
         model._remember_texts(source.readings)
         words = words_given(context, but=_NOT_OF_THE_MODEL)
-        model._intake = {"notes": notes, "left_out": task.left_out, "numbers": list(task.numbers), "options": words}
+        model._intake = {
+            "notes": notes, "left_out": task.left_out, "numbers": list(task.numbers), "options": words,
+            "format": source.as_kept(task.columns),
+        }  # fmt: skip
         name_clusters(model, name or [])
         if out is not None:
             outputs.write(out, model.save)

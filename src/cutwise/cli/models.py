@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.columns import with_numbers, with_texts
+from cutwise.cli.cells import Format
+from cutwise.cli.columns import with_numbers
 from cutwise.cli.options import SCALES
 from cutwise.cli.screen import note, print_line, print_table
 from cutwise.cli.tables import Source, open_source
@@ -35,18 +36,27 @@ def model_and_table(
     With ``max_memory`` the rows of a larger table are left to be read in batches.
     """
     fitted = read_model(model, file)
-    source = read_as_at_fit(fitted, open_source([file], separator=separator, header=header, max_memory=max_memory))
+    known = format_of(fitted)
+    source = open_source([file], separator=separator, header=header, max_memory=max_memory, known=known)
+    source = with_lost_words(fitted, source)
     return fitted, source, tested_columns(fitted, source)
 
 
-def read_as_at_fit(model: TreeEstimator, source: Source) -> Source:
-    """A table whose cells are read as they were at fit, whatever these few look like.
+def format_of(model: TreeEstimator) -> Format:
+    """How files are read for a model, whatever a few of their cells look like: as at fit.
 
-    Where they were levels of text they are words; in columns of ``--number`` other cells are missing.
+    Levels of text are words, also where the table of fit was no text.
     """
-    own = {name: kind.levels or () for name, kind in model._kinds_by_name.items() if name in source.frame}
-    texts = [name for name, levels in own.items() if any(isinstance(level, str) for level in levels)]
-    return with_numbers(with_texts(source, texts), [name for name in model._intake.get("numbers", ()) if name in own])
+    kinds, kept = model._kinds_by_name, model._intake.get("format", {})
+    words = {name: () for name, kind in kinds.items() if any(isinstance(level, str) for level in kind.levels or ())}
+    names = list(getattr(model, "feature_names_in_", ()))
+    cells = {**kept.get("cells", {}), **words}
+    return Format(**{**kept, "cells": cells}, tested=[names[i] for i in _tested(model)] if names else (), names=names)
+
+
+def with_lost_words(model: TreeEstimator, source: Source) -> Source:
+    """A table in which other cells of the columns of ``--number`` are missing, as they were at fit."""
+    return with_numbers(source, [name for name in model._intake.get("numbers", ()) if name in source.frame])
 
 
 def read_model(path: str, file: str) -> TreeEstimator:

@@ -15,11 +15,12 @@ from cutwise._whole import whole_folder
 from cutwise.cli.columns import check_as_fitted, columns_without_gaps, complete_rows
 from cutwise.cli.models import (
     as_fitted,
+    format_of,
     labels_frame,
     labels_path,
-    read_as_at_fit,
     read_model,
     tested_columns,
+    with_lost_words,
     write_labels,
 )
 from cutwise.cli.options import FILE_HELP, Header, ModelFile, Separator, out_option
@@ -96,8 +97,8 @@ def _predict(
 ) -> tuple[int, int]:
     """Write the clusters of a file's rows; gives how many these are, and how many have missing values and none."""
     n_rows = n_left_out = 0
-    for part in read_in_parts(path, _ROWS, separator=separator, header=header):
-        source = read_as_at_fit(fitted, part)
+    for part in read_in_parts(path, _ROWS, separator=separator, header=header, known=format_of(fitted)):
+        source = with_lost_words(fitted, part)
         table = tested_columns(fitted, source)
         check_as_fitted(fitted, source, table)
         needed = columns_without_gaps(fitted, table)

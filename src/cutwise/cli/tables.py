@@ -22,9 +22,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 import psutil
 
-from cutwise.cli.cells import MISSING_AMONG_NUMBERS, Reading, read_cells, read_columns, with_columns
+from cutwise.cli.cells import MISSING_AMONG_NUMBERS, PLAIN, Format, Reading, read_cells, read_columns, with_columns
 from cutwise.cli.screen import note, working
-from cutwise.cli.text import find_layout, line_with_values, may_hold_codes, read_text, sample_of
+from cutwise.cli.text import UNKNOWN, Layout, find_layout, line_with_values, may_hold_codes, read_text, sample_of
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.passes.sources import polars_table, scan_dataset
 from cutwise.reference.resources import in_words
@@ -68,6 +68,7 @@ class Source:
     values: Mapping[str, pl.Expr] = field(default_factory=dict)  # of columns of text in such a table
     numbers: Mapping[str, pl.Expr] = field(default_factory=dict)  # of those in which other cells are missing
     decimal: str = ""  # of text whose cells are still to be read
+    layout: Layout | None = None  # of text, that of the first file with the decimal mark of all
     cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # columns as they stand in the file
     held: Mapping[str, str] = field(default_factory=dict)  # what columns of a Parquet file hold by their types
     differing: Mapping[str, str] = field(default_factory=dict)  # columns that hold what in which of several such files
@@ -117,6 +118,15 @@ class Source:
         words = self.readings[column].words if column in self.readings else None
         return self.frame[column] if words is None else words
 
+    def as_kept(self, columns: Collection[str]) -> dict[str, Any]:
+        """How it is written, of the columns that a model has, as its file keeps it; see ``Format``."""
+        if self.layout is None:
+            return {}
+        readings = {name: own for name, own in self.readings.items() if name in columns and own.cells != PLAIN}
+        cells = {name: list(own.cells) for name, own in readings.items()}
+        mark = self.layout.decimal if self.layout.sure else ""
+        return {"separator": self.layout.separator, "decimal": mark, "has_names": self.has_names, "cells": cells}
+
 
 def find_files(given: Sequence[str]) -> list[str]:
     """The files that paths, folders and patterns such as ``part-*.parquet`` stand for."""
@@ -141,34 +151,43 @@ def find_files(given: Sequence[str]) -> list[str]:
     return found
 
 
-def open_source(given: Sequence[str], *, separator: str | None, header: bool | None, max_memory: str | None) -> Source:
+def open_source(
+    given: Sequence[str],
+    *,
+    separator: str | None,
+    header: bool | None,
+    max_memory: str | None,
+    known: Format = UNKNOWN,
+) -> Source:
     """Read a table from files, or, where it takes more memory than it may, make it ready to be read in batches."""
     limit = math.inf if max_memory is None else bytes_of(max_memory)
     if limit < math.inf and (size := size_in_memory(files := find_files(given))) > limit:
-        source = scan_source(given, files, separator=separator, header=header)
+        source = scan_source(given, files, separator=separator, header=header, known=known)
         note(
             f"{source.name} takes about {in_words(int(size))} in memory, so its rows are read in batches",
             of_table=False,
         )
         return source
     with working(f"reading {' '.join(given)}"):
-        return read_source(*given, separator=separator, header=header)
+        return read_source(*given, separator=separator, header=header, known=known)
 
 
-def read_source(*given: str, separator: str | None = None, header: bool | None = None) -> Source:
+def read_source(
+    *given: str, separator: str | None = None, header: bool | None = None, known: Format = UNKNOWN
+) -> Source:
     """Read a table from files of the same columns, or from standard input for ``-``; see ``find_files``."""
-    sources = [_read_file(path, separator=separator, header=header) for path in find_files(given)]
+    sources = [_read_file(path, separator=separator, header=header, known=known) for path in find_files(given)]
     source = sources[0] if len(sources) == 1 else _joined(sources, name_of(given, len(sources)))
     if source.frame.empty:
         raise InvalidInputError(f"{source.name} holds no rows.")
-    return _with_readings(source)
+    return _with_readings(source, known)
 
 
-def _with_readings(source: Source) -> Source:
+def _with_readings(source: Source, known: Format) -> Source:
     """A table with what its columns of text stand for."""
     if not source.decimal:
         return source
-    frame, readings = read_columns(source.frame, source.decimal)
+    frame, readings = read_columns(source.frame, source.decimal, known.cells)
     return replace(source, frame=frame, readings=readings, decimal="")
 
 
@@ -184,6 +203,8 @@ def _joined(sources: Sequence[Source], name: str) -> Source:
     first = sources[0]
     for source in sources[1:]:
         check_same_columns(first.name, list(first.frame.columns), source.name, list(source.frame.columns))
+    layouts = _with_one_mark([source.layout for source in sources])
+    sources = [_in_mark(source, layout) for source, layout in zip(sources, layouts, strict=True)]
     filled = [source for source in sources if len(source.frame)] or sources[:1]
     # What is text in one file is text in all: they are read as one would be.
     kinds = [{_kind(source.frame[column]) for source in filled} for column in first.frame.columns]
@@ -200,7 +221,30 @@ def _joined(sources: Sequence[Source], name: str) -> Source:
     decimal = min((source.decimal for source in sources if source.decimal), default="")  # a comma, where one has it
     frame = frame if decimal else _with_types(frame)
     differing = _differing({source.name: source.held for source in sources})
-    return Source(frame, name, has_names=first.has_names, decimal=decimal, differing=differing)
+    layout = next(filter(None, layouts), None)
+    return Source(frame, name, has_names=first.has_names, decimal=decimal, layout=layout, differing=differing)
+
+
+def _with_one_mark(layouts: Sequence[Layout | None]) -> list[Layout | None]:
+    """How files are written whose decimal mark is decided by all together: one that its own numbers say stays."""
+    texts = [layout for layout in layouts if layout is not None]
+    most = max((layout.sure for layout in texts), default=0.0)
+    marks = {layout.decimal for layout in texts if layout.sure == most}
+    mark = min(marks, default=".")  # a comma, where one has it
+    sure = most if len(marks) == 1 else 0.0
+    return [
+        layout and (layout if layout.sure == 1 and layout.decimal != mark else replace(layout, decimal=mark, sure=sure))
+        for layout in layouts
+    ]
+
+
+def _in_mark(source: Source, layout: Layout | None) -> Source:
+    """A source of which the cells are to be read by a layout that may have another decimal mark."""
+    if layout is None or layout.decimal == source.decimal or source.cells is None:
+        return source
+    fractions = [column for column in source.frame if source.frame[column].dtype.kind == "f"]
+    frame = with_columns(source.frame, dict(source.cells(fractions))) if fractions else source.frame
+    return replace(source, frame=frame, decimal=layout.decimal)
 
 
 def _kind(column: pd.Series) -> str:
@@ -255,7 +299,14 @@ def is_parquet(path: str) -> bool:
         return file.read(4) == _PARQUET
 
 
-def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | None, header: bool | None) -> Source:
+def scan_source(
+    given: Sequence[str],
+    files: Sequence[str],
+    *,
+    separator: str | None,
+    header: bool | None,
+    known: Format = UNKNOWN,
+) -> Source:
     """A table of several files, or of a large one, that is to be read in batches."""
     _need("polars", "Reading tables in batches")
     import pandas as pd
@@ -263,25 +314,31 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
 
     polars_table(pl.LazyFrame())  # where this release has batches
     name = name_of(given, len(files)) if len(files) > 1 else files[0]
-    parts, decimal, held = [], ".", dict[str, dict[str, str]]()
+    parts, held, layouts = [], dict[str, dict[str, str]](), list[Layout | None]()
     for path in files:
-        if is_parquet(path):
+        layouts.append(None)
+        if not is_parquet(path):
+            with open(path, "rb") as file, in_batches(path):
+                sample, _ = sample_of(file, path)
+                layouts[-1] = find_layout(
+                    sample.decode("utf-8-sig"), path, separator=separator, header=header, known=known
+                )
+    layouts = _with_one_mark(layouts)
+    for path, layout in zip(files, layouts, strict=True):
+        if layout is None:
             with in_batches(name):
                 parts.append(_scan_parquet(path))
                 held[path] = _held(_dataset_of([path]).schema)
             continue
-        with open(path, "rb") as file, in_batches(path):
-            sample, _ = sample_of(file, path)
-            layout = find_layout(sample.decode("utf-8-sig"), path, separator=separator, header=header)
+        with open(path, "rb") as file:
             has_codes = may_hold_codes(file)
-        decimal = min(decimal, layout.decimal)
         scan = partial(
             pl.scan_csv, path, separator=layout.separator, decimal_comma=layout.decimal == ",",
             has_header=layout.has_names, skip_rows=layout.skipped, glob=False,
         )  # fmt: skip
         with in_batches(path):
             cells, read = (_named(scan(infer_schema_length=length), layout.names) for length in (0, None))
-            part = _with_words(read, cells, layout.decimal, has_codes)
+            part = _with_words(read, cells, layout.decimal, has_codes, known.cells)
             part = part.with_columns(pl.col(pl.String).str.strip_chars_start(" "))
             parts.append(part.filter(~pl.all_horizontal(pl.all().is_null())) if len(layout.names) > 1 else part)
     with in_batches(name):
@@ -293,10 +350,12 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
         table = pl.concat(
             [part.with_columns(nothing).select(schemas[0].names()) for part in parts], how="vertical_relaxed"
         )
-        lines = None if len(files) > 1 or held else partial(line_with_values, files[0], layout)
-        source = Source(pd.DataFrame(), name, lines, lazy=table, differing=differing)
-        if len(held) < len(files):
-            source = _with_values(source, table, decimal)
+        first = next(filter(None, layouts), None)
+        lines = None if len(files) > 1 or first is None else partial(line_with_values, files[0], first)
+        has_names = first is None or first.has_names
+        source = Source(pd.DataFrame(), name, lines, has_names, lazy=table, layout=first, differing=differing)
+        if first is not None:
+            source = _with_values(source, table, min(layout.decimal for layout in layouts if layout), known.cells)
         else:
             orders = {path: _orders(path) for path in files}
             values = {
@@ -419,26 +478,31 @@ def is_word(x: pl.Expr, decimal: str = ".") -> pl.Expr:
     return x.is_not_null() & _numbers(x, decimal).fill_nan(None).is_null()
 
 
-def _with_words(table: pl.LazyFrame, cells: pl.LazyFrame, decimal: str, has_codes: bool) -> pl.LazyFrame:
-    """A table with codes and truth values as they stand in the file: another may have words in such a column."""
+def _with_words(
+    table: pl.LazyFrame, cells: pl.LazyFrame, decimal: str, has_codes: bool, known: Collection[str]
+) -> pl.LazyFrame:
+    """A table with codes and truth values as they stand in the file: another may have words in such a column.
+
+    So have those ``known``: how their cells are read was decided before.
+    """
     import polars as pl
 
     schema = table.collect_schema()
-    if not has_codes and pl.Boolean not in schema.dtypes():
+    if not has_codes and pl.Boolean not in schema.dtypes() and not {*known} & {*schema}:
         return table
-    types = {name: own for name, own in schema.items() if own.is_numeric()}
+    types = {name: own for name, own in schema.items() if own.is_numeric() and name not in known}
     is_code = pl.col(list(types)).str.contains(CODE_CELL).any()
     found = cells.select(pl.len(), is_code).collect(engine="streaming").row(0, named=True)
     numbers = [_numbers(pl.col(name), decimal).cast(own) for name, own in types.items() if not found[name]]
     return cells.with_columns(numbers)
 
 
-def _with_values(source: Source, table: pl.LazyFrame, decimal: str) -> Source:
+def _with_values(source: Source, table: pl.LazyFrame, decimal: str, known: Mapping[str, Sequence[str]]) -> Source:
     """What columns of text stand for: by their different cells, where these are many by those that are no numbers."""
     import polars as pl
 
     values, types = {}, table.collect_schema()
-    readings = {name: Reading() for name, own in types.items() if own == pl.Boolean}
+    readings = {name: Reading(cells=("true",)) for name, own in types.items() if own == pl.Boolean}
     for name in [name for name, own in types.items() if own == pl.String]:
         x = pl.col(name)
         number, rows = _numbers(x, decimal), table.select(name).drop_nulls()
@@ -453,7 +517,7 @@ def _with_values(source: Source, table: pl.LazyFrame, decimal: str) -> Source:
             ):
                 continue
         cells = rows.group_by(name).len().sort(name).collect(engine="streaming")
-        column, reading = read_cells(cells[name].to_pandas(), decimal)
+        column, reading = read_cells(cells[name].to_pandas(), decimal, known.get(name))
         counts = Counter[str]()
         for mark, n in zip(cells[name].str.strip_chars().to_list(), cells["len"].to_list(), strict=True):
             counts[mark] += n
@@ -478,10 +542,12 @@ def _named(table: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
     return table.rename(dict(zip(found, names, strict=True)))
 
 
-def read_in_parts(path: str, rows: int, *, separator: str | None, header: bool | None) -> Iterator[Source]:
+def read_in_parts(
+    path: str, rows: int, *, separator: str | None, header: bool | None, known: Format
+) -> Iterator[Source]:
     """The rows of a file, so many at a time where it is a Parquet file; text is read at once."""
     if not (os.path.isfile(path) and is_parquet(path)):
-        yield _with_readings(_read_file(path, separator=separator, header=header))
+        yield _with_readings(_read_file(path, separator=separator, header=header, known=known), known)
         return
     _need("pyarrow", "Reading Parquet files")
     from pyarrow import parquet
@@ -494,7 +560,7 @@ def read_in_parts(path: str, rows: int, *, separator: str | None, header: bool |
             first += batch.num_rows
 
 
-def _read_file(path: str, *, separator: str | None, header: bool | None) -> Source:
+def _read_file(path: str, *, separator: str | None, header: bool | None, known: Format) -> Source:
     """Read a table from one file.
 
     Separated text or Parquet; gzip, bzip2, xz and zip are unpacked on the way. The content decides, not the name's
@@ -531,9 +597,10 @@ def _read_file(path: str, *, separator: str | None, header: bool | None) -> Sour
                 file.seek(0)
             if start.startswith(_PARQUET):
                 return _read_parquet(file, name)
-            text = read_text(file, name, separator=separator, header=header)
+            text = read_text(file, name, separator=separator, header=header, known=known)
+        layout = text.layout
         return Source(
-            text.frame, name, text.line_of, text.layout.has_names, decimal=text.layout.decimal, cells=cells,
+            text.frame, name, text.line_of, layout.has_names, decimal=layout.decimal, layout=layout, cells=cells,
         )  # fmt: skip
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise InvalidInputError(f"{name} is compressed and damaged or cut short: {error}. Copy it again.") from error

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.cells import find_decimal, holds_codes, is_number, with_columns
+from cutwise.cli.cells import Format, find_decimal, holds_codes, is_number, with_columns
 from cutwise.cli.screen import note
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.table.table import check_unique
@@ -31,6 +31,7 @@ _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECA
 _TOTAL = re.compile(r"((grand |sub)?total|sums?|totals|gesamt|summe|insgesamt|average|mean)\s*:?", re.IGNORECASE)
 _BLOCK_BYTES = 1 << 20
 _CODE = re.compile(rb"[^0-9.+-]0[0-9]{2}")
+UNKNOWN = Format()
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Layout:
     has_names: bool
     first_line: int  # counted from 1, on which the data start
     skipped: int = 0  # lines before the table: titles, comments, what separates
+    sure: float = 1.0  # of the decimal mark, see ``find_decimal``
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,10 @@ class Text:
         return cells.drop(index=self.no_rows).reset_index(drop=True)
 
 
-def read_text(file: IO[bytes], name: str, *, separator: str | None, header: bool | None) -> Text:
-    """Read separated text from a seekable binary file."""
+def read_text(
+    file: IO[bytes], name: str, *, separator: str | None, header: bool | None, known: Format = UNKNOWN
+) -> Text:
+    """Read separated text from a seekable binary file, as far as it is known how."""
     sample, encoding = sample_of(file, name)
     file.seek(0)
     try:
@@ -79,23 +83,31 @@ def read_text(file: IO[bytes], name: str, *, separator: str | None, header: bool
         if other:
             kind = "HTML or XML" if other.group(1) == "<" else "JSON"
             raise InvalidInputError(f"{name} looks like {kind}. CSV, TSV and Parquet files can be read.")
-        return _read_as(file, text, encoding, name, separator, header)
+        return _read_as(file, text, encoding, name, separator, header, known)
     except UnicodeDecodeError:
         note(f"{name} is not UTF-8; read as Latin-1")
         file.seek(0)
-        return _read_as(file, sample.decode("latin-1"), "latin-1", name, separator, header)
+        return _read_as(file, sample.decode("latin-1"), "latin-1", name, separator, header, known)
 
 
-def find_layout(sample: str, name: str, *, separator: str | None = None, header: bool | None = None) -> Layout:
-    """Find out how a text is written from its first lines."""
+def find_layout(
+    sample: str, name: str, *, separator: str | None = None, header: bool | None = None, known: Format = UNKNOWN
+) -> Layout:
+    """Find out how a text is written from its first lines, as far as that is not known."""
     stated = _SEPARATOR_LINE.match(sample)
-    separator = separator or (stated.group(1) if stated else _find_separator(sample))
+    separator = separator or (stated.group(1) if stated else "")
+    if not separator:
+        is_known = known.separator and _line_of_names(_split(sample, known.separator), known) is not None
+        separator = known.separator if is_known else _find_separator(sample)
     rows = _split(sample, separator)[1 if stated else 0 :]
     if not rows:
         raise InvalidInputError(
             f"{name} is empty. It must hold a table: a line of column names, then one line per row."
         )
-    above = _lines_above(rows)
+    at = _line_of_names(rows, known)
+    above = _lines_above(rows) if at is None else at
+    if header is None and (at is not None or known.has_names is False):
+        header = at is not None
     if above:
         texts = [" ".join(cell for cell in cells if cell.strip()) for _, cells in rows[:above]]
         said = listed([text for text in texts if text], most=2) or "blank cells"
@@ -115,16 +127,32 @@ def find_layout(sample: str, name: str, *, separator: str | None = None, header:
             note(f"the first line of {name} {why}, so it is read as data; --header takes it as names")
     body = rows[1:] if header else rows
     width = max(len(row) for _, row in rows)
-    decimal = find_decimal([[row[i].strip() for _, row in body if i < len(row)] for i in range(width)], separator)
+    mark, sure = find_decimal([[row[i].strip() for _, row in body if i < len(row)] for i in range(width)], separator)
+    if known.decimal:
+        if sure and mark != known.decimal:
+            note(f"{name}: {known.decimal!r} is the decimal mark, as it was at fit")
+        mark, sure = known.decimal, 1.0
     skipped = first_line - 1
     if not header:
         names = [f"x{position}" for position in range(len(cells))]
-        return Layout(separator, decimal, tuple(names), False, first_line, skipped)
-    cells[0] = cells[0].lstrip("# ") or cells[0]
-    names = [cell or f"Unnamed: {position}" for position, cell in enumerate(cells)]
+        names = list(known.names) if len(known.names) == len(names) else names
+        return Layout(separator, mark, tuple(names), False, first_line, skipped, sure)
+    names = _names_in(cells)
     check_unique(names, what=name)
     start = rows[1][0] if len(rows) > 1 else first_line + 1
-    return Layout(separator, decimal, tuple(names), True, start, skipped)
+    return Layout(separator, mark, tuple(names), True, start, skipped, sure)
+
+
+def _names_in(cells: Sequence[str]) -> list[str]:
+    """The names of columns that stand in a line."""
+    first = cells[0].lstrip("# ") or cells[0]
+    return [cell or f"Unnamed: {position}" for position, cell in enumerate([first, *cells[1:]])]
+
+
+def _line_of_names(rows: Sequence[tuple[int, list[str]]], known: Format) -> int | None:
+    """The number among these of the line that names all columns that must be there; None where none does."""
+    lines = (_names_in([cell.strip() for cell in cells]) for _, cells in rows if known.tested)
+    return next((i for i, names in enumerate(lines) if set(known.tested) <= set(names)), None)
 
 
 def _lines_above(rows: Sequence[tuple[int, list[str]]]) -> int:
@@ -164,16 +192,23 @@ def sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
 
 
 def _read_as(
-    file: IO[bytes], sample: str, encoding: str, name: str, separator: str | None, header: bool | None
+    file: IO[bytes],
+    sample: str,
+    encoding: str,
+    name: str,
+    separator: str | None,
+    header: bool | None,
+    known: Format,
 ) -> Text:
     import pandas as pd
 
-    layout = find_layout(sample, name, separator=separator, header=header)
+    layout = find_layout(sample, name, separator=separator, header=header, known=known)
+    as_text = {column: str for column in layout.names if column in known.cells}
     try:
         with warnings.catch_warnings():
             # Lines longer than the first one: pandas would warn and drop what is too much.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(file, low_memory=False, **_options(layout, encoding))  # types are decided by all rows
+            frame = pd.read_csv(file, low_memory=False, dtype=as_text, **_options(layout, encoding))  # by all rows
     except pd.errors.ParserWarning as error:
         raise InvalidInputError(
             f"{name} has lines with more than the {len(layout.names)} values of its first line. "
@@ -186,7 +221,7 @@ def _read_as(
         is_open = "EOF inside string" in reason
         step = "Close the quotation mark that opens there" if is_open else "Check the separator (--separator)"
         raise InvalidInputError(f"{name} cannot be read as a table: {reason}. {step}.") from error
-    frame = _without_empty_edge(frame)
+    frame = frame if frame.columns[-1] in known.tested else _without_empty_edge(frame)
     no_rows = _no_rows(frame, name)
     if len(no_rows) == len(frame):
         raise InvalidInputError(f"{name} holds a line of column names and no rows. It needs one line per row.")

@@ -1,0 +1,103 @@
+"""A new file is read as the file of fit was: any of its lines get the clusters that they had there."""
+
+import io
+import json
+import random
+import sys
+
+import pytest
+
+N = 60
+
+# What stands in the two columns of row ``i``, by the separator of the file.
+TABLES = {
+    "thousands and a decimal comma": (
+        ";", lambda i: f"{i % 3 * 40 + 5}.{i * 7 % 1000:03}", lambda i: f"{i % 4},5" if i % 4 else "2"
+    ),
+    "thousands": (",", lambda i: f'"{i % 3 * 40 + 5},{i * 7 % 1000:03}"', lambda i: f"{i % 4}.5"),
+    "three decimals": (";", lambda i: f"{i % 3 * 40 + 5},{i * 7 % 1000:03}", lambda i: f"{i % 4}"),
+    "days first": (",", lambda i: f"{i % 28 + 1:02}/{i % 12 + 1:02}/20{10 + i % 3 * 4}", lambda i: f"{i % 4}"),
+    "months first": (",", lambda i: f"{i % 12 + 1}-{i % 28 + 1}-{70 + i % 3 * 10}", lambda i: f"{i % 4}"),
+    "dotted dates": (";", lambda i: f"{i % 9 + 1}.{i % 9 + 1}.20{10 + i % 3 * 4}", lambda i: f"{i % 4}"),
+    "instants": (",", lambda i: f"20{10 + i % 3 * 4}-{i % 12 + 1:02}-01T12:30Z", lambda i: f"{i % 4}"),
+    "durations": (",", lambda i: f"{i % 3 * 7}:{i % 60:02}:00", lambda i: f"{i % 4}"),
+    "per cent": (",", lambda i: f"{i % 3 * 30 + i % 7}%", lambda i: f"{i % 4}"),
+    "amounts": (",", lambda i: f"({i % 7 + 10} $)" if i % 3 == 0 else f"{i % 3 * 30}", lambda i: f"{i % 4}"),
+    "gaps": (",", lambda i: "?-"[i % 2] if i % 5 == 0 else f"{i % 3 * 30}", lambda i: f"{i % 4}"),
+    "yes and no": (",", lambda i: ["T", "F"][i % 2], lambda i: f"{i % 3 * 9}"),
+    "true and false": (",", lambda i: ["True", "False"][i % 2], lambda i: f"{i % 3 * 9}"),
+    "words like yes": (",", lambda i: ["yes", "no", "maybe"][i % 3], lambda i: f"{i % 4}"),
+    "words like totals": (",", lambda i: ["Total", "Summe", "x"][i % 3], lambda i: f"{i % 4}"),
+    "codes": (",", lambda i: ["01234", "80001", "90210"][i % 3], lambda i: f"{i % 4}"),
+    "blanks around words": (",", lambda i: [" a", "a ", '" b "'][i % 3], lambda i: f"{i % 4}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("with_names", [True, False])
+def test_any_lines_of_the_table_of_fit_get_the_clusters_that_they_had(cutwise, tmp_path, name, with_names):
+    separator, *columns = TABLES[name]
+    rows = [separator.join(column(i) for column in columns) for i in range(N)]
+    names = [separator.join("uz")] if with_names else []
+    table, part, model, labels = (tmp_path / own for own in ("table.csv", "part.csv", "model.json", "labels.csv"))
+    table.write_text("\n".join([*names, *rows]) + "\n")
+    k = 2 if name in ("yes and no", "true and false") else 3
+    header = "--header" if with_names else "--no-header"
+    done = cutwise("fit", table, "-k", k, "--out", model, "--labels", labels, header)
+    assert done.code == 0, done.err
+    cluster = [line.split(",")[1] for line in labels.read_text().splitlines()[1:]]
+    draw = random.Random(0)
+    for some in [[0], [1], [2], [3], *(sorted(draw.sample(range(N), n)) for n in (2, 3, 5, 9))]:
+        part.write_text("\n".join([*names, *(rows[i] for i in some)]) + "\n")
+        found = cutwise("predict", model, part)
+        assert found.code == 0, found.err
+        assert [line.split(",")[1] for line in found.out.splitlines()[1:]] == [cluster[i] for i in some], found.err
+
+
+def test_files_are_read_alike_together_and_one_by_one_in_memory_and_in_batches(cutwise, tmp_path):
+    pytest.importorskip("polars")
+    thousands = TABLES["three decimals"][1]
+    rows = [f"{thousands(i).replace(',', '.')};{i % 5}{',5' if i < 30 else ''};{i // 9}" for i in range(N)]
+    for file, own in (("all", rows), ("gp-1", rows[:30]), ("gp-2", rows[30:])):
+        (tmp_path / f"{file}.csv").write_text("\n".join(["u;z;d", *own]) + "\n")
+    parts = tmp_path / "gp-*.csv"
+    models = {}
+    for how, given in {"whole": ["all.csv"], "parts": [parts], "batches": [parts, "--max-memory", "1KiB"]}.items():
+        given[0] = tmp_path / given[0]
+        done = cutwise("fit", *given, "-k", 3, "--scale", "standard", "--drop", "d", "--out", tmp_path / how)
+        assert done.code == 0, done.err
+        assert "u: '.' separates thousands" in done.err
+        models[how] = json.loads((tmp_path / how).read_text())["fitted"]["tree"]
+    assert models["whole"] == models["parts"] == models["batches"]
+    assert (tmp_path / "parts").read_text().replace("gp-*", "") == (tmp_path / "batches").read_text().replace(
+        "gp-*", ""
+    )
+    assert cutwise("predict", tmp_path / "whole", parts, "--out", tmp_path / "out").code == 0
+    apart = [line.split(",")[1] for i in (1, 2) for line in (tmp_path / f"out/gp-{i}.csv").read_text().split()[1:]]
+    whole = cutwise("predict", tmp_path / "whole", tmp_path / "all.csv").out.split()[1:]
+    assert apart == [line.split(",")[1] for line in whole]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "said"),
+    [
+        ("yes and no", "T F maybe ?", "'u' holds 'maybe' in row 2 (line 4 of{}, and held cells like 'F' at fit."),
+        ("days first", "03/11/2015 11/31/2015", "'u' holds '11/31/2015' in row 1"),
+        ("per cent", "3% 4", "'u' holds '4' in row 1 (line 3 of{}, and held cells like '0%' at fit."),
+        ("amounts", "$3 €4", "'u' holds '€4' in row 1"),
+        ("three decimals", "1,5 1.5", "row 1 (line 3 of{}, and held numbers with ',' as decimal mark at fit."),
+        ("gaps", "x", "'u' holds 'x' in row 0"),
+        ("gaps", "? 3 4 5 x 6", "'u' holds 'x' in row 4"),
+        ("codes", "007 1234", ""),
+    ],
+)
+def test_a_cell_that_cannot_be_read_as_at_fit_is_named(cutwise, tmp_path, monkeypatch, name, cells, said):
+    separator, *columns = TABLES[name]
+    rows = [separator.join(column(i) for column in columns) for i in range(N)]
+    (tmp_path / "table.csv").write_text("\n".join([separator.join("uz"), *rows]) + "\n")
+    assert cutwise("fit", tmp_path / "table.csv", "-k", 2, "--only", "u", "--out", tmp_path / "m.json").code == 0
+    text = "\n".join(["u", *cells.split()]) + "\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    found = cutwise("predict", tmp_path / "m.json", "-")
+    said = said.format(" standard input; rows are counted from 0)")
+    assert (found.code, said in found.err.splitlines()[-1]) == ((2, True) if said else (0, True)), found.err
