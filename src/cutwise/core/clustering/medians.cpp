@@ -5,8 +5,6 @@
 // of rounding, and the result is a function of the values and their weights alone: neither rows' order nor threads play a part.
 #include "clustering/centers.hpp"
 
-#include <functional>
-
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
@@ -66,9 +64,6 @@ inline double value_of(const Weighted &item) { return item.value; }
 inline int64_t weight_of(double) { return 1; }
 inline int64_t weight_of(const Weighted &item) { return item.weight; }
 
-// Ranks so near to an end that a short heap finds them.
-constexpr int64_t kNearEnd = 64;
-
 // The same as select, quicker where `guess` is near: one pass tells on which side of it the answer lies, and that it is the
 // guess itself where few rows changed. `side` is scratch.
 template <class Item>
@@ -86,19 +81,7 @@ double select_near(std::vector<Item> &values, int64_t needed, double guess, std:
   side.clear();
   for (const Item &item : values)
     if (left ? value_of(item) < guess : value_of(item) > guess) side.push_back(item);
-  const int64_t rank = left ? needed : needed - (total - above);
-  if constexpr (std::is_same_v<Item, double>) {
-    const int64_t n = side.size(), from_top = n - rank + 1;
-    if (rank <= kNearEnd) {
-      std::partial_sort(side.begin(), side.begin() + rank, side.end());
-      return plain_zero(side[rank - 1]);
-    }
-    if (from_top <= kNearEnd) {
-      std::partial_sort(side.begin(), side.begin() + from_top, side.end(), std::greater<double>());
-      return plain_zero(side[from_top - 1]);
-    }
-  }
-  return select(side, rank);
+  return select(side, left ? needed : needed - (total - above));
 }
 
 // Values as they are selected from: with weights, or each of weight 1.
