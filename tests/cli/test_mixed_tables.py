@@ -160,3 +160,12 @@ def test_cells_are_read_as_at_fit_whatever_few_of_them_look_like(cutwise, tmp_pa
             done = cutwise("predict", model, path)
             assert done.code == 0, done.err
             assert [int(line.split(",")[1]) for line in done.out.splitlines()[1:]] == fitted.predict(few).tolist()
+    asked = pd.DataFrame({"asked": ["yes", "no", "NA", "no"] * 20, "x": np.arange(80.0)})
+    ExplainableKMeans(2, cut_features=["asked"], random_state=0).fit(asked.replace("NA", None)).save(model)
+    asked.to_csv(path, index=False)
+    pages = []
+    for limit in ([], ["--max-memory", "1B"]):
+        done = cutwise("report", model, path, "--out", tmp_path / "r.md", *limit)
+        assert done.code == 0, done.err
+        pages.append((tmp_path / "r.md").read_text().replace(" --max-memory 1B", ""))
+    assert pages[0] == pages[1]
