@@ -34,7 +34,8 @@ MOST_BINS, FEWEST_BINS, TABLE_BYTES = 96, 16, 2**22
 """Bins of a column: fewer where the sums by leaf and bin of one tree would take more; a search holds some trees."""
 MOST_COLUMNS = 256
 FEW_COLUMNS, MANY_CLUSTERS = 32, 16
-DIRECTIONS_OF_FEW_COLUMNS, FEW_DIRECTIONS, MORE_DIRECTIONS = 11, 7, 15
+DIRECTIONS_OF_FEW_COLUMNS, FEW_DIRECTIONS, MORE_DIRECTIONS, MOST_FAR_DIRECTIONS = 11, 7, 15, 4
+"""Directions in which costs are measured, and how many more far centers get, that take one each."""
 COVARIANCE_ROWS = 256
 COVARIANCE_SHARE = 0.001
 """What the rows' own scatter counts in the choice of directions, beside that of the centers."""
@@ -448,13 +449,13 @@ def _directions(from_origin: Float64, rows: SampledRows, runs: Sequence[Float64]
     n_directions = MORE_DIRECTIONS if len(runs[0]) > MANY_CLUSTERS else FEW_DIRECTIONS
     if from_origin.shape[1] <= FEW_COLUMNS:
         n_directions = DIRECTIONS_OF_FEW_COLUMNS
+    far = 2.0**FAR_CENTER_DIGITS * math.sqrt(mean_cost) if mean_cost > 0.0 else math.inf
+    n_directions += min(int((np.abs(runs[0]) > far).any(axis=1).sum()), MOST_FAR_DIRECTIONS)
     if from_origin.shape[1] <= n_directions:
         return None
     some = rows.weights[:COVARIANCE_ROWS]
     points = np.concatenate([*runs, from_origin])
-    if mean_cost > 0.0:
-        far = 2.0**FAR_CENTER_DIGITS * math.sqrt(mean_cost)
-        np.clip(points, -far, far, out=points)
+    np.clip(points, -far, far, out=points)
     n_centers = len(points) - len(some)
     shares = np.concatenate([np.full(n_centers, 1 / n_centers), COVARIANCE_SHARE * some / some.sum()])
     return core.main_directions(points, shares, n_directions)
