@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -34,7 +35,7 @@ from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_sklearn
 from cutwise.readouts.sql import tree_sql
 from cutwise.readouts.words import below_one_reason
-from cutwise.reference.fitted import is_fitted
+from cutwise.reference.fitted import check_columns, is_fitted, pipeline_steps
 from cutwise.reference.objective import KMEANS, Objective, sum_costs, sum_weights
 from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
@@ -60,7 +61,7 @@ from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.recipes import LimitsGiven
 
 from ._model_file import ModelFileMixin, UnserializableParam
-from .table_scaler import TableScaler
+from .table_scaler import TableScaler, is_standardized
 from .training import (
     KEEPS_MORE,
     MEASURED,
@@ -69,13 +70,8 @@ from .training import (
     TrainingRows,
     fit_metric_space,
     make_reference,
-    pipeline_steps,
-    space_of_pipeline,
     transform_rows,
 )
-
-_NEARLY = 1e-6
-"""How near mean and variance of scaled columns are to 0 and 1: a scaler's own rounding, in float32 too."""
 
 _LIMITS = {"cut_features": None, "max_depth": None, "min_samples_leaf": 1}
 """Parameters of limits, and what they are where there are none."""
@@ -428,7 +424,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             return read_table(X)
         table = read_table(X, mixed=replace(options, sample_weight=sample_weight))
         self._say_columns(table, stages)
-        if _is_standardized(table):
+        if is_standardized(table):
             warn(ScaledColumnsWarning.of())
         return table
 
@@ -449,7 +445,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         """What ``"auto"`` stands for with this table, or the preprocessor given."""
         if not (isinstance(self.preprocessor, str) and self.preprocessor == "auto" and self._takes_mixed):
             return self.preprocessor
-        if (steps := pipeline_steps(self)) is not None:
+        if (steps := pipeline_steps(getattr(self, "reference", None), self.preprocessor)) is not None:
             return steps[0]
         if are_plain(table.kinds):
             return None
@@ -661,21 +657,6 @@ def reference_share_explained(reference: float, total: float) -> float:
     return 1 - reference / total if 0 < total < math.inf else math.nan
 
 
-def _is_standardized(table: Table) -> bool:
-    """Whether a frame's columns have mean 0 and variance 1 all over; constant ones apart."""
-    if not table.has_names or table.is_sparse or table.n_rows < 2 or any(k.name != "number" for k in table.kinds):
-        return False
-    varies = False
-    for j in range(table.n_columns):  # most tables end with the first
-        x = table.values[:, j].astype(np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            spread = float(x.var())
-        if abs(float(x.mean())) > _NEARLY or (abs(spread - 1) > _NEARLY and spread > 0):
-            return False
-        varies = varies or spread > 0
-    return varies
-
-
 def unlimited(model: TreeEstimator) -> Any:
     """The same estimator without limits, not fitted, nor watched by anybody."""
     params = model.get_params(deep=False)
@@ -838,11 +819,13 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             weights = read_weights(sample_weight, table.n_rows)
             check_n_clusters(n_clusters, table, weights)
         with stages.stage("preprocessor"):
-            preprocessor = self._preprocessor_for(table)
-            if pipeline_steps(self) is not None and is_fitted(self.reference):
-                space = space_of_pipeline(self.reference, preprocessor, X, table)
+            steps = pipeline_steps(self.reference, self.preprocessor)
+            if steps is not None and is_fitted(self.reference):  # used as they are
+                check_columns(self.reference, table)
+                fitted_steps = deepcopy(steps[0])
+                space = MetricSpace(fitted_steps, *transform_rows(fitted_steps, X, table))
             else:
-                space = fit_metric_space(preprocessor, X, table, weights)
+                space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             if space.preprocessor is not None:
                 check_n_clusters(n_clusters, space.table, weights, what=MEASURED, instead=KEEPS_MORE)
         return table, weights, space

@@ -7,14 +7,12 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
@@ -22,7 +20,7 @@ from cutwise import core
 from cutwise._progress import Stages, tell
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
-from cutwise.reference.fitted import check_columns, copying_clone, from_estimator, unshared
+from cutwise.reference.fitted import copying_clone, from_estimator, pipeline_steps, unshared
 from cutwise.reference.objective import (
     KMEANS,
     Objective,
@@ -319,21 +317,6 @@ def _merged_weights(encoded: EncodedTable, sample_weight: Float64 | None) -> Flo
         np.float64, copy=False
     )
     return merged
-
-
-def pipeline_steps(model: Any) -> tuple[Any, Any] | None:
-    """The steps before a pipeline's clusterer and that, where the reference is one and ``"auto"`` the preprocessor."""
-    given = getattr(model, "reference", None)
-    if not isinstance(given, Pipeline) or len(given) < 2 or not isinstance(model.preprocessor, str):
-        return None
-    return given[0] if len(given) == 2 and hasattr(given[0], "transform") else given[:-1], given[-1]
-
-
-def space_of_pipeline(pipeline: Any, preprocessor: Any, X: Any, table: Table) -> MetricSpace:
-    """The space of a fitted pipeline: its first steps as they are, in a copy that nobody fits anew."""
-    check_columns(pipeline, table)
-    fitted = deepcopy(preprocessor)
-    return MetricSpace(fitted, *transform_rows(fitted, X, table))
 
 
 def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Float64 | None) -> MetricSpace:
@@ -767,9 +750,8 @@ def make_reference(
     model: Any, table: Table, space: MetricSpace, sample_weight: Float64 | None, stages: Stages
 ) -> FitContext:
     """Find the reference of an estimator, and encode those of the n rows that take part."""
-    given, k, objective = model.reference, int(model.n_clusters), model._objective
-    if (steps := pipeline_steps(model)) is not None:
-        given = steps[1]
+    steps = pipeline_steps(model.reference, model.preprocessor)
+    given, k, objective = steps[1] if steps else model.reference, int(model.n_clusters), model._objective
     n_jobs = check_n_jobs(model.n_jobs)
     if is_clusterer(given):
         with stages.stage("reference clustering"):

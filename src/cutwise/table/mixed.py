@@ -461,7 +461,7 @@ def are_dates(items: Sequence[object]) -> bool:
 
 
 def are_numbers(items: Sequence[object]) -> bool:
-    """Whether what is known of some items is text, and every such text a number; codes start with zeros."""
+    """Whether what is known of some items is text, and all of it numbers; codes have zeros before other digits."""
     known = [item for item in items if item is not None]
     return bool(known) and all(
         isinstance(item, str) and reads_as_number(item) and not _CODE.match(item) for item in known
