@@ -170,9 +170,9 @@ def test_an_unnamed_table_has_made_up_names():
         ([[1, 2], [3]], InvalidInputError, "X cannot be read as an array.*Give every row one value a column"),
         (np.matrix([[1.0]]), UnsupportedInputError, "np.matrix is not supported"),
         ("data.csv", UnsupportedInputError, r"a str \('data.csv'\). Give .*pandas.read_csv\('data.csv'\)"),
-        ({"a": [1]}, UnsupportedInputError, "must be a table .*, not dict"),
+        ({"a": [1]}, UnsupportedInputError, r"X is a dict. Give pandas.DataFrame\(X\)"),
         (None, UnsupportedInputError, "not NoneType"),
-        (np.zeros((2, 2), dtype=[("a", "f8")]), UnsupportedInputError, "values of type"),
+        (np.zeros((2, 2), dtype=[("a", "f8")]), UnsupportedInputError, "made of records"),
         ([["a", 1]], NotNumericError, "column 0 holds text: 'a' in row 0"),
         ([[1, 2], [3, "b"]], NotNumericError, "column 1 holds text among numbers: 'b' in row 1"),
         ([["1"], ["2"]], NotNumericError, "numbers written as text: '1' in row 0(.|\n)*pandas.to_numeric"),
@@ -190,7 +190,7 @@ def test_what_is_no_table_of_numbers_is_refused(X, error, message):
 def test_an_object_that_is_no_number_is_refused_in_the_words_of_float():
     X = np.ones((3, 2), dtype=object)
     X[1, 0] = {"foo": "bar"}
-    with pytest.raises(TypeError, match=r"values of type 'dict': (.|\n)*argument must be .* string.* number"):
+    with pytest.raises(TypeError, match=r"holds structs: (.|\n)*argument must be .* string.* number"):
         read_table(X)
 
 
