@@ -49,6 +49,7 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
         (["fit", "TABLE", "--labels-from", "d"], ["--labels-from", "'d'"]),
         ([*FIT, "-k", "2", "--out", "nowhere/model.json"], ["nowhere", "does not exist"]),
         ([*FIT, "-k", "2", "--labels", "labels.parquet"], ["CSV"]),
+        ([*FIT, "-k", "2", "--out", "model.csv"], ["model.csv is named like a table", "Name it .json"]),
         ([*FIT, "-k", "2", "--category", "d"], ["--category", "'d'"]),
         ([*FIT, "-k", "2", "--algorithm", "optimal", "--category", "a"], ["--category", "complete numbers"]),
         ([*FIT, "-k", "2", "--unknown", "x"], ["--unknown='x'", "'outside', 'error'"]),
@@ -76,7 +77,7 @@ def test_it_is_refused_in_one_line(refused, table, tmp_path, args, words):
     [
         ("", ["is empty"]),
         ("a,b\n", ["no rows"]),
-        ("a,a\n1,2\n3,4\n", ["duplicate column names: 'a'"]),
+        ("a,a\n1,2\n3,4\n", ["duplicate column names: 'a'", "rename the copies in its line of names."]),
         ("a,b\n1,2\n3,\n5,6\n", ["'b' has 1 missing value (NaN)", "row 1 (line 3", "--drop-missing", "--drop b"]),
         ("a,b\r\n\r\n1,2\r\n\r\n3,4\r\n5,\r\n", ["'b' has 1 missing value (NaN)", "row 2 (line 6"]),
         ("a,b\n1,2\n3,NaN\n5,6\n", ["'b' has 1 missing value ('NaN' in 1 cell)"]),
@@ -153,3 +154,29 @@ def test_missing_labels_are_not_cured_by_dropping_their_column(refused, tmp_path
 def test_a_data_folder_that_is_not_there_is_refused(refused, tmp_path):
     assert "no such folder" in refused("bench", "shallow", "--data", tmp_path / "nowhere", "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_files_beside_others_and_columns_that_centers_lack_are_refused_in_the_words_of_the_command_line(
+    refused, cutwise, table, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert cutwise("fit", table, "-k", 2, "--only", "a,b", "--scale", "none", "--out", "model.json").code == 0
+    (tested,) = {"a", "b"} & set(cutwise("rules", "model.json").out.split())
+    pd.read_csv(table)[[tested]].to_csv("part.csv", index=False)
+    lacking = {"a": "b", "b": "a"}[tested]
+    told = refused("recount", "model.json", "part.csv")
+    assert f"part.csv lacks '{lacking}', or holds other things" in told
+    assert "--labels-from" in told
+    assert "model.csv is named like a table" in refused("recount", "model.json", table, "--out", "model.csv")
+    told = refused("predict", "model.json", "tab*.csv")
+    assert "clusters of a pattern or of several files go to a folder: say --out FOLDER" in told
+    pd.read_csv(table).to_parquet("table.parquet")
+    told = refused("fit", ".", "-k", 2)
+    assert ". holds 1 *.parquet file and 2 *.csv files. Say which: './*.parquet' or './*.csv'." in told
+
+
+def test_a_column_that_is_true_is_not_said_to_be_so_twice(cutwise, tmp_path):
+    (tmp_path / "t.csv").write_text("flag\n" + "yes\nno\n" * 20)
+    assert cutwise("fit", tmp_path / "t.csv", "-k", 2, "--out", tmp_path / "m.json").code == 0
+    told = cutwise("explain", tmp_path / "m.json", tmp_path / "t.csv", "--row", 0, "--row", 1).out
+    assert ("because flag is true\n" in told, "because flag is false\n" in told) == (True, True)

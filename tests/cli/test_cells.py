@@ -223,9 +223,29 @@ def test_a_last_line_of_totals_is_no_row(read, word):
     assert source.frame["shop"].tolist() == [1, 2, 3]
     assert source.frame["sales"].tolist() == [10, 20, 30]
     assert "1 line of totals" in told
-    source, told = read(f"shop,sales\n{word},10\n2,20\n{word},30\n")
-    assert len(source.frame) == 3
-    assert "totals" not in told
+    for text in (f"{word},10\n2,20\n{word},30\n", f"1,10\n2,20\n3,30\n{word},7\n"):
+        source, told = read(f"shop,sales\n{text}")
+        assert len(source.frame) == text.count("\n")
+        assert "1 line of totals" not in told
+        assert (f"'{word}' ends" in told) == ("7" in text)
+
+
+@pytest.mark.parametrize(("total", "n"), [("$1,230", 2), ("$615.1", 2), ("$2", 3), ("", 2)])
+def test_numbers_of_a_line_of_totals_are_sums_or_means(read, total, n):
+    assert len(read(f'shop,sales\na,"$1,200"\nb,$30\nTotal,"{total}"\n')[0].frame) == n
+
+
+def test_a_word_of_the_model_is_no_total(cutwise, tmp_path):
+    table, model = tmp_path / "table.csv", tmp_path / "model.json"
+    rows = [f"{['Total', 'x', 'y'][i % 3]},{i % 4},{i % 5}" for i in range(60)]
+    table.write_text("\n".join(["kind,z,v", *rows]) + "\n")
+    assert cutwise("fit", table, "-k", 3, "--only", "kind", "--out", model).code == 0
+    table.write_text("kind,z,v\nx,1,2\ny,1,3\nTotal,2,5\n")
+    assert len(cutwise("predict", model, table).out.splitlines()) == 4
+    table.write_text("kind,z,v\nx,1,2\ny,1,3\nTotal,,\n")
+    assert len(cutwise("predict", model, table).out.splitlines()) == 4
+    table.write_text("kind,z,v\nx,1,2\ny,1,3\nSumme,2,5\n")
+    assert len(cutwise("predict", model, table).out.splitlines()) == 3
 
 
 def test_rows_are_named_by_their_line_in_the_file_whatever_was_left_out(read):

@@ -235,9 +235,6 @@ def test_labels_in_batches_are_written_as_in_memory(cutwise, tmp_path, labels):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("x,y\n1,ä\n2,b\n".encode("latin-1"), "it is not in UTF-8 (iconv -t UTF-8 writes it so)"),
-        (("x,y\n" + "1,b\n" * 90_000 + "2,ä\n").encode("latin-1"), "it is not in UTF-8"),
-        ("x,y\n1,2\n3,4\n".encode("utf-16"), "it is not in UTF-8"),
         (b"x,y\n" + b"1,2\n" * 90 + b"3,4,5\n", "more fields"),
         (b"x,y\n" + b"1,2\n3,7\n" * 90 + b'"3,4\n' + b"2,3\n" * 900, "could not parse"),
         (b"x,y\r1,2\r3,4\r", "column"),
@@ -252,6 +249,27 @@ def test_texts_that_cannot_be_read_in_batches_are_refused_in_a_line(cutwise, tmp
     assert words in last
     assert last.endswith("Raise --max-memory to read it in memory.")
     assert len(last) < 500
+
+
+@pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize(
+    ("encoding", "first"), [("utf-16", ""), ("cp1252", "“Bern” € "), ("cp1252", ""), ("cp1252", "\x81")]
+)
+def test_texts_in_other_encodings_are_read_in_batches_as_in_memory(cutwise, tmp_path, encoding, first):
+    lines = [f"{i % 9},{['Zürich', 'Köln', f'{first}Łódź'.replace('Łódź', 'x')][i % 3]}\n" for i in range(90)]
+    lines = ["x,y\n", *(["1,b\n", "9,a\n"] * 300 if not first else []), *lines]
+    content = b"".join(line.replace("\x81", "").encode(encoding) for line in lines)
+    if first == "\x81":
+        content = content.replace(b"x\n", b"\x81\n")
+    (tmp_path / "t.csv").write_bytes("".join(lines).encode(encoding) if encoding == "utf-16" else content)
+    for limit, out in (("9GB", "memory"), ("1kB", "batches")):
+        done = cutwise("fit", tmp_path / "t.csv", "-k", 3, "--max-memory", limit, "--out", tmp_path / out)
+        assert done.code == 0, done.err
+        assert ("is not UTF-8; read as Windows-1252" in done.err) == (encoding == "cp1252")
+    assert (tmp_path / "batches").read_bytes() == (tmp_path / "memory").read_bytes()
+    levels = json.loads((tmp_path / "memory").read_text())["fitted"]["kinds"]
+    assert all(word in str(levels) for word in ("Zürich", "Köln", f"{first.strip(chr(0x81))}" or "x"))
+    assert ("\x81" in json.dumps(levels, ensure_ascii=False)) == (first == "\x81")
 
 
 @pytest.mark.usefixtures("in_batches")

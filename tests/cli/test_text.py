@@ -151,10 +151,11 @@ def test_long_utf_16_tables_are_read(encoding):
     assert frame["b"].eq(2.5).all()
 
 
-def test_other_encodings_are_read_as_latin_1_and_said_to_be(capsys):
-    frame, _, _ = read("größe,b\n1,2\n".encode("latin-1"))
+def test_other_encodings_are_read_as_windows_1252_and_said_to_be(capsys):
+    frame, _, _ = read("größe,b\n1,€“\n".encode("cp1252") + b"2,\x81\n")
     assert frame.columns.tolist() == ["größe", "b"]
-    assert "Latin-1" in capsys.readouterr().err
+    assert frame["b"].tolist() == ["€“", "\x81"]
+    assert "Windows-1252" in capsys.readouterr().err
 
 
 def test_a_late_byte_that_is_not_utf_8_is_no_traceback(capsys):

@@ -109,6 +109,7 @@ class Format:
     has_names: bool | None = None
     cells: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of columns, see ``Reading``
     tested: Collection[str] = ()  # columns that must be there
+    levels: Collection[str] = ()  # words of a model
     names: Sequence[str] = ()  # of all columns, where they may go by position
 
 
@@ -123,6 +124,12 @@ class _Number:
 def is_number(text: str) -> bool:
     """Whether a cell is a plain number, with either decimal mark."""
     return _PLAIN.fullmatch(text) is not None
+
+
+def numbers_in(cells: pd.Series, decimal: str) -> pd.Series:
+    """The numbers among cells."""
+    found = cells.map(lambda cell: _number(str(cell).strip(), decimal)).dropna()
+    return found.map(lambda number: float(number.value))
 
 
 def holds_codes(cells: Sequence[Any]) -> bool:
@@ -169,7 +176,7 @@ def read_cells(column: pd.Series, decimal: str, known: Sequence[str] | None = No
     words, telling = None, () if values is None else _telling([*known, *own], partial(_traits_of_number, decimal))
     if values is None and (pair := _pair({cell.casefold() for cell in [*known, *own]})):
         values, words = [cell.casefold() == pair[0] for cell in [*known, *own]], column
-        telling = _telling([*known, *own], lambda _: {pair})
+        telling = ("true",) if pair[0] == "true" else _telling([*known, *own], lambda _: {pair})  # as others find it
         how = (f"{pair[0]} is true, {pair[1]} is false",) if pair[0] != "true" else ()
     times, said = (None, "") if values is not None else _as_times([*known, *own])
     odd = ""
@@ -250,9 +257,11 @@ def read_texts(column: pd.Series) -> pd.Series:
 
 
 def _known(column: pd.Series, codes: npt.NDArray[np.intp], missing: Collection[int]) -> pd.Series:
+    """Words without the blanks around them."""
     import numpy as np
 
-    return column.where(~np.isin(codes, list(missing)), np.nan) if missing else column
+    column = column.where(~np.isin(codes, list(missing)), np.nan) if missing else column
+    return column.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
 
 
 def _is_missing(cell: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cutwise.cli.columns import Task, cut_features, find_source, in_memory_alone, prepare
-from cutwise.cli.models import labels_frame, labels_path, name_clusters, print_fit, write_labels
+from cutwise.cli.models import check_model_path, labels_frame, labels_path, name_clusters, print_fit, write_labels
 from cutwise.cli.options import (
     OBJECTIVES,
     SCALE_HELP,
@@ -101,6 +101,7 @@ def command(
     if algorithm is not None:
         params["algorithm"] = algorithm
     with Outputs(out, labels_path(labels), inputs=find_files(table.files or [])) as outputs:
+        check_model_path(out)
         with noted() as notes:
             is_labeled = labels_from is not None
             source, n_clusters = find_source(table, n_clusters, command="fit", is_labeled=is_labeled)

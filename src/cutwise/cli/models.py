@@ -51,7 +51,9 @@ def format_of(model: TreeEstimator) -> Format:
     words = {name: () for name, kind in kinds.items() if any(isinstance(level, str) for level in kind.levels or ())}
     names = list(getattr(model, "feature_names_in_", ()))
     cells = {**kept.get("cells", {}), **words}
-    return Format(**{**kept, "cells": cells}, tested=[names[i] for i in _tested(model)] if names else (), names=names)
+    levels = {level for kind in kinds.values() for level in kind.levels or () if isinstance(level, str)}
+    tested = [names[i] for i in _tested(model)] if names else ()
+    return Format(**{**kept, "cells": cells}, tested=tested, levels=levels, names=names)
 
 
 def with_lost_words(model: TreeEstimator, source: Source) -> Source:
@@ -167,6 +169,12 @@ def labels_frame(
 def write_labels(frame: pd.DataFrame, file: IO[str] | Path) -> None:
     """Write lines of clusters as CSV; the first of them come with a header."""
     frame.to_csv(file, index=False, header=bool(frame["row"].eq(0).any()), lineterminator="\n")
+
+
+def check_model_path(path: str | None) -> None:
+    """Refuse a path whose ending promises a table."""
+    if path is not None and Path(path).suffix.lower() in {".csv", ".tsv", ".parquet", ".xlsx", ".xls"}:
+        raise InvalidInputError(f"Models are written as JSON, and {path} is named like a table. Name it .json.")
 
 
 def labels_path(path: str | None) -> str | None:

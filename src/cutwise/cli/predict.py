@@ -116,7 +116,7 @@ def _predict(
 def _predict_each(model: str, files: list[str], out: str | None, read: Callable[..., tuple[int, int]]) -> None:
     """Write the clusters of every file to one of its own, in a folder that appears once all are complete."""
     if out is None or out == "-":
-        raise InvalidInputError(f"Clusters of {len(files)} files go to a folder of as many: say --out FOLDER.")
+        raise InvalidInputError("The clusters of a pattern or of several files go to a folder: say --out FOLDER.")
     if Path(out).exists():
         raise InvalidInputError(f"{out} exists already, and nothing in it is replaced. Name a new folder.")
     if not Path(out).absolute().parent.is_dir():

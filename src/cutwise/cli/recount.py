@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from cutwise.cli.columns import check_as_fitted, chosen_names
-from cutwise.cli.models import as_fitted, model_and_table, other_columns, print_rules
+from cutwise.cli.models import as_fitted, check_model_path, model_and_table, other_columns, print_rules
 from cutwise.cli.options import Header, ModelFile, Separator, TableFile, out_option
 from cutwise.cli.screen import Outputs, note
+from cutwise.exceptions import ColumnMismatchError, listed
 
 EXAMPLES = (
     "cutwise recount segments.json customers.csv",
@@ -35,9 +36,16 @@ def command(
     """
     target = model if out is None else out
     with Outputs(target, inputs=[file]) as outputs:
+        check_model_path(out)
         fitted, source, tested = model_and_table(model, file, separator=separator, header=header)
         others = [name for name in other_columns(fitted, source) if name not in tested.columns]
         table = tested if labels_from is not None else source.frame[[*tested.columns, *others]]
+        lacking = [name for name in getattr(fitted, "feature_names_in_", ()) if name not in table.columns]
+        if lacking and labels_from is None and source.has_names:
+            raise ColumnMismatchError(
+                f"{source.name} lacks {listed(lacking, most=8)}, or holds other things there than at fit. The nearest "
+                "centers take all columns of fit: add them, or name a column of reference clusters with --labels-from."
+            )
         check_as_fitted(fitted, source, table)
         y = None
         if labels_from is not None:

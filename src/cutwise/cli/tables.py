@@ -24,9 +24,19 @@ import psutil
 
 from cutwise.cli.cells import MISSING_AMONG_NUMBERS, PLAIN, Format, Reading, read_cells, read_columns, with_columns
 from cutwise.cli.screen import note, working
-from cutwise.cli.text import UNKNOWN, Layout, find_layout, line_with_values, may_hold_codes, read_text, sample_of
+from cutwise.cli.text import (
+    UNKNOWN,
+    Layout,
+    find_layout,
+    in_utf8,
+    line_with_values,
+    may_hold_codes,
+    read_text,
+    sample_of,
+)
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.passes.sources import polars_table, scan_dataset
+from cutwise.passes.spill import Copies
 from cutwise.reference.resources import in_words
 from cutwise.table.intake import check_option
 from cutwise.table.mixed import MOST_ITEMS
@@ -72,6 +82,7 @@ class Source:
     cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # columns as they stand in the file
     held: Mapping[str, str] = field(default_factory=dict)  # what columns of a Parquet file hold by their types
     differing: Mapping[str, str] = field(default_factory=dict)  # columns that hold what in which of several such files
+    copies: Copies | None = None  # of files in other encodings, as long as these rows are read
 
     def row(self, number: int) -> str:
         """A row in words: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
@@ -134,9 +145,13 @@ def find_files(given: Sequence[str]) -> list[str]:
     for path in given:
         own = [path]
         if os.path.isdir(path):
-            own = sorted(glob(os.path.join(escape(path), "*.parquet"))) or sorted(
-                glob(os.path.join(escape(path), "*.csv"))
-            )
+            own, texts = (sorted(glob(os.path.join(escape(path), f"*.{ending}"))) for ending in ("parquet", "csv"))
+            if own and texts:
+                raise InvalidInputError(
+                    f"{path} holds {_parts(own)} and {_parts(texts)}. Say which: '{os.path.join(path, '*.parquet')}' "
+                    f"or '{os.path.join(path, '*.csv')}'."
+                )
+            own = own or texts
             if not own:
                 raise InvalidInputError(f"{path} is a directory, and holds neither *.parquet nor *.csv. Give files.")
         elif has_magic(path) and not os.path.exists(path):
@@ -149,6 +164,10 @@ def find_files(given: Sequence[str]) -> list[str]:
             f"{listed(sorted({p for p in found if found.count(p) > 1}))}: given twice. Give it once."
         )
     return found
+
+
+def _parts(files: Sequence[str]) -> str:
+    return f"{len(files)} *{os.path.splitext(files[0])[1]} file{'s' if len(files) > 1 else ''}"
 
 
 def open_source(
@@ -314,32 +333,36 @@ def scan_source(
 
     polars_table(pl.LazyFrame())  # where this release has batches
     name = name_of(given, len(files)) if len(files) > 1 else files[0]
-    parts, held, layouts = [], dict[str, dict[str, str]](), list[Layout | None]()
+    parts, held, layouts, places = [], dict[str, dict[str, str]](), list[Layout | None](), list[str]()
+    copies = None
     for path in files:
         layouts.append(None)
+        places.append(path)
         if not is_parquet(path):
-            with open(path, "rb") as file, in_batches(path):
+            copies = Copies(keeps=True) if copies is None else copies
+            places[-1] = in_utf8(path, copies.folder)
+            with open(places[-1], "rb") as file:
                 sample, _ = sample_of(file, path)
                 layouts[-1] = find_layout(
                     sample.decode("utf-8-sig"), path, separator=separator, header=header, known=known
                 )
     layouts = _with_one_mark(layouts)
-    for path, layout in zip(files, layouts, strict=True):
+    for path, place, layout in zip(files, places, layouts, strict=True):
         if layout is None:
             with in_batches(name):
                 parts.append(_scan_parquet(path))
                 held[path] = _held(_dataset_of([path]).schema)
             continue
-        with open(path, "rb") as file:
+        with open(place, "rb") as file:
             has_codes = may_hold_codes(file)
         scan = partial(
-            pl.scan_csv, path, separator=layout.separator, decimal_comma=layout.decimal == ",",
+            pl.scan_csv, place, separator=layout.separator, decimal_comma=layout.decimal == ",",
             has_header=layout.has_names, skip_rows=layout.skipped, glob=False,
         )  # fmt: skip
         with in_batches(path):
             cells, read = (_named(scan(infer_schema_length=length), layout.names) for length in (0, None))
             part = _with_words(read, cells, layout.decimal, has_codes, known.cells)
-            part = part.with_columns(pl.col(pl.String).str.strip_chars_start(" "))
+            part = part.with_columns(pl.col(pl.String).str.strip_chars())
             parts.append(part.filter(~pl.all_horizontal(pl.all().is_null())) if len(layout.names) > 1 else part)
     with in_batches(name):
         schemas = [part.collect_schema() for part in parts]
@@ -351,9 +374,11 @@ def scan_source(
             [part.with_columns(nothing).select(schemas[0].names()) for part in parts], how="vertical_relaxed"
         )
         first = next(filter(None, layouts), None)
-        lines = None if len(files) > 1 or first is None else partial(line_with_values, files[0], first)
+        lines = None if len(files) > 1 or first is None else partial(line_with_values, places[0], first)
         has_names = first is None or first.has_names
-        source = Source(pd.DataFrame(), name, lines, has_names, lazy=table, layout=first, differing=differing)
+        source = Source(
+            pd.DataFrame(), name, lines, has_names, lazy=table, layout=first, differing=differing, copies=copies
+        )
         if first is not None:
             source = _with_values(source, table, min(layout.decimal for layout in layouts if layout), known.cells)
         else:
@@ -453,10 +478,8 @@ def in_batches(name: str) -> Iterator[None]:
 
     try:
         yield
-    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+    except pl.exceptions.PolarsError as error:
         said = str(error).strip().partition("\n")[0]
-        if isinstance(error, UnicodeDecodeError) or "utf-8" in said:
-            said = "it is not in UTF-8 (iconv -t UTF-8 writes it so)"
         raise InvalidInputError(
             f"{name} cannot be read in batches: {said[:200].rstrip('.')}. Raise --max-memory to read it in memory."
         ) from error

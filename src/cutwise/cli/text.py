@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import codecs
 import csv
+import math
 import re
+import shutil
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.cells import Format, find_decimal, holds_codes, is_number, with_columns
+from cutwise.cli.cells import Format, find_decimal, holds_codes, is_number, numbers_in, with_columns
 from cutwise.cli.screen import note
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.table.table import check_unique
@@ -32,6 +36,16 @@ _TOTAL = re.compile(r"((grand |sub)?total|sums?|totals|gesamt|summe|insgesamt|av
 _BLOCK_BYTES = 1 << 20
 _CODE = re.compile(rb"[^0-9.+-]0[0-9]{2}")
 UNKNOWN = Format()
+_OTHER = "cp1252"
+_ERRORS = "latin-1 for bytes"
+
+
+def _as_latin_1(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error(_ERRORS, _as_latin_1)  # five bytes are nothing in Windows-1252
 
 
 @dataclass(frozen=True)
@@ -85,9 +99,31 @@ def read_text(
             raise InvalidInputError(f"{name} looks like {kind}. CSV, TSV and Parquet files can be read.")
         return _read_as(file, text, encoding, name, separator, header, known)
     except UnicodeDecodeError:
-        note(f"{name} is not UTF-8; read as Latin-1")
+        note(f"{name} is not UTF-8; read as Windows-1252")
         file.seek(0)
-        return _read_as(file, sample.decode("latin-1"), "latin-1", name, separator, header, known)
+        return _read_as(file, sample.decode(_OTHER, _ERRORS), _OTHER, name, separator, header, known)
+
+
+def in_utf8(path: str, folder: Path) -> str:
+    """The file, or a copy of it in a folder where it is in another encoding."""
+    with open(path, "rb") as file:
+        encoding, decoder = sample_of(file, path)[1], codecs.getincrementaldecoder("utf-8")()
+        file.seek(0)
+        with suppress(UnicodeDecodeError):
+            while block := file.read(_BLOCK_BYTES):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+            return path
+    if encoding != "utf-16":
+        note(f"{path} is not UTF-8; read as Windows-1252")
+        encoding = _OTHER
+    copy = folder / f"{len(list(folder.iterdir()))}.csv"
+    with (
+        open(path, encoding=encoding, errors=_ERRORS, newline="") as text,
+        open(copy, "w", encoding="utf-8", newline="") as file_in_utf8,
+    ):
+        shutil.copyfileobj(text, file_in_utf8)
+    return str(copy)
 
 
 def find_layout(
@@ -138,7 +174,7 @@ def find_layout(
         names = list(known.names) if len(known.names) == len(names) else names
         return Layout(separator, mark, tuple(names), False, first_line, skipped, sure)
     names = _names_in(cells)
-    check_unique(names, what=name)
+    check_unique(names, what=name, step="rename the copies in its line of names")
     start = rows[1][0] if len(rows) > 1 else first_line + 1
     return Layout(separator, mark, tuple(names), True, start, skipped, sure)
 
@@ -222,7 +258,7 @@ def _read_as(
         step = "Close the quotation mark that opens there" if is_open else "Check the separator (--separator)"
         raise InvalidInputError(f"{name} cannot be read as a table: {reason}. {step}.") from error
     frame = frame if frame.columns[-1] in known.tested else _without_empty_edge(frame)
-    no_rows = _no_rows(frame, name)
+    no_rows = _no_rows(frame, name, layout.decimal, known.levels)
     if len(no_rows) == len(frame):
         raise InvalidInputError(f"{name} holds a line of column names and no rows. It needs one line per row.")
     frame = _with_codes(file, frame, layout, encoding)
@@ -243,6 +279,7 @@ def _options(layout: Layout, encoding: str) -> dict[str, Any]:
         "names": list(layout.names),
         "index_col": False,
         "encoding": encoding,
+        "encoding_errors": _ERRORS if encoding == _OTHER else "strict",
         "skipinitialspace": True,
         "skiprows": layout.skipped,
         "keep_default_na": False,
@@ -251,8 +288,11 @@ def _options(layout: Layout, encoding: str) -> dict[str, Any]:
     }
 
 
-def _no_rows(frame: pd.DataFrame, name: str) -> list[int]:
-    """Numbers of the lines that are no rows of the table: blank ones, comments, and totals below it."""
+def _no_rows(frame: pd.DataFrame, name: str, decimal: str, levels: Collection[str]) -> list[int]:
+    """Numbers of the lines that are no rows of the table: blank ones, comments, and totals below it.
+
+    ``levels``: of a model; who has one of these is a row.
+    """
     import numpy as np
 
     if frame.empty or frame.shape[1] < 2:
@@ -266,19 +306,39 @@ def _no_rows(frame: pd.DataFrame, name: str) -> list[int]:
         "of comments": np.flatnonzero(is_comment).tolist(),
     }
     rows = np.flatnonzero((n_values > 0) & ~is_comment)
-    notes = np.flatnonzero(is_alone & ~is_comment & ~words.str.fullmatch(_TOTAL))
+    notes = np.flatnonzero(is_alone & ~is_comment & ~words.str.fullmatch(_TOTAL) & ~words.isin(levels))
     # Below the table, where no line in it has so few values.
     if frame.shape[1] > 2 and 0 < len(notes) < len(rows) and (rows[-len(notes) :] == notes).all():
         found["of notes below the table"], rows = notes.tolist(), rows[: -len(notes)]
     for column in frame.columns if len(rows) > 2 else ():
         last = frame[column].iloc[rows[-1]]
-        if _TOTAL.fullmatch(str(last).strip()) and (frame[column] == last).sum() == 1:
-            found["of totals"] = [int(rows[-1])]
+        is_word = _TOTAL.fullmatch(str(last).strip()) and str(last).strip() not in levels
+        if is_word and (frame[column] == last).sum() == 1:
+            if _adds_up(frame.iloc[rows], decimal):
+                found["of totals"] = [int(rows[-1])]
+            else:
+                note(f"{str(last)!r} ends {name}, and no number there is a sum or mean of those above: taken as a row")
             break
     for kind, lines in found.items():
         if lines:
             note(f"{len(lines):,} line{'s' if len(lines) > 1 else ''} {kind} in {name} left out")
     return sorted(line for lines in found.values() for line in lines)
+
+
+def _adds_up(frame: pd.DataFrame, decimal: str) -> bool:
+    """Whether a number of the last row is the sum or the mean of those above it, or it has none."""
+    has_numbers = False
+    for column in frame.columns:
+        cells = frame[column].dropna()
+        values = cells.astype(float) if cells.dtype.kind in "iuf" else numbers_in(cells, decimal)
+        if frame.index[-1] in values.index:
+            above, last, has_numbers = values.iloc[:-1], values.iloc[-1], True
+            if any(math.isclose(last, figure, rel_tol=_ROUNDED) for figure in (above.sum(), above.mean())):
+                return True
+    return not has_numbers
+
+
+_ROUNDED = 5e-3
 
 
 def _with_blank_lines(file: IO[bytes], first_line: int, no_rows: Sequence[int]) -> tuple[int, ...]:

@@ -256,7 +256,7 @@ def _reasons(condition: Condition, values: npt.NDArray[np.generic], short: bool)
     name, is_known = quoted(condition.name), values == values
     alone = replace(condition, unknown=False)  # a row has a value or none
     only = None if condition.outside else alone.only_value
-    is_said = np.zeros(len(values), dtype=np.bool_) if only is None else values == only
+    is_said = np.full(len(values), condition.kind.name == "bool") if only is None else values == only
     is_long = short and len(alone.levels or ()) > MOST_LEVELS
     bounds, found = shortened(alone) if is_long else alone.written(name, by_bounds=True), []
     for value, known, said in zip(_write_values(values, alone), is_known.tolist(), is_said.tolist(), strict=True):

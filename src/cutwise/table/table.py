@@ -339,13 +339,12 @@ def name_columns(given: Sequence[object] | None, n_columns: int, *, what: str = 
     return Columns(NumberedNames(n_columns), has_names=False)
 
 
-def check_unique(names: Sequence[object], *, what: str = "X") -> None:
+def check_unique(names: Sequence[object], *, what: str = "X", step: str = "rename or drop the copies") -> None:
     """Raises ``InvalidInputError`` when two columns share a name, and says which."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise InvalidInputError(
-            f"{what} has duplicate column names: {listed(repeated)}. Every column needs a name of its own; "
-            "rename or drop the copies."
+            f"{what} has duplicate column names: {listed(repeated)}. Every column needs a name of its own; {step}."
         )
 
 
