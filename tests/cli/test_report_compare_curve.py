@@ -289,7 +289,7 @@ def test_compare_says_which_tree_has_an_empty_cluster(cutwise, noise_csv):
     assert result.code == 0
     lines = result.err.splitlines()
     assert lines
-    named = [re.fullmatch(r"cutwise: warning: (\w+): Clusters? .* ended without rows; .*", line) for line in lines]
+    named = [re.fullmatch(r"cutwise: warning: (\w+): Clusters? .* ended without rows: .*", line) for line in lines]
     assert all(named), result.err
     algorithms = [found[1] for found in named]
     assert len(set(algorithms)) == len(algorithms)

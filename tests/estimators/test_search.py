@@ -193,7 +193,7 @@ def test_a_tree_that_keeps_our_own_reference_ends_the_search_of_a_wide_table():
     assert ExplainableKMeans(4, random_state=0).fit(X[:, :200]).search_.n_starts > len(PAPERS)
 
 
-@pytest.mark.parametrize("seed", [1, 74, 217])  # IMM's tree keeps the reference, and ExKMC's costs less
+@pytest.mark.parametrize("seed", [74, 560, 565])  # IMM's tree keeps the reference, and ExKMC's costs less
 def test_a_search_that_ends_at_the_reference_is_no_dearer_than_any_papers_tree(seed):
     X = np.pad(np.random.default_rng(seed).integers(0, 12, size=(20, 2)), ((0, 0), (0, 300)))
     searched, imm, exkmc = (

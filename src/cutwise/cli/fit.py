@@ -170,4 +170,5 @@ def _fitted(
     model = estimator_of(objective)(n_clusters, **params).fit(task.table, sample_weight=task.weights)
     if as_is:
         model.set_params(preprocessor=None)
+        model._remember_params()
     return model
