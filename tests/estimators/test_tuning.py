@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
@@ -190,22 +191,24 @@ def test_it_dominates_exkmc_of_k_leaves_as_in_table_3(name):
 @pytest.mark.parametrize("k", [3, 6, 10])
 def test_a_scan_of_all_penalties_finds_hardly_anything_better(data, k):
     X = StandardScaler().fit_transform(data)
-    centers = ExplainableKMeans(k, n_init=1, random_state=0).fit(X).reference_.centers
-    scan = []
-    for penalty in (0, *np.geomspace(0.0005, 1, 80)):
-        model = ExplainableKMeans(k, algorithm="exshallow", depth_penalty=penalty, reference=centers).fit(X)
-        scan.append((model.cost_, metrics.weighted_average_explanation_size(model, X)))
-    costs, sizes = np.array(scan).T
     lengths = []
-    for target_cost in np.quantile(costs, [0.0, 0.1, 0.3, 0.6, 0.9]):
-        shortest = sizes[costs <= target_cost * (1 + 1e-9)].min()
-        for target_waes in (shortest, 0.9 * shortest):
-            search = tune_depth_penalty(X, k, target_cost=target_cost, target_waes=target_waes, reference=centers)
-            assert search.cost <= target_cost * 1.02
-            lengths.append(search.waes / shortest)
-    # Neither cost nor size is monotone in the penalty, so 20 trees may miss one that a scan meets by chance.
+    for seed in range(5):
+        centers = KMeans(k, n_init=1, random_state=seed).fit(X).cluster_centers_
+        scan = []
+        for penalty in (0, *np.geomspace(0.0005, 1, 80)):
+            model = ExplainableKMeans(k, algorithm="exshallow", depth_penalty=penalty, reference=centers).fit(X)
+            scan.append((model.cost_, metrics.weighted_average_explanation_size(model, X)))
+        costs, sizes = np.array(scan).T
+        for target_cost in np.quantile(costs, [0.0, 0.1, 0.3, 0.6, 0.9]):
+            shortest = sizes[costs <= target_cost * (1 + 1e-9)].min()
+            for target_waes in (shortest, 0.9 * shortest):
+                search = tune_depth_penalty(X, k, target_cost=target_cost, target_waes=target_waes, reference=centers)
+                assert search.cost <= target_cost * 1.02
+                lengths.append(search.waes / shortest)
+    # Neither cost nor size is monotone in the penalty, so 20 trees may miss one that a scan meets by chance: of one
+    # reference a quarter of its length, over several hardly anything.
     assert np.mean(lengths) <= 1.03
-    assert max(lengths) <= 1.15
+    assert max(lengths) <= 1.25
 
 
 def test_the_function_and_the_estimator_agree_and_the_tree_is_the_one_of_its_penalty():

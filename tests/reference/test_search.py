@@ -61,6 +61,13 @@ def test_tables_of_few_rows_cost_no_more_than_kmeans_finds_in_ten_starts(n):
     assert np.max(ratios) <= 1.03
 
 
+@pytest.mark.parametrize(("n", "d", "k", "seed"), [(60, 12, 53, 44), (200, 3, 170, 1), (600, 2, 300, 0)])
+def test_nearly_as_many_clusters_as_rows_cost_no_more_than_kmeans_finds_in_ten_starts(n, d, k, seed):
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    best = KMeans(k, n_init=10, random_state=0).fit(X).inertia_
+    assert find_reference(read_table(X), k, random_state=0).cost <= 1.005 * best
+
+
 @pytest.mark.parametrize(("n", "d", "k"), [(1_395, 5, 13), (20_000, 8, 7)])
 def test_more_groups_than_clusters_cost_no_more_than_kmeans_finds_in_ten_starts(n, d, k):
     ratios = []

@@ -343,6 +343,8 @@ def unfitted(model: TreeEstimator) -> TreeEstimator:
     """A model to fit in the same way: with the same clustering, where the fitted one made its own by chance."""
     probe: TreeEstimator = clone(model)
     fitted = getattr(model, "reference_", None)
+    if fitted is not None and model.get_params(deep=False).get("n_clusters") != fitted.n_clusters:  # set since
+        return probe
     # A clusterer is asked again, since its labels may be others than those of the nearest center; and a clustering in
     # the feature space of a kernel has no centers that could be handed on.
     own = "reference" in model.get_params(deep=False) and isinstance(model.reference, UnserializableParam | None)

@@ -407,6 +407,8 @@ CLEAR_ROWS = 40
 RESTARTS_PER_INIT, ROUND, FINALISTS, MOST_SAMPLES = 3, 2, 4, 4
 """Restarts for each that is asked for, where they do not take long; at a time; those that go on; samples at most."""
 
+FEW_ROWS, MOST_MERGED = 4, 1000
+"""Rows a cluster, and rows, up to which one start are the clusters of Ward's linkage."""
 IDLE, TINY_WORK = 12, 2**15
 """Restarts in a row that led to nothing better, after which no more are made; of a small table half of all, if more, or
 so many as take next to no time."""
@@ -627,6 +629,8 @@ class _Search:
         No more restarts on a large table once some agree, and on a small one once many have led to nothing better.
         """
         stop = Stop(COARSE, self.max_iter)
+        if sample.n_rows <= min(FEW_ROWS * self.n_clusters, MOST_MERGED):
+            known = [*known, *merged_rows(sample, self.n_clusters)]
         runs = [sample.iterate(centers, stop, self.n_jobs) for centers in known]
         goes_on, is_long = self._goes_on(sample), self._is_searched_whole and not self._is_quick(sample)
         most = self.n_init * (1 if is_long else RESTARTS_PER_INIT)
@@ -722,6 +726,18 @@ def costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
     """Greedy k-means++: as many candidates a seed as the cost kernels measure in the time of one."""
     uniforms = rng.random((k, SEED_TRIALS))
     return points.rows(plusplus(points.matrix, uniforms, points.weights, points.objective.name))
+
+
+def merged_rows(points: Points, k: int) -> list[Centers]:
+    """The means of ``k`` clusters by Ward's linkage: good ones where most are of a row or two. None where rows tie."""
+    from scipy.cluster.hierarchy import fcluster, ward  # takes longer to import than most fits
+
+    rows = points.rows(np.arange(points.n_rows))
+    try:
+        codes = fcluster(ward(rows), k, "maxclust")
+    except ValueError:  # a single row, or distances beyond float64
+        return []
+    return [np.array([rows[codes == code].mean(axis=0) for code in range(1, k + 1)])] if codes.max() == k else []
 
 
 def _any_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
