@@ -15,6 +15,7 @@ TABLES = {
         ";", lambda i: f"{i % 3 * 40 + 5}.{i * 7 % 1000:03}", lambda i: f"{i % 4},5" if i % 4 else "2"
     ),
     "thousands": (",", lambda i: f'"{i % 3 * 40 + 5},{i * 7 % 1000:03}"', lambda i: f"{i % 4}.5"),
+    "per cent and a decimal comma": (";", lambda i: f"{i % 7},5 %", lambda i: f"{i % 3 * 40},25 €"),
     "three decimals": (";", lambda i: f"{i % 3 * 40 + 5},{i * 7 % 1000:03}", lambda i: f"{i % 4}"),
     "days first": (",", lambda i: f"{i % 28 + 1:02}/{i % 12 + 1:02}/20{10 + i % 3 * 4}", lambda i: f"{i % 4}"),
     "months first": (",", lambda i: f"{i % 12 + 1}-{i % 28 + 1}-{70 + i % 3 * 10}", lambda i: f"{i % 4}"),
@@ -34,9 +35,12 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("with_names", [True, False])
-def test_any_lines_of_the_table_of_fit_get_the_clusters_that_they_had(cutwise, tmp_path, name, with_names):
+@pytest.mark.parametrize("how", ["names", "no names", "no names and a column left out"])
+def test_any_lines_of_the_table_of_fit_get_the_clusters_that_they_had(cutwise, tmp_path, name, how):
     separator, *columns = TABLES[name]
+    if "left out" in how:
+        columns.insert(1, lambda i: "5")
+    with_names = how == "names"
     rows = [separator.join(column(i) for column in columns) for i in range(N)]
     names = [separator.join("uz")] if with_names else []
     table, part, model, labels = (tmp_path / own for own in ("table.csv", "part.csv", "model.json", "labels.csv"))
@@ -52,6 +56,33 @@ def test_any_lines_of_the_table_of_fit_get_the_clusters_that_they_had(cutwise, t
         found = cutwise("predict", model, part)
         assert found.code == 0, found.err
         assert [line.split(",")[1] for line in found.out.splitlines()[1:]] == [cluster[i] for i in some], found.err
+
+
+def test_without_names_columns_are_counted_as_in_the_file_of_fit(cutwise, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i * 7 % N};{i % 9};{i % 3 * 40 + i / 100:.2f}" for i in range(N)]
+    for file, own in (
+        ("fit", rows),
+        ("four", [f"{row};1" for row in rows]),
+        ("two", [row.partition(";")[2] for row in rows]),
+    ):
+        (tmp_path / f"{file}.csv").write_text("\n".join(own) + "\n")
+    done = cutwise("fit", "fit.csv", "-k", 3, "--drop", "x0", "--no-header", "--labels", "l.csv", "--out", "m.json")
+    assert done.code == 0, done.err
+    expected = [line.split(",")[1] for line in (tmp_path / "l.csv").read_text().split()[1:]]
+    said = cutwise("explain", "m.json", "fit.csv", "--json", "--no-header").out
+    assert [str(row["cluster"]) for row in json.loads(said)["rows"]] == expected
+    for file in ("fit.csv", "two.csv"):
+        found = cutwise("predict", "m.json", file)
+        assert [line.split(",")[1] for line in found.out.split()[1:]] == expected, found.err
+    counted = cutwise("recount", "m.json", "fit.csv", "--out", "again.json")
+    assert counted.out == cutwise("rules", "m.json").out, counted.err
+    for batches in ([], ["--max-memory", "1KiB"]):
+        assert cutwise("report", "m.json", "fit.csv", "--out", "r.json", *batches).code == 0
+        sizes = [cluster["size"] for cluster in json.loads((tmp_path / "r.json").read_text())["clusters"]]
+        assert sorted(sizes) == sorted(map(expected.count, "012"))
+    refused = cutwise("predict", "m.json", "four.csv")
+    assert (refused.code, "four.csv has 4 columns, and the model was fitted on 3." in refused.err) == (2, True)
 
 
 def test_files_are_read_alike_together_and_one_by_one_in_memory_and_in_batches(cutwise, tmp_path):

@@ -107,6 +107,7 @@ class Format:
     separator: str = ""
     decimal: str = ""
     has_names: bool | None = None
+    width: int = 0  # how many columns they have
     cells: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of columns, see ``Reading``
     tested: Collection[str] = ()  # columns that must be there
     levels: Collection[str] = ()  # words of a model

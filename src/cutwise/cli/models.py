@@ -80,11 +80,14 @@ def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
     tested = _tested(model)
     names = getattr(model, "feature_names_in_", None)
     if names is None or not source.has_names:
-        if len(given) != model.n_features_in_:
+        kept = model._intake.get("format", {})
+        width = model.n_features_in_ if kept.get("has_names") is not False else kept.get("width")
+        if len(given) not in (model.n_features_in_, width):
             raise ColumnMismatchError(
-                f"{source.name} has {len(given)} columns, and the model was fitted on {model.n_features_in_}. "
+                f"{source.name} has {len(given)} columns, and the model was fitted on {width}. "
                 "Without names they are matched by position, so the number must be the same."
             )
+    if names is None:
         return source.frame.iloc[:, tested]
     needed = [names[i] for i in tested]
     missing = [name for name in needed if name not in given]
@@ -102,7 +105,7 @@ def other_columns(model: TreeEstimator, source: Source) -> list[str]:
     from pandas.api import types
 
     given, tested = list(source.frame.columns), set(_tested(model))
-    names = getattr(model, "feature_names_in_", given) if source.has_names else given
+    names = getattr(model, "feature_names_in_", given)
     found = [name for i, name in enumerate(names) if i not in tested and name in given]
     kinds = model._kinds_by_name
     return [
@@ -121,8 +124,6 @@ def as_fitted(model: TreeEstimator, source: Source, rows: pd.DataFrame) -> pd.Da
         values = np.zeros((len(rows), model.n_features_in_))
         values[:, source.frame.columns.get_indexer(rows.columns)] = rows.to_numpy(dtype=np.float64)
         return values
-    if not source.has_names:
-        rows = rows.rename(columns=dict(zip(source.frame.columns, names, strict=True)))
     return rows[[name for name in names if name in rows.columns]]
 
 

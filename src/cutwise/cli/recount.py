@@ -41,7 +41,7 @@ def command(
         others = [name for name in other_columns(fitted, source) if name not in tested.columns]
         table = tested if labels_from is not None else source.frame[[*tested.columns, *others]]
         lacking = [name for name in getattr(fitted, "feature_names_in_", ()) if name not in table.columns]
-        if lacking and labels_from is None and source.has_names:
+        if lacking and labels_from is None:
             raise ColumnMismatchError(
                 f"{source.name} lacks {listed(lacking, most=8)}, or holds other things there than at fit. The nearest "
                 "centers take all columns of fit: add them, or name a column of reference clusters with --labels-from."

@@ -136,7 +136,13 @@ class Source:
         readings = {name: own for name, own in self.readings.items() if name in columns and own.cells != PLAIN}
         cells = {name: list(own.cells) for name, own in readings.items()}
         mark = self.layout.decimal if self.layout.sure else ""
-        return {"separator": self.layout.separator, "decimal": mark, "has_names": self.has_names, "cells": cells}
+        return {
+            "separator": self.layout.separator,
+            "decimal": mark,
+            "has_names": self.has_names,
+            "width": len(self.layout.names),
+            "cells": cells,
+        }
 
 
 def find_files(given: Sequence[str]) -> list[str]:

@@ -133,7 +133,10 @@ def find_layout(
     stated = _SEPARATOR_LINE.match(sample)
     separator = separator or (stated.group(1) if stated else "")
     if not separator:
-        is_known = known.separator and _line_of_names(_split(sample, known.separator), known) is not None
+        lines = _split(sample, known.separator) if known.separator else []
+        is_known = _line_of_names(lines, known) is not None
+        if known.has_names is False or header is False:
+            is_known = is_known or any(1 < len(cells) in (known.width, len(known.names)) for _, cells in lines)
         separator = known.separator if is_known else _find_separator(sample)
     rows = _split(sample, separator)[1 if stated else 0 :]
     if not rows:
@@ -171,7 +174,8 @@ def find_layout(
     skipped = first_line - 1
     if not header:
         names = [f"x{position}" for position in range(len(cells))]
-        names = list(known.names) if len(known.names) == len(names) else names
+        by_position = known.has_names is False and len(names) == known.width  # as at fit, where some were left out
+        names = list(known.names) if len(known.names) == len(names) and not by_position else names
         return Layout(separator, mark, tuple(names), False, first_line, skipped, sure)
     names = _names_in(cells)
     check_unique(names, what=name, step="rename the copies in its line of names")
