@@ -77,6 +77,28 @@ def test_a_first_line_of_numbers_and_of_words_that_come_again_is_data_and_said_t
     assert frame.columns.tolist() == ["country", "2019", "2020"]
 
 
+@pytest.mark.parametrize(
+    ("lines", "separator"),
+    [
+        ("8,9 %;65,0;x\n7,5 %;5,5;y", ";"),
+        ("2023-07-24T12:48:45Z;112,000\n2023-07-24T12:48:46Z;45,000", ";"),
+        ("£902.30;28.5\n£2.30;4", ";"),
+        ("2021-07-25;13:02\n2021-07-26;11:02", ";"),
+        ("78.2%,-\n8.2%,yes", ","),
+        ("Jan\t40,3\t€32.251,77\nDec\t4,3\t€2.251,77", "\t"),
+        ("a|x|y|1,5\nb|x|y|2,5", "|"),
+        ("a;b,£1.5\nc;d,£2.5", ","),
+    ],
+)
+def test_without_names_values_tell_the_separator_and_that_the_first_line_is_data(lines, separator):
+    layout = find_layout(lines + "\n", "data.csv")
+    assert (layout.separator, layout.has_names) == (separator, False)
+
+
+def test_dates_above_numbers_are_names():
+    assert find_layout("place;2019-01-01;2020-01-01\nA;1;2\nB;3;4\n", "data.csv").has_names
+
+
 def test_notes_below_the_table_are_no_rows(capsys):
     frame, _, _ = read("place;area;share\nA;1,5;2 %\nB;2,5;3 %\n\nNote: provisional\n(c) Office\n")
     assert frame.to_numpy().tolist() == [["A", 1.5, 2], ["B", 2.5, 3]]

@@ -127,6 +127,12 @@ def is_number(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None
 
 
+def is_written(text: str) -> bool:
+    """Whether a cell is a number with its unit, a date or a duration."""
+    patterns = (*_NUMBERS.values(), _DATE, _DURATION)
+    return not is_number(text) and any(pattern.fullmatch(text) for pattern in patterns)
+
+
 def numbers_in(cells: pd.Series, decimal: str) -> pd.Series:
     """The numbers among cells."""
     found = cells.map(lambda cell: _number(str(cell).strip(), decimal)).dropna()

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.cells import Format, find_decimal, holds_codes, is_number, numbers_in, with_columns
+from cutwise.cli.cells import Format, find_decimal, holds_codes, is_number, is_written, numbers_in, with_columns
 from cutwise.cli.screen import note
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.table.table import check_unique
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-SEPARATORS = (",", ";", "\t", "|")
+SEPARATORS = (";", "\t", "|", ",")  # in numbers, none but the last
 _SAMPLE_LINES = 100
 _SAMPLE_BYTES = 1 << 24
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -160,9 +160,11 @@ def find_layout(
         is_level = [
             cell in own and cell != "" for cell, own, number in zip(cells, below, numbers, strict=True) if not number
         ]
-        header = not all(numbers) and not (any(numbers) and any(is_level))
+        is_value = [is_written(cell) and any(map(is_written, own)) for cell, own in zip(cells, below, strict=True)]
+        header = not all(numbers) and not (any(numbers) and any(is_level)) and not any(is_value)
         if not header:
-            why = "holds only numbers" if all(numbers) else "holds numbers and words like those below"
+            what = "values" if any(is_value) else "numbers and words"
+            why = "holds only numbers" if all(numbers) else f"holds {what} like those below"
             note(f"the first line of {name} {why}, so it is read as data; --header takes it as names")
     body = rows[1:] if header else rows
     width = max(len(row) for _, row in rows)
@@ -430,15 +432,15 @@ def _split(sample: str, separator: str) -> list[tuple[int, list[str]]]:
 
 
 def _find_separator(sample: str) -> str:
-    """The separator that cuts most lines into equally many cells, then into most numbers, then into the most cells."""
+    """The separator that cuts most lines into equally many cells, most characters into values, or into most cells."""
 
     def fit(separator: str) -> tuple[float, float, int]:
         rows = [cells for _, cells in _split(sample, separator) if not cells[0].startswith("#")]
         width, lines = max(Counter(map(len, rows)).items(), key=lambda item: item[::-1], default=(0, 0))
         if width < 2:
             return 0.0, 0.0, 0
-        numbers = [is_number(cell.strip()) for cells in rows for cell in cells]
-        return lines / len(rows), sum(numbers) / len(numbers), width
+        texts = [cell.strip() for cells in rows for cell in cells]
+        return lines / len(rows), sum(len(text) for text in texts if is_number(text) or is_written(text)), width
 
     best = max(SEPARATORS, key=fit)
     return " " if fit(best)[-1] < 2 and _stands_in_columns(sample) else best
