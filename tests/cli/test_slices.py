@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from cutwise import ExplainableKMeans
+
 N = 60
 
 # What stands in the two columns of row ``i``, by the separator of the file.
@@ -83,6 +85,20 @@ def test_without_names_columns_are_counted_as_in_the_file_of_fit(cutwise, tmp_pa
         assert sorted(sizes) == sorted(map(expected.count, "012"))
     refused = cutwise("predict", "m.json", "four.csv")
     assert (refused.code, "four.csv has 4 columns, and the model was fitted on 3." in refused.err) == (2, True)
+
+
+def test_levels_of_a_data_frame_are_levels_in_its_file(cutwise, tmp_path):
+    pd, levels = pytest.importorskip("pandas"), ["NA", "nan", "N/A", "", " a", "b "]
+    table = pd.DataFrame({"u": levels * 10, "z": range(60)})
+    model = ExplainableKMeans(6, cut_features=["u"], random_state=0).fit(table.assign(z=0.0))
+    model.save(tmp_path / "m.json")
+    expected = [str(label) for label in model.labels_]
+    assert len(set(expected)) == 6
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.assign(u=table["u"].str.strip()).to_csv(tmp_path / "bare.csv", index=False)
+    for file in ("t.csv", "bare.csv"):
+        found = cutwise("predict", tmp_path / "m.json", tmp_path / file)
+        assert [line.split(",")[1] for line in found.out.split()[1:]] == expected, found.err
 
 
 def test_files_are_read_alike_together_and_one_by_one_in_memory_and_in_batches(cutwise, tmp_path):

@@ -108,7 +108,7 @@ class Format:
     decimal: str = ""
     has_names: bool | None = None
     width: int = 0  # how many columns they have
-    cells: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of columns, see ``Reading``
+    cells: Mapping[str, Collection[str]] = field(default_factory=dict)  # of columns, see ``read_cells``
     tested: Collection[str] = ()  # columns that must be there
     levels: Collection[str] = ()  # words of a model
     names: Sequence[str] = ()  # of all columns, where they may go by position
@@ -145,11 +145,11 @@ def holds_codes(cells: Sequence[Any]) -> bool:
 
 
 def read_columns(
-    frame: pd.DataFrame, decimal: str, known: Mapping[str, Sequence[str]] | None = None
+    frame: pd.DataFrame, decimal: str, known: Mapping[str, Collection[str]] | None = None
 ) -> tuple[pd.DataFrame, dict[str, Reading]]:
     """A table with its columns of text read by the rules above, and what was decided about which.
 
-    ``known``: of columns of which that was decided before, the cells that tell it; none of words.
+    ``known``: of columns of which that was decided before, what tells it, see ``read_cells``.
     """
     from pandas.api import types
 
@@ -162,16 +162,16 @@ def read_columns(
     return with_columns(frame, read), readings
 
 
-def read_cells(column: pd.Series, decimal: str, known: Sequence[str] | None = None) -> tuple[pd.Series, Reading]:
+def read_cells(column: pd.Series, decimal: str, known: Collection[str] | None = None) -> tuple[pd.Series, Reading]:
     """A column of text, NaN where nothing stands, by the rules above: numbers where all cells allow it, else words.
 
-    ``known``: cells beside which these are read; none where they are words.
+    ``known``: cells beside which these are read; none where they are words, or the set of these words.
     """
     import numpy as np
     import pandas as pd
 
-    if known is not None and not known:
-        return read_texts(column), Reading()
+    if isinstance(known, frozenset) or (known is not None and not known):
+        return _words(column, known), Reading()
     known = list(known or ())
     codes, distinct = pd.factorize(column)  # -1 where nothing stands
     cells = [str(cell).strip() for cell in distinct]
@@ -255,12 +255,18 @@ def _traits_of_time(cell: str) -> set[Hashable]:
     return own
 
 
-def read_texts(column: pd.Series) -> pd.Series:
-    """A column of text as words, where no cell is read as anything else, NaN where a value is missing."""
-    import pandas as pd
+def _words(column: pd.Series, levels: Collection[str]) -> pd.Series:
+    """A column of text as words: a level, whatever it is or stands around it, else NaN where a value is missing."""
+    import numpy as np
 
-    codes, distinct = pd.factorize(column)
-    return _known(column, codes, [i for i, cell in enumerate(distinct) if _is_missing(str(cell).strip())])
+    own = {level.strip(): level for level in levels} | {level: level for level in levels}
+    column = column.fillna("") if "" in own else column
+
+    def word(cell: str) -> Any:
+        bare = cell.strip()
+        return own.get(cell) or own.get(bare, np.nan if _is_missing(bare) else bare)
+
+    return column.map(lambda cell: word(cell) if isinstance(cell, str) else cell)
 
 
 def _known(column: pd.Series, codes: npt.NDArray[np.intp], missing: Collection[int]) -> pd.Series:

@@ -48,10 +48,11 @@ def format_of(model: TreeEstimator) -> Format:
     Levels of text are words, also where the table of fit was no text.
     """
     kinds, kept = model._kinds_by_name, model._intake.get("format", {})
-    words = {name: () for name, kind in kinds.items() if any(isinstance(level, str) for level in kind.levels or ())}
+    texts = {name: [own for own in kind.levels or () if isinstance(own, str)] for name, kind in kinds.items()}
+    words = {name: frozenset(own) for name, own in texts.items() if own}
     names = list(getattr(model, "feature_names_in_", ()))
     cells = {**kept.get("cells", {}), **words}
-    levels = {level for kind in kinds.values() for level in kind.levels or () if isinstance(level, str)}
+    levels = frozenset[str]().union(*words.values())
     tested = [names[i] for i in _tested(model)] if names else ()
     return Format(**{**kept, "cells": cells}, tested=tested, levels=levels, names=names)
 

@@ -526,7 +526,7 @@ def _with_words(
     return cells.with_columns(numbers)
 
 
-def _with_values(source: Source, table: pl.LazyFrame, decimal: str, known: Mapping[str, Sequence[str]]) -> Source:
+def _with_values(source: Source, table: pl.LazyFrame, decimal: str, known: Mapping[str, Collection[str]]) -> Source:
     """What columns of text stand for: by their different cells, where these are many by those that are no numbers."""
     import polars as pl
 
@@ -556,8 +556,10 @@ def _with_values(source: Source, table: pl.LazyFrame, decimal: str, known: Mappi
             values[name] = (
                 number if are_many or own.is_empty() else x.replace_strict(cells[name], own, return_dtype=own.dtype)
             )
-        elif column.isna().any():
-            values[name] = x.replace(cells[name].filter(column.isna().to_numpy()), None)
+        elif isinstance(known.get(name), frozenset) or column.isna().any():
+            found = pl.Series([cell if isinstance(cell, str) else None for cell in column], dtype=pl.String)
+            x = x.fill_null("") if "" in known.get(name, ()) else x
+            values[name] = x.replace(cells[name], found)
     return replace(source, values=values, readings=readings)
 
 
