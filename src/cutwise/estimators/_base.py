@@ -35,7 +35,7 @@ from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_sklearn
 from cutwise.readouts.sql import tree_sql
 from cutwise.readouts.words import below_one_reason
-from cutwise.reference.fitted import check_columns, is_fitted, pipeline_steps
+from cutwise.reference.fitted import check_columns, is_fitted
 from cutwise.reference.objective import KMEANS, Objective, sum_costs, sum_weights
 from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
@@ -55,13 +55,13 @@ from cutwise.table.intake import (
 )
 from cutwise.table.labels import read_labels
 from cutwise.table.mixed import check_zone
-from cutwise.table.table import Columns, Table, are_plain, check_same_columns
+from cutwise.table.table import Columns, Table, are_plain, check_same_columns, is_standardized
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.recipes import LimitsGiven
 
 from ._model_file import ModelFileMixin, UnserializableParam
-from .table_scaler import TableScaler, is_standardized
+from .table_scaler import TableScaler
 from .training import (
     KEEPS_MORE,
     MEASURED,
@@ -70,6 +70,7 @@ from .training import (
     TrainingRows,
     fit_metric_space,
     make_reference,
+    pipeline_steps,
     transform_rows,
 )
 

@@ -26,7 +26,7 @@ from cutwise.passes.spill import Copies
 from cutwise.passes.sums import Least, T, Total, nearer
 from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
-from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
+from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs, read_centers
 from cutwise.table.mixed import frame_of
 from cutwise.table.table import Table, are_plain, as_matrix
 from cutwise.tree.growing import GrowingTree, GrownTree
@@ -47,7 +47,6 @@ from .training import (
     TreeCosts,
     cost_around_mean,
     is_clusterer,
-    read_centers,
     transform_rows,
     with_values,
 )

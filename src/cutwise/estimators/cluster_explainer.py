@@ -32,8 +32,6 @@ from cutwise.estimators.training import (
     FitContext,
     encode_rows,
     fit_metric_space,
-    read_centers,
-    read_costs,
 )
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.passes.sources import as_lazy, check_column_name, lazy_cost
@@ -48,6 +46,8 @@ from cutwise.table.intake import (
     check_option,
     check_verbose,
     pop_column,
+    read_centers,
+    read_costs,
     read_weights,
 )
 from cutwise.table.labels import Labels, read_labels

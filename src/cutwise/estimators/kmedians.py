@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.estimators._columns import RemembersColumns
-from cutwise.estimators.training import read_centers
 from cutwise.reference.objective import KMEDIANS, sum_costs, sum_weights
 from cutwise.reference.search import find_clustering
 from cutwise.table.intake import (
@@ -22,6 +21,7 @@ from cutwise.table.intake import (
     check_option,
     check_unread,
     check_verbose,
+    read_centers,
     read_table,
     read_weights,
 )

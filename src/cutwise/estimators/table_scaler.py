@@ -299,22 +299,3 @@ def standardize_table(scaler: Any, table: Table, sample_weight: Float64 | None) 
     matrix, one = as_matrix(values), np.zeros(len(values), dtype=np.int32)
     means = core.cluster_means(matrix, one, 1, weights)[0][0]
     standardize(scaler, total, means, core.cluster_means(matrix, one, 1, weights, squares_around=means)[0][0])
-
-
-_NEARLY = 1e-6
-"""How near mean and variance of scaled columns are to 0 and 1: a scaler's own rounding, in float32 too."""
-
-
-def is_standardized(table: Table) -> bool:
-    """Whether a frame's columns have mean 0 and variance 1 all over; constant ones apart."""
-    if not table.has_names or table.is_sparse or table.n_rows < 2 or any(k.name != "number" for k in table.kinds):
-        return False
-    varies = False
-    for j in range(table.n_columns):  # most tables end with the first
-        x = table.values[:, j].astype(np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            spread = float(x.var())
-        if abs(float(x.mean())) > _NEARLY or (abs(spread - 1) > _NEARLY and spread > 0):
-            return False
-        varies = varies or spread > 0
-    return varies

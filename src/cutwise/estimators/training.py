@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
@@ -20,7 +21,7 @@ from cutwise import core
 from cutwise._progress import Stages, tell
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
-from cutwise.reference.fitted import copying_clone, from_estimator, pipeline_steps, unshared
+from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
     KMEANS,
     Objective,
@@ -816,32 +817,15 @@ def cut_coordinates(rows: TrainingRows, reference: Reference, space: MetricSpace
     return coordinates
 
 
+def pipeline_steps(given: Any, preprocessor: Any) -> tuple[Any, Any] | None:
+    """The steps before a pipeline's clusterer and that, where the reference is one and ``"auto"`` the preprocessor."""
+    if not isinstance(given, Pipeline) or len(given) < 2 or not isinstance(preprocessor, str):
+        return None
+    return given[0] if len(given) == 2 and hasattr(given[0], "transform") else given[:-1], given[-1]
+
+
 def is_clusterer(given: Any) -> bool:
     """Whether ``reference`` is meant as a clusterer: neither None nor numbers (a frame may have a column ``fit``)."""
     if given is None or (hasattr(given, "__array__") and not isinstance(given, type)):
         return False
     return isinstance(given, type) or hasattr(given, "fit") or hasattr(given, "predict")
-
-
-def read_centers(centers: Any, n_clusters: int, n_columns: int, *, what: str = "centers") -> Float64:
-    """Check centers of clusters, shape (n_clusters, n_columns), in the order of their labels."""
-    return _dense(centers, what, (n_clusters, n_columns), "one row for each cluster, in the order of the sorted labels")
-
-
-def read_costs(costs: Any, n_rows: int, n_clusters: int) -> Float64:
-    """The cost of each row by each cluster as float64, shape (n_rows, n_clusters), checked."""
-    given = _dense(costs, "costs", (n_rows, n_clusters), "one row for each row of X and one column for each cluster")
-    if given.min() < 0:
-        row, cluster = np.argwhere(given < 0)[0]
-        raise InvalidInputError(
-            f"costs holds {given[row, cluster].item()!r} in row {row}, column {cluster} (counted from 0), and a cost "
-            "is at least 0.\nAdd the same number to every cost of a row: it changes no tree, only the cost ratio."
-        )
-    return given
-
-
-def _dense(values: Any, what: str, shape: tuple[int, int], need: str) -> Float64:
-    given = np.ascontiguousarray(as_dense(read_table(values, what=what).values), dtype=np.float64)
-    if given.shape != shape:
-        raise InvalidInputError(f"{what} has shape {given.shape}.\nGive {need}: shape {shape}.")
-    return given

@@ -201,13 +201,6 @@ def _other_rows_error(estimator: Any, why: str, preprocessor: Any) -> InvalidInp
     )
 
 
-def pipeline_steps(given: Any, preprocessor: Any) -> tuple[Any, Any] | None:
-    """The steps before a pipeline's clusterer and that, where the reference is one and ``"auto"`` the preprocessor."""
-    if not isinstance(given, Pipeline) or len(given) < 2 or not isinstance(preprocessor, str):
-        return None
-    return given[0] if len(given) == 2 and hasattr(given[0], "transform") else given[:-1], given[-1]
-
-
 def is_fitted(estimator: Any) -> bool:
     """Whether an estimator is fitted, by scikit-learn's own check."""
     try:

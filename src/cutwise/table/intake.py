@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from cutwise.core import count_distinct_rows
+from cutwise.core import Float64, count_distinct_rows
 from cutwise.exceptions import (
     CutwiseWarning,
     IdentifierWarning,
@@ -700,3 +700,27 @@ def _check_weights(weights: npt.NDArray[np.float64], what: str) -> None:
         )
     if total == 0:
         raise InvalidInputError(f"Sample weights must contain at least one non-zero number: every {what} is zero.")
+
+
+def read_centers(centers: Any, n_clusters: int, n_columns: int, *, what: str = "centers") -> Float64:
+    """Check centers of clusters, shape (n_clusters, n_columns), in the order of their labels."""
+    return _dense(centers, what, (n_clusters, n_columns), "one row for each cluster, in the order of the sorted labels")
+
+
+def read_costs(costs: Any, n_rows: int, n_clusters: int) -> Float64:
+    """The cost of each row by each cluster as float64, shape (n_rows, n_clusters), checked."""
+    given = _dense(costs, "costs", (n_rows, n_clusters), "one row for each row of X and one column for each cluster")
+    if given.min() < 0:
+        row, cluster = np.argwhere(given < 0)[0]
+        raise InvalidInputError(
+            f"costs holds {given[row, cluster].item()!r} in row {row}, column {cluster} (counted from 0), and a cost "
+            "is at least 0.\nAdd the same number to every cost of a row: it changes no tree, only the cost ratio."
+        )
+    return given
+
+
+def _dense(values: Any, what: str, shape: tuple[int, int], need: str) -> Float64:
+    given = np.ascontiguousarray(as_dense(read_table(values, what=what).values), dtype=np.float64)
+    if given.shape != shape:
+        raise InvalidInputError(f"{what} has shape {given.shape}.\nGive {need}: shape {shape}.")
+    return given

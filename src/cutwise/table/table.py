@@ -539,3 +539,22 @@ def encode_table(
         takes_part = slice(None) if keep is None else keep
         position[takes_part] = np.arange(matrix.n_rows, dtype=np.int32) if group is None else group
     return EncodedTable(encoded, matrix, table.kinds, weights, copies, row_of, position, searched, own)
+
+
+_NEARLY = 1e-6
+"""How near mean and variance of scaled columns are to 0 and 1: a scaler's own rounding, in float32 too."""
+
+
+def is_standardized(table: Table) -> bool:
+    """Whether a frame's columns have mean 0 and variance 1 all over; constant ones apart."""
+    if not table.has_names or table.is_sparse or table.n_rows < 2 or any(k.name != "number" for k in table.kinds):
+        return False
+    varies = False
+    for j in range(table.n_columns):  # most tables end with the first
+        x = table.values[:, j].astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = float(x.var())
+        if abs(float(x.mean())) > _NEARLY or (abs(spread - 1) > _NEARLY and spread > 0):
+            return False
+        varies = varies or spread > 0
+    return varies
