@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from cutwise import ExplainableKMeans, load_model
@@ -142,6 +143,7 @@ def test_columns_may_be_called_anything_and_limits_are_priced(cutwise, people):
     assert "--max-depth 2 holds at most 4 leaves, and -k 5" in done.err
 
 
+@pytest.mark.skipif(not hasattr(pl.LazyFrame, "collect_batches"), reason="this release of polars gives no batches")
 def test_cells_are_read_as_at_fit_whatever_few_of_them_look_like(cutwise, tmp_path):
     kind, model, path = np.arange(N) % 3, tmp_path / "m.json", tmp_path / "some.csv"
     columns = {

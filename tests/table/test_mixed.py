@@ -284,6 +284,10 @@ def test_objects_of_numpy_are_dates_and_durations():
     assert np.isnan(table.values[0, 2])
 
 
+@pytest.mark.skipif(
+    not hasattr(pl.LazyFrame, "collect_batches"),
+    reason="this release of polars is too old for it",
+)
 @pytest.mark.parametrize("ordered", [False, True])
 def test_intervals_of_pandas_that_another_library_holds_as_structs_are_refused_with_a_next_step(ordered):
     pa = pytest.importorskip("pyarrow")
@@ -315,6 +319,10 @@ def test_tables_that_are_no_tables_yet_are_to_become_data_frames():
         read_table(pd.DataFrame({"d": pd.period_range("2020-01", periods=6, freq="M")}), mixed=MixedOptions())
 
 
+@pytest.mark.skipif(
+    not hasattr(pl.LazyFrame, "collect_batches"),
+    reason="this release of polars is too old for it",
+)
 def test_a_table_of_numbers_written_as_text_is_said_to_be_one():
     X = pd.DataFrame({"a": [1.5, 2.0] * 30, "b": [3, 4] * 30}).astype(str)
     for rows in (X, X.to_numpy(dtype=object)):
