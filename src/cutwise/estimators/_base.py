@@ -462,7 +462,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                 names = tuple(name for name in names if name in columns.names)
             check_same_columns(columns, Columns(names, True), estimator=type(self).__name__, tested=tested)
             columns = columns if columns.has_names else Columns(names, True, columns.kinds)
-        if hasattr(lazy.native, "collect_schema"):  # an expression of polars would take no zone for UTC
+        if type(lazy.native).__module__.startswith("polars."):  # an expression of polars would take no zone for UTC
             dtypes = lazy.native.collect_schema()
             for feature in tested:
                 name, kind = columns.names[feature], columns.kinds[feature]
