@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -462,7 +463,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                 names = tuple(name for name in names if name in columns.names)
             check_same_columns(columns, Columns(names, True), estimator=type(self).__name__, tested=tested)
             columns = columns if columns.has_names else Columns(names, True, columns.kinds)
-        if type(lazy.native).__module__.startswith("polars."):  # an expression of polars would take no zone for UTC
+        if nw.dependencies.is_polars_lazyframe(lazy.native):  # an expression of polars would take no zone for UTC
             dtypes = lazy.native.collect_schema()
             for feature in tested:
                 name, kind = columns.names[feature], columns.kinds[feature]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,6 +34,10 @@ from cutwise.tree.subtree import SizedTree, sizes_of_growth
 from ._tuning import size_of_explanations
 
 ModelOfSize = Callable[[int], TreeEstimator]
+
+
+def _figures_html(trees: Any, columns: Sequence[str]) -> str:
+    return table_html(columns, zip(*(getattr(trees, name).tolist() for name in columns), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +80,7 @@ class CostCurve:
         )
 
     def _repr_html_(self) -> str:
-        columns = ("n_leaves", "cost", "cost_ratio", "explained", "agreement")
-        return table_html(columns, zip(*(getattr(self, name).tolist() for name in columns), strict=True))
+        return _figures_html(self, ("n_leaves", "cost", "cost_ratio", "explained", "agreement"))
 
     def smallest(self, within: float) -> int:
         """The fewest leaves whose cost is at most ``1 + within`` times that of the reference clustering.
@@ -422,8 +425,7 @@ class TreeFront:
         )
 
     def _repr_html_(self) -> str:
-        columns = ("n_leaves", "waes", "wad", "cost", "cost_ratio")
-        return table_html(columns, zip(*(getattr(self, name).tolist() for name in columns), strict=True))
+        return _figures_html(self, ("n_leaves", "waes", "wad", "cost", "cost_ratio"))
 
     def shortest(self, within: float) -> int:
         """The number of the tree with the shortest rules whose cost ratio is at most ``1 + within``.

@@ -180,19 +180,9 @@ def _as_changes(
                 continue
             kind, compared = kinds[feature], (float(columns[feature][row]), target)
             value, target = (own_value(kind, x) for x in compared)
+            name, column = known_as.get(label), names[feature]
             changes[label] = Change(
-                label,
-                known_as.get(label),
-                leaf,
-                feature,
-                names[feature],
-                value,
-                target,
-                lower,
-                upper,
-                size,
-                kind,
-                compared,
+                label, name, leaf, feature, column, value, target, lower, upper, size, kind, compared
             )
         del changes[labeled.labels[code]]
         found.append(changes)

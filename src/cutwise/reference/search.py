@@ -729,7 +729,7 @@ def costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
 
 
 def merged_rows(points: Points, k: int) -> list[Centers]:
-    """The means of ``k`` clusters by Ward's linkage: good ones where most are of a row or two. None where rows tie."""
+    """Means of ``k`` clusters by Ward's linkage (1963): good where most are of a row or two. None where rows tie."""
     from scipy.cluster.hierarchy import fcluster, ward  # takes longer to import than most fits
 
     rows = points.rows(np.arange(points.n_rows))
