@@ -344,3 +344,11 @@ def test_a_leaf_far_from_all_others_comes_above_them():
         column, last_bin, _ = path[0][2]
         assert (column[0], last_bin[0]) == root
         assert path[0][1] <= search.value(start) + 1e-6
+
+
+def test_main_directions_do_not_depend_on_the_unit():
+    points, weights = np.random.default_rng(0).normal(size=(60, 40)), np.ones(60)
+    expected = core.main_directions(points, weights, 7)
+    assert np.allclose(expected @ expected.T, np.eye(7))
+    for unit in (2.0**-60, 2.0**20, 2.0**60):
+        assert np.array_equal(core.main_directions(points * unit, weights, 7), expected)

@@ -123,10 +123,9 @@ CUTWISE_CLONES void apply_scatter(const std::vector<double> &points, const doubl
   }
 }
 
-// Gram-Schmidt, twice for accuracy. Columns of next to nothing become zero.
-void orthonormalize(std::vector<double> &basis, int64_t d, int64_t q, double smallest) {
+// Gram-Schmidt, twice for accuracy.
+void orthonormalize(std::vector<double> &basis, int64_t d, int64_t q) {
   for (int64_t c = 0; c < q; ++c) {
-    double first_norm = 0.0;
     for (int round = 0; round < 2; ++round) {
       for (int64_t b = 0; b < c; ++b) {
         double along = 0.0;
@@ -136,8 +135,7 @@ void orthonormalize(std::vector<double> &basis, int64_t d, int64_t q, double sma
       double norm = 0.0;
       for (int64_t j = 0; j < d; ++j) norm += basis[j * q + c] * basis[j * q + c];
       norm = std::sqrt(norm);
-      if (round == 0) first_norm = norm;
-      const double factor = norm > smallest && norm > 1e-12 * first_norm ? 1.0 / norm : 0.0;
+      const double factor = norm > 0.0 ? 1.0 / norm : 0.0;
       for (int64_t j = 0; j < d; ++j) basis[j * q + c] *= factor;
     }
   }
@@ -247,11 +245,11 @@ void bind_directions(nb::module_ &m) {
             state = state * 6364136223846793005u + 1442695040888963407u;
             b = static_cast<double>(static_cast<int64_t>(state >> 33)) - 1073741824.0;
           }
-          orthonormalize(basis, d, q, 0.0);
+          orthonormalize(basis, d, q);
           for (int iteration = 0; iteration < kIterations; ++iteration) {
             apply_scatter(centered, weights.data(), n, d, q, basis, next);
             basis.swap(next);
-            orthonormalize(basis, d, q, 0.0);
+            orthonormalize(basis, d, q);
           }
           for (int64_t c = 0; c < n_directions; ++c) {
             int64_t largest = 0;
