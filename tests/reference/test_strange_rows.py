@@ -151,6 +151,12 @@ def test_the_commonest_mistake_is_named_with_its_cure(iris):
     raw = KMeans(3, n_init=3, random_state=0).fit(iris)
     with pytest.raises(InvalidInputError, match="StandardScaler had not changed"):
         ExplainableKMeans(3, reference=raw, preprocessor=StandardScaler()).fit(iris)
+    own = make_pipeline(StandardScaler(), KMeans(3, n_init=3, random_state=0)).fit(iris)
+    with pytest.raises(
+        InvalidInputError, match=r"had not changed\. Leave preprocessor out: .* the pipeline's own steps"
+    ):
+        ExplainableKMeans(3, reference=own, preprocessor=StandardScaler()).fit(iris)
+    assert ExplainableKMeans(3, reference=own).fit(iris).cost_ratio_ >= 1
     with pytest.raises(InvalidInputError, match="in another order"):
         ExplainableKMeans(3, reference=model).fit(Z[::-1])
     kernel = KernelKMeans(3, random_state=0, n_init=1).fit(Z)

@@ -191,9 +191,10 @@ def _other_rows_error(estimator: Any, why: str, preprocessor: Any) -> InvalidInp
             "measured in its output, and rules stay in the units of X"
         )
     else:
-        cause = (
-            f"it was fitted on rows that {type(preprocessor).__name__} had not changed. Fit it on the preprocessor's "
-            "output, or leave the preprocessor out"
+        cause = f"it was fitted on rows that {type(preprocessor).__name__} had not changed. " + (
+            "Leave preprocessor out: distances are then measured in the output of the pipeline's own steps"
+            if isinstance(estimator, Pipeline)
+            else "Fit it on the preprocessor's output, or leave the preprocessor out"
         )
     return InvalidInputError(
         f"reference={name} does not fit the rows: {why}. Most likely {cause}.\nIf these are other rows, or the same in "
