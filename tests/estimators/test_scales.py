@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
@@ -38,6 +39,37 @@ def test_a_pipeline_is_explained_in_the_columns_that_came_in_row_by_row(steps):
         assert column.min() <= tree.threshold[node] < column.max()
         assert len(repr(float(tree.threshold[node]))) < 10
     np.testing.assert_array_equal(scaled.n_node_samples, tree.n_node_samples)
+
+
+A, B = list(X.columns[:6]), list(X.columns[6:])
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        make_column_transformer((StandardScaler(), B), remainder="passthrough"),
+        make_column_transformer((make_pipeline(LOG, StandardScaler()), B), (MinMaxScaler(), slice(1, 4))),
+        make_column_transformer(("drop", A[:2]), (RobustScaler(), [9, 12, 6]), (MaxAbsScaler(), []), (LOG, A[3:])),
+    ],
+)
+def test_scalers_of_some_columns_each_are_undone_row_by_row(columns):
+    rows = X.assign(vineyard="text")[[*A, *B, "vineyard"]]
+    if columns.remainder == "passthrough":
+        rows = X
+    pipeline = make_pipeline(columns, MinMaxScaler(), ExplainableKMeans(5, max_leaves=8, random_state=0)).fit(rows)
+    model = explain_pipeline(pipeline)
+    np.testing.assert_array_equal(model.predict(rows), pipeline.predict(rows))
+    assert list(model.feature_names_in_) == list(rows.columns)
+    assert model.score(X) == pytest.approx(pipeline.score(X)) if rows is X else "vineyard" not in str(model.rules())
+    for node in np.flatnonzero(model.tree_.feature >= 0):
+        column = rows.iloc[:, model.tree_.feature[node]]
+        assert column.min() <= model.tree_.threshold[node] < column.max()
+
+
+def test_a_column_that_two_scalers_take_is_not_undone():
+    twice = make_column_transformer((StandardScaler(), A), (MinMaxScaler(), A))
+    with pytest.raises(InvalidInputError, match="can be undone"):
+        explain_pipeline(make_pipeline(twice, ExplainableKMeans(3)).fit(X))
 
 
 @pytest.mark.parametrize("seed", [0, 16, 25, 36, 38])
