@@ -591,3 +591,32 @@ def test_files_without_rows_and_lines_without_a_value_are_passed_over_in_batches
         assert result.code == 0, result.err
     trees = [load_model(model).tree_.to_dict() for model in models]  # files also note what was left out
     assert trees[0] == trees[1] == trees[2]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["12 EUR", "1,200 EUR", "9 EUR"],
+        ["yes", "no", "yes"],
+        ["03/04/2024", "31/12/2024", "05/04/2024"],
+        ["2024-03-01 08:00", "2024-12-31 09:30", "2024-03-02 10:00"],
+        ["2024-03-01T08:00+01:00", "2024-12-31T09:30+01:00", "2024-03-02T10:00+02:00"],
+        ["7:30:00", "23:10:00", "8:00:00"],
+        ["?", "31.5", "7"],
+    ],
+)
+def test_texts_of_a_parquet_file_are_read_as_those_of_the_csv_of_fit_were(cutwise, tmp_path, cells):
+    rows = pd.DataFrame({"x": cells * 8, "y": [1.0, 9.0, 1.5] * 8})
+    csv, parquet, model = (tmp_path / name for name in ("t.csv", "t.parquet", "m.json"))
+    rows.to_csv(csv, index=False)
+    rows.to_parquet(parquet)
+    assert cutwise("fit", csv, "-k", 2, "--cut-only", "x", "--out", model).code == 0
+    placed = cutwise("predict", model, csv).out
+    assert len(set(placed.split())) > 3
+    assert cutwise("predict", model, parquet).out == placed
+    summaries = []
+    for options in ([], ["--max-memory", "1"]):
+        page = tmp_path / f"{len(options)}.json"
+        assert cutwise("report", model, parquet, "--out", page, *options).code == 0
+        summaries.append([cluster["sentence"] for cluster in json.loads(page.read_text())["clusters"]])
+    assert summaries[0] == summaries[1]

@@ -113,6 +113,11 @@ class Format:
     levels: Collection[str] = ()  # words of a model
     names: Sequence[str] = ()  # of all columns, where they may go by position
 
+    @property
+    def read(self) -> list[str]:
+        """The columns that must be there and whose cells are no words."""
+        return [name for name in self.tested if not isinstance(self.cells.get(name), frozenset)]
+
 
 @dataclass(frozen=True)
 class _Number:

@@ -209,11 +209,15 @@ def read_source(
 
 
 def _with_readings(source: Source, known: Format) -> Source:
-    """A table with what its columns of text stand for."""
+    """A table with what its columns of text stand for; of Parquet files, those that a model knows and not as words."""
+    from pandas.api.types import infer_dtype
+
+    texts = source.frame
     if not source.decimal:
-        return source
-    frame, readings = read_columns(source.frame, source.decimal, known.cells)
-    return replace(source, frame=frame, readings=readings, decimal="")
+        named = [name for name in known.read if name in texts]
+        texts = texts[[name for name in named if infer_dtype(texts[name], skipna=True) == "string"]]
+    frame, readings = read_columns(texts, source.decimal or known.decimal or ".", known.cells)
+    return replace(source, frame=with_columns(source.frame, dict(frame.items())), readings=readings, decimal="")
 
 
 def name_of(given: Sequence[str], n_files: int) -> str:
@@ -395,7 +399,9 @@ def scan_source(
                 if all(own.get(name) == levels or not held[path][name] for path, own in orders.items())
             }
             same = not differing and schemas.count(schemas[0]) == len(schemas)
-            source = replace(source, values=values, parquet=_dataset_of(files) if same else None)
+            texts = table.select([name for name in known.read if name in schemas[0]])
+            source = _with_values(source, texts, known.decimal or ".", known.cells)
+            source = replace(source, values={**source.values, **values}, parquet=_dataset_of(files) if same else None)
         return replace(source, frame=pl.DataFrame(schema=source.read(table).collect_schema()).to_pandas())
 
 
@@ -587,7 +593,7 @@ def read_in_parts(
     with _readable_parquet(path), parquet.ParquetFile(path) as table:
         check_unique(table.schema_arrow.names, what=path)
         for batch in table.iter_batches(rows):
-            yield Source(_with_types(batch.to_pandas()), path, first_row=first)
+            yield _with_readings(Source(_with_types(batch.to_pandas()), path, first_row=first), known)
             first += batch.num_rows
 
 
