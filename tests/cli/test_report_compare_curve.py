@@ -11,9 +11,10 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from cutwise import ExplainableKMeans, ExplainableKMedians, cost_curve, load_model, metrics
+from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians, cost_curve, load_model, metrics
 from cutwise.baselines import CART
 from cutwise.readouts.words import percent
+from cutwise.tree.recipes import recipes_for
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +82,26 @@ class TestCompare:
         model = ExplainableKMedians(3, algorithm="imm", preprocessor=StandardScaler(), random_state=0).fit(blobs)
         assert told["imm"]["cost_ratio"] == pytest.approx(model.cost_ratio_)
         assert told["CART"]["cost"] >= model.reference_.cost * 0.9
+
+    def test_labels_of_a_column_are_explained_by_every_algorithm(self, cutwise, refused, tmp_path):
+        iris, path = load_iris(as_frame=True), tmp_path / "iris.csv"
+        kinds = iris.target_names[iris.target]
+        iris.data.assign(species=kinds).to_csv(path, index=False)
+        given = (path, "--labels-from", "species")
+        trees = json.loads(cutwise("compare", *given, "--json").out)["trees"]
+        assert [tree["algorithm"] for tree in trees] == [*recipes_for("labels"), "CART"]
+        for tree in trees:
+            algorithm = tree["algorithm"].lower()
+            model = ClusterExplainer(algorithm=algorithm, preprocessor=StandardScaler()).fit(iris.data, kinds)
+            assert (tree["agreement"], tree["n_leaves"]) == (model.agreement_, model.n_leaves_)
+        best = max(trees, key=lambda tree: (tree["agreement"], -tree["waes"]))["algorithm"]
+        assert cutwise("compare", *given).out.splitlines()[-1].startswith(f"take {best}: none agrees with")
+        curve = json.loads(cutwise("curve", *given, "--algorithm", "spex", "--json").out)
+        spex = cost_curve(ClusterExplainer(algorithm="spex", preprocessor=StandardScaler()), iris.data, kinds)
+        assert curve["agreement"] == spex.agreement.tolist()
+        for options in (["-k", 3], ["--objective", "kmedians"]):
+            assert f"{options[0]} {options[1]} has no meaning" in refused("compare", *given, *options)
+        assert "labels have no cost" in refused("curve", *given, "--within", "2%")
 
     def test_limits_hold_for_every_tree_and_have_their_price(self, cutwise, wine_csv):
         options = ("--never", "proline,flavanoids", "--max-depth", 2, "--min-leaf", 20)

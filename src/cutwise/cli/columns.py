@@ -17,6 +17,7 @@ from cutwise.cli.options import (
     LimitOptions,
     TableOptions,
     estimator_of,
+    refuse_beside_labels,
     scaler_of,
 )
 from cutwise.cli.screen import note
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from cutwise.estimators import ExplainableClusterer, TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 
 def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> str:
@@ -206,6 +207,11 @@ class Task:
         return {"source": self.source, "n_rows": self.n_rows, "n_columns": len(self.columns)}
 
     @property
+    def beside(self) -> dict[str, Any]:
+        """What ``fit`` is given beside the table."""
+        return {"sample_weight": self.weights} | ({} if self.labels is None else {"y": self.labels})
+
+    @property
     def in_batches(self) -> bool:
         """Whether its rows are read in batches."""
         return self.rows is None
@@ -233,9 +239,9 @@ class Clustering:
     """A table, and how it is to be clustered."""
 
     task: Task
-    n_clusters: int
+    n_clusters: int | None  # None where a column has the clusters
     scale: str
-    estimator: type[ExplainableClusterer]
+    estimator: type[TreeEstimator]
     params: dict[str, Any]
     limits: dict[str, Any]
 
@@ -245,9 +251,10 @@ class Clustering:
         columns = Columns(tuple(self.task.columns), has_names=True)
         return [f"limits: {LimitsGiven(**self.limits).in_words(columns)}"] if self.limits else []
 
-    def model(self, **params: Any) -> ExplainableClusterer:
+    def model(self, **params: Any) -> Any:
         """The estimator, unfitted, with these parameters beside or instead of those of the options."""
-        return self.estimator(self.n_clusters, **{**self.params, **params})
+        k = {} if self.n_clusters is None else {"n_clusters": self.n_clusters}
+        return self.estimator(**k, **{**self.params, **params})
 
     @property
     def about(self) -> dict[str, Any]:
@@ -257,19 +264,31 @@ class Clustering:
 
 
 def clustering(
-    options: ClusteringOptions, growth: GrowthOptions, limits: LimitOptions | None = None, *, command: str
+    options: ClusteringOptions,
+    growth: GrowthOptions,
+    limits: LimitOptions | None = None,
+    *,
+    command: str,
+    labels_from: str | None = None,
 ) -> Clustering:
-    """Read, choose and check what is to be clustered by centers."""
-    estimator = estimator_of(options.objective)
+    """Read, choose and check what is to be clustered by centers, or the labels that are to be explained."""
+    from cutwise import ClusterExplainer
+
+    is_labeled, own = labels_from is not None, growth.params
+    other = None if options.objective == "kmeans" else options.objective
+    refuse_beside_labels(labels_from, {"-k": options.n_clusters, "--objective": other})
+    estimator: type[TreeEstimator] = estimator_of(options.objective)
+    if is_labeled:
+        estimator = ClusterExplainer
+        del own["n_init"]
     check_option("--scale", options.scale, tuple(SCALES))
-    source, n_clusters = find_source(options, options.n_clusters, command=command)
-    assert n_clusters is not None
+    source, n_clusters = find_source(options, options.n_clusters, command=command, is_labeled=is_labeled)
     if command == "compare" and source.lazy is not None:
         raise in_memory_alone(source, "compare", "Give a sample of its rows")
-    task = prepare(source, options)
+    task = prepare(source, options, labels_from=labels_from)
     scale, measure = task.measured(options.scale, options.objective)
     limited = {} if limits is None else limits.params | cut_features(task, source, limits)
-    return Clustering(task, n_clusters, scale, estimator, {**measure, **growth.params, **limited}, limited)
+    return Clustering(task, n_clusters, scale, estimator, {**measure, **own, **limited}, limited)
 
 
 def find_source(

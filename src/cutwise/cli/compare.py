@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.columns import Task, clustering
-from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LimitOptions, MaxLeaves
+from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LabelsFrom, LimitOptions, MaxLeaves
 from cutwise.cli.screen import note, print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning, InfeasibleLimitsError
 from cutwise.readouts.words import finite, percent, table_notes
@@ -17,22 +17,23 @@ from cutwise.reference.objective import OBJECTIVES
 from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:
-    from cutwise.estimators import ExplainableClusterer, TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 
 EXAMPLES = (
     "cutwise compare --example wine",
     "cutwise compare customers.csv -k 5 --drop CustomerID,Genre --max-leaves 10",
     "cutwise compare customers.csv -k 5 --never Genre --max-depth 3",
+    "cutwise compare measured.parquet --labels-from species",
 )
 
-ALGORITHMS = recipes_for("centers")
 HEADER = ("algorithm", "leaves", "depth", "cost ratio", "explained", "agreement", "WAD", "WAES", "seconds")
 
 
 def command(
     *,
     table: ClusteringOptions,
+    labels_from: LabelsFrom = None,
     max_leaves: MaxLeaves = None,
     limits: LimitOptions,
     growth: GrowthOptions,
@@ -40,24 +41,26 @@ def command(
 ) -> None:
     """Grow a tree with every algorithm, and with plain CART, and print what each costs.
 
-    All explain the same clustering. Cost ratio: cost of the tree's clusters over that of the clustering. Explained: the
-    share kept of what the clustering explains. Agreement: rows that are where the clustering has them. WAD and WAES:
-    tests on the way to a row's leaf and conditions in its rule, on average. Seconds: the tree alone, with the
-    clustering given. Under limits on rules: what they cost each algorithm, and its tree without them in the seconds.
+    All explain the same clustering, or the labels of a column. Cost ratio: cost of the tree's clusters over that of the
+    clustering. Explained: the share kept of what the clustering explains. Agreement: rows that are where the clustering
+    has them. WAD and WAES: tests on the way to a row's leaf and conditions in its rule, on average. Seconds: the tree
+    alone, with the clustering given. Under limits on rules: what they cost each algorithm, and its tree without them in
+    the seconds.
     """
-    start = clustering(table, growth, limits, command="compare")
-    task = start.task
-    entries = []
-    with working(f"clustering {task.size}", steps=len(ALGORITHMS) + 2 - task.is_mixed) as begin:
+    start = clustering(table, growth, limits, command="compare", labels_from=labels_from)
+    task, is_labeled = start.task, labels_from is not None
+    entries, algorithms = [], recipes_for("labels" if is_labeled else "centers")
+    with working(f"clustering {task.size}", steps=len(algorithms) + 2 - task.is_mixed) as begin:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
             free = start.model(algorithm="exkmc", max_leaves=max_leaves)
             first, _ = _fit(free.set_params(**{**dict.fromkeys(start.limits), "min_samples_leaf": 1}), task)
-        reference = first.reference_.centers  # every row belongs to the nearest
-        for algorithm in ALGORITHMS:
+        # Every row belongs to the nearest center.
+        reference = {} if is_labeled else {"reference": first.reference_.centers}
+        for algorithm in algorithms:
             begin(f"growing a tree by {algorithm}")
             with warnings_name(algorithm):
-                model = start.model(algorithm=algorithm, reference=reference, max_leaves=max_leaves)
+                model = start.model(algorithm=algorithm, max_leaves=max_leaves, **reference)
                 try:
                     entries.append(_figures(algorithm, *_fit(model, task), task))
                 except InfeasibleLimitsError as error:
@@ -95,7 +98,10 @@ def command(
     print_line("WAES: conditions of the rule that a row is in, mean over the rows")
     for line in start.limits_notes:
         print_line(line)
-    if choice := _choice(entries):
+    if is_labeled:
+        best = max(entries, key=lambda entry: (entry["agreement"], -entry["waes"]), default={"algorithm": "none"})
+        print_line(f"take {best['algorithm']}: none agrees with the labels on more rows")
+    elif choice := _choice(entries):
         print_line(choice)
 
 
@@ -124,14 +130,14 @@ _HARDLY_LONGER = 0.05
 """Conditions, in the mean over the rows."""
 
 
-def _fit(model: ExplainableClusterer, task: Task) -> tuple[ExplainableClusterer, float]:
+def _fit(model: TreeEstimator, task: Task) -> tuple[TreeEstimator, float]:
     """The model fitted, and the seconds that took."""
     started = time.perf_counter()
-    model.fit(task.table, sample_weight=task.weights)
+    model.fit(task.table, **task.beside)
     return model, time.perf_counter() - started
 
 
-def _cart(first: ExplainableClusterer, objective: str, task: Task, limits: Mapping[str, Any]) -> dict[str, Any]:
+def _cart(first: TreeEstimator, objective: str, task: Task, limits: Mapping[str, Any]) -> dict[str, Any]:
     """Plain CART on the labels of the reference clustering, its clusters priced as all others are."""
     import sklearn.tree  # noqa: F401 - so that its import is not timed
 

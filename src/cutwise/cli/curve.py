@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cutwise.cli.columns import clustering
 from cutwise.cli.models import print_rules
-from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LimitOptions, of_output, of_tree
+from cutwise.cli.options import (
+    AsJson,
+    ClusteringOptions,
+    GrowthOptions,
+    LabelsFrom,
+    LimitOptions,
+    of_output,
+    of_tree,
+    refuse_beside,
+)
 from cutwise.cli.screen import Outputs, note, print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.readouts.words import percent, table_notes
@@ -25,6 +34,7 @@ EXAMPLES = (
     "cutwise curve --example wine --within 2%",
     "cutwise curve customers.csv -k 5 --drop CustomerID,Genre --max-leaves 20 --out curve.png",
     "cutwise curve customers.csv -k 5 --drop CustomerID,Genre --within 1% --model segments.json",
+    "cutwise curve measured.parquet --labels-from species",
 )
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -100,7 +110,14 @@ class ChoiceOptions:
 def command(
     *,
     table: ClusteringOptions,
-    algorithm: Annotated[str, of_tree(help=f"How the tree is grown: {', '.join(recipes_for('centers'))}.")] = "search",
+    labels_from: LabelsFrom = None,
+    algorithm: Annotated[
+        str | None,
+        of_tree(
+            help=f"How the tree is grown: {', '.join(recipes_for('centers'))}; auto for given labels.",
+            show_default="search",
+        ),
+    ] = None,
     max_leaves: Annotated[
         int | None, of_tree(help="Where the curve ends.", show_default="four leaves a cluster, 30 more at most")
     ] = None,
@@ -112,15 +129,18 @@ def command(
     from cutwise import cost_curve
     from cutwise.plot import CurveDisplay
 
+    if labels_from is not None:
+        refuse_beside(f"--labels-from {labels_from}: labels have no cost to be near", {"--within": choice.within})
     share = choice.check(example="2%")
+    algorithm = algorithm or ("search" if labels_from is None else "auto")
     with Outputs(choice.out, choice.model, inputs=table.files or ()) as outputs:
-        start = clustering(table, growth, limits, command="curve")
+        start = clustering(table, growth, limits, command="curve", labels_from=labels_from)
         task, chosen = start.task, None
         with working(f"working on {task.size}", steps=2):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyClusterWarning)  # of the tree to start from, one of many
                 recipe = start.model(algorithm=algorithm)
-                curve = cost_curve(recipe, task.table, max_leaves=max_leaves, sample_weight=task.weights)
+                curve = cost_curve(recipe, task.table, max_leaves=max_leaves, **task.beside)
             if share is not None:
                 n_leaves = curve.smallest(share)
                 with warnings_name(f"the tree of {n_leaves} leaves"):

@@ -17,6 +17,7 @@ from cutwise.cli.options import (
     Clusters,
     GrowthOptions,
     KernelOptions,
+    LabelsFrom,
     LimitOptions,
     MaxLeaves,
     Names,
@@ -25,7 +26,7 @@ from cutwise.cli.options import (
     estimator_of,
     of_output,
     of_tree,
-    refuse_beside,
+    refuse_beside_labels,
     words_given,
 )
 from cutwise.cli.screen import Outputs, note, noted, print_json, working
@@ -59,10 +60,7 @@ def command(
     n_clusters: Clusters = None,
     objective: Objective = "kmeans",
     kernel: KernelOptions,
-    labels_from: Annotated[
-        str | None,
-        of_tree(help="Explain the labels in this column (numbers or words, -1 for noise) in place of clustering."),
-    ] = None,
+    labels_from: LabelsFrom = None,
     scale: Annotated[str | None, of_tree(help=SCALE_HELP, show_default="auto; none for kernels of histograms")] = None,
     algorithm: Annotated[
         str | None,
@@ -93,9 +91,7 @@ def command(
     check_option("--unknown", unknown, ("outside", "error"))
     check_option("--objective", objective, OBJECTIVES)
     other = None if objective == "kmeans" else objective
-    if labels_from is not None:
-        why = f"--labels-from {labels_from}: that column has its clusters already"
-        refuse_beside(why, {"-k": n_clusters, "--objective": other, "--kernel": kernel.kernel})
+    refuse_beside_labels(labels_from, {"-k": n_clusters, "--objective": other, "--kernel": kernel.kernel})
     kernel.check(other)
     params: dict[str, Any] = {"max_leaves": max_leaves, "verbose": 2 if verbose else 0, **growth.params}
     if algorithm is not None:
@@ -161,13 +157,13 @@ def _fitted(
         from cutwise import ClusterExplainer
 
         own = {name: value for name, value in params.items() if name != "n_init"}  # nothing is clustered
-        return ClusterExplainer(**own).fit(task.table, task.labels, sample_weight=task.weights)
+        return ClusterExplainer(**own).fit(task.table, **task.beside)
     if kernel.kernel is not None:
-        return kernel.estimator(n_clusters, params).fit(task.table, sample_weight=task.weights)
+        return kernel.estimator(n_clusters, params).fit(task.table, **task.beside)
     # "auto" does nothing to complete numbers either, and says so where one column outweighs all others.
     as_is = params.get("preprocessor", "auto") is None and not task.in_batches
     params |= {"preprocessor": "auto"} if as_is else {}
-    model = estimator_of(objective)(n_clusters, **params).fit(task.table, sample_weight=task.weights)
+    model = estimator_of(objective)(n_clusters, **params).fit(task.table, **task.beside)
     if as_is:
         model.set_params(preprocessor=None)
         model._remember_params()

@@ -86,6 +86,10 @@ OBJECTIVE_HELP = (
 )
 Objective = Annotated[str, of_tree(help=OBJECTIVE_HELP)]
 SCALE_HELP = f"How columns are made comparable for clustering: {', '.join(SCALES)}. Rules keep the file's units."
+LabelsFrom = Annotated[
+    str | None,
+    of_tree(help="Explain the labels in this column (numbers or words, -1 for noise) in place of clustering."),
+]
 MaxLeaves = Annotated[int | None, of_tree(help="Leaves at most; more than clusters make a closer tree.")]
 PENALTY_HELP = (
     "exshallow's price of depth, from 0; auto looks for one whose tree costs no more than exkmc's and has rules no "
@@ -199,6 +203,12 @@ def refuse_beside(option: str, others: Mapping[str, object]) -> None:
     for name, value in others.items():
         if value is not None:
             raise InvalidInputError(f"{name} {value} has no meaning with {option}. Leave one of them out.")
+
+
+def refuse_beside_labels(labels_from: str | None, others: Mapping[str, object]) -> None:
+    """Refuse what says how to cluster where a column has the clusters."""
+    if labels_from is not None:
+        refuse_beside(f"--labels-from {labels_from}: that column has its clusters already", others)
 
 
 KERNEL_NAMES = tuple(name for name in KERNELS if name != PRECOMPUTED)
