@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cutwise import core
 from cutwise.passes import provider
 from cutwise.passes.provider import PassProvider
+from cutwise.passes.rows import MOST_BYTES
 from cutwise.passes.sums import Bins, merged
 from cutwise.reference.objective import fixed_costs
 from cutwise.table.intake import read_table
@@ -59,7 +60,7 @@ class Parts:
 
     searched = None
 
-    most_bytes = provider.MOST_BYTES
+    most_bytes = MOST_BYTES
 
     @staticmethod
     def value_sums(rows, groups, n_groups):

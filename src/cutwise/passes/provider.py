@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
 from cutwise.core import Float64, Int32, Int64
-from cutwise.table.table import ColumnKind, SearchedColumns, as_matrix
+from cutwise.table.table import ColumnKind, as_matrix
 from cutwise.tree.asked import ask
 from cutwise.tree.criteria.disagreement import FewestDisagree
 from cutwise.tree.criteria.induced import Induced, LeastInduced, ModesCut, NearestTwo
@@ -44,8 +44,9 @@ from cutwise.tree.provider import (
 )
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
+from .rows import PreparedRows, Slice
 from .spill import RowNodes
-from .sums import Bins, Gathered, Opened, T, Tallies, Total, nearer, place_of
+from .sums import Gathered, Opened, T, Tallies, Total, nearer, place_of
 
 TALLIED = 1 << 14
 """A range of so many rows is looked into value by value; one of more is split in parts first."""
@@ -54,65 +55,6 @@ PARTS = 256
 
 OPENED = 1 << 17
 """Rows whose values are looked into by one pass: those of the ranges that promise most."""
-
-MOST_BYTES = 1 << 26
-"""Sums that one pass adds up: of as many nodes as there is room for."""
-
-
-class Rows(Protocol):
-    """A batch, and what every row adds, by name; read when it is asked for.
-
-    ``"values"`` (n, d): of the table. ``"matrix"``: the D columns that are searched. ``"codes"`` (n, d) uint8: bins of
-    the table's columns. ``"labels"`` (n,). ``"base"`` (n,), ``"excess"`` (n, k): fixed-point costs, the row's least and
-    what is above it. ``"weights"`` (n,): None where each row counts once. ``"nodes"`` (n,): that each row was in when
-    it was last seen, 0 at first: kept or forgotten, as the source likes.
-    """
-
-    def read(self, name: str) -> Any:
-        """One of these, the same array every time."""
-        ...
-
-
-class Source(Protocol):
-    """Rows that can be gone over as often as wanted.
-
-    ``kinds``: of the d columns. ``searched``: the D columns that are searched, where those are others. ``bins``: of
-    these. ``low``, ``high`` (n_bins,): the least and the largest value of every bin. ``n_clusters``: k.
-    ``most_bytes``: of the sums of one pass.
-    """
-
-    kinds: tuple[ColumnKind, ...]
-    searched: SearchedColumns | None
-    bins: Bins
-    low: Float64
-    high: Float64
-    n_clusters: int
-
-    @property
-    def most_bytes(self) -> int:
-        """See above."""
-        ...
-
-    def go_over(
-        self,
-        what: str,
-        nodes: RowNodes,
-        sums: T,
-        add: Callable[[T, Rows], object],
-        columns: Sequence[int] | None = None,
-    ) -> T:
-        """Add all rows to some sums, by one pass; ``what`` that is for, ``nodes``: where rows are.
-
-        ``columns``: whose values are looked at, which may be none; others may hold anything. Left out: all.
-
-        Sums are arrays, which are added up, things with ``merge``, and tuples of these; ``add`` may be pickled.
-        """
-        ...
-
-    @property
-    def value_sums(self) -> Callable[[Any, Int32, int], Sequence[Int64]]:
-        """Of some of the rows: what their values add up to by group; it may be pickled."""
-        ...
 
 
 @dataclass(eq=False)
@@ -195,7 +137,7 @@ class PassProvider:
 
     has_costs = True
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: PreparedRows) -> None:
         self._source, self.searched = source, source.searched
         self._k = source.n_clusters
         self._row_nodes = RowNodes()
@@ -297,7 +239,7 @@ class PassProvider:
     def all_rows(self, columns: Int64) -> AllRows:
         """See :class:`Provider`."""
 
-        def add(found: Gathered, rows: Rows, numbers: Int32) -> None:
+        def add(found: Gathered, rows: Slice, numbers: Int32) -> None:
             values = core.gather_rows(rows.read("matrix"), np.arange(len(numbers)), columns)
             found.append([values, *(rows.read(name) for name in ("labels", "weights", "excess"))])
 
@@ -390,7 +332,7 @@ class PassProvider:
                     child.totals[kind] = sums
 
     def _go_over(
-        self, what: str, sums: T, add: Callable[[T, Rows, Int32], object], columns: Iterable[int] | None = ()
+        self, what: str, sums: T, add: Callable[[T, Slice, Int32], object], columns: Iterable[int] | None = ()
     ) -> T:
         """Add all rows to some sums, each batch with the number of the node that every row is in.
 
@@ -411,7 +353,7 @@ class PassProvider:
 
         has_moved = self._has_moved or not self._row_nodes.is_known
 
-        def add_in_nodes(found: tuple[T, Total], rows: Rows) -> None:
+        def add_in_nodes(found: tuple[T, Total], rows: Slice) -> None:
             nodes: Int32 = rows.read("nodes")
             while has_moved and (left[nodes] >= 0).any():
                 gaps = np.tile([-math.inf, math.inf], (len(column), 1))
@@ -450,7 +392,7 @@ class PassProvider:
         if self._seen_leaves[0] != leaves:
             layers = self._layers(leaves)
 
-            def add(found: Total, rows: Rows, numbers: Int32) -> None:
+            def add(found: Total, rows: Slice, numbers: Int32) -> None:
                 leaf = np.maximum.reduce([layer[numbers] for layer in layers])
                 labels = np.bincount(leaf * k + rows.read("labels"), rows.read("weights"), len(leaves) * k)
                 found.see([labels.astype(np.int64), *source_sums(rows, leaf, len(leaves))])
@@ -476,7 +418,7 @@ class PassProvider:
         one_bin = np.array([0, 1])
         ways = [(self._layers(nodes), by_bin, begin), (self._layers(whole), in_all, one_bin)]
 
-        def add(found: tuple[Int64, Int64], rows: Rows, numbers: Int32) -> None:
+        def add(found: tuple[Int64, Int64], rows: Slice, numbers: Int32) -> None:
             for sums, (layers, kind, begin) in zip(found, ways, strict=True):
                 for place in (layer[numbers] for layer in layers):
                     if not (place >= 0).any():
@@ -520,7 +462,7 @@ class PassProvider:
         layers, k, width, bottom = self._layers(nodes), self._k, _width(kind, self._k), place_of(low)
         order = np.array([node.order for node in nodes] if kind == SIDES else [])
 
-        def add(found: Tallies, rows: Rows, numbers: Int32) -> None:
+        def add(found: Tallies, rows: Slice, numbers: Int32) -> None:
             for layer in layers:
                 at, which, x = core.rows_in_ranges(rows.read("matrix"), layer[numbers], first, column, low, high)
                 if not len(at):
@@ -655,7 +597,7 @@ class PassProvider:
         layers = [self._layers([own]) for own, _, _ in asked]
         weights = [self._level_sums(own, SIDES, category)[:, 1].copy() for own, category, _ in asked]
 
-        def add(found: list[tuple[Tallies, list[set[int]]]], rows: Rows, numbers: Int32) -> None:
+        def add(found: list[tuple[Tallies, list[set[int]]]], rows: Slice, numbers: Int32) -> None:
             hashes = core.row_hashes(rows.read("matrix"), 1)
             for (_, category, modes), clusters, of_node, weight, (tallies, distinct) in zip(
                 asked, survivors, layers, weights, found, strict=True
@@ -682,7 +624,7 @@ class PassProvider:
             found: list[set[int]] = [set() for _ in high]
             layers = self._layers([node])
 
-            def add(found: list[set[int]], rows: Rows, numbers: Int32) -> None:
+            def add(found: list[set[int]], rows: Slice, numbers: Int32) -> None:
                 at = np.flatnonzero(np.any([layer[numbers] >= 0 for layer in layers], axis=0))
                 if not len(at):
                     return
@@ -741,7 +683,7 @@ class PassProvider:
         sums = np.zeros((1, begin[-1], 2 + self._k), dtype=np.int64)
         layers, thresholds = self._layers([node]), search.thresholds
 
-        def add(sums: Int64, rows: Rows, numbers: Int32) -> None:
+        def add(sums: Int64, rows: Slice, numbers: Int32) -> None:
             matrix = as_matrix(core.gather_rows(rows.read("matrix"), np.arange(len(numbers)), columns))
             codes = core.bin_codes(matrix, thresholds, begin, *ends.copy())
             weights, excess, n_survivors = rows.read("weights"), rows.read("excess"), np.ones(1, dtype=np.int32)
@@ -798,7 +740,7 @@ class PassProvider:
 _KINDS = {CheapestCut: COSTS, CheapestTie: LABELS, FewestDisagree: LABELS, FewestMistakes: LABELS, LeastInduced: SIDES}
 
 
-def _payload(rows: Rows, kind: str | None, k: int) -> npt.NDArray[Any]:
+def _payload(rows: Slice, kind: str | None, k: int) -> npt.NDArray[Any]:
     """What every row of a batch adds."""
     if kind != LABELS:
         payload: npt.NDArray[Any] = rows.read("base")[:, None] if kind == BASE else rows.read("excess")

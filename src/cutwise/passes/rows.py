@@ -43,12 +43,14 @@ from cutwise.table.table import (
     encode_table,
 )
 
-from .provider import MOST_BYTES, Rows
 from .sources import BATCH_ROWS, Again, Codes, LazyTable, Part, Seen, add_kinds, extents_of, fingerprint_of
 from .spill import Column, Copies, RowNodes
 from .sums import Bins, Gathered, Scale, T, Total, add_powers, plan_bins, run_together, total_by
 
 Sums = tuple[Int64, Int64, Int64]
+
+MOST_BYTES = 1 << 26
+"""Sums that one pass adds up: of as many nodes as there is room for."""
 
 _LIKELY = 1 << 13
 """Rows whose costs say how large those of all rows are likely to be."""
@@ -92,6 +94,11 @@ class Slice:
     """Some rows; each of their arrays is read or worked out when it is asked for, once.
 
     ``stored``: arrays that lie in files, of which these are the rows from ``first``. ``known``: those at hand.
+
+    ``"values"`` (n, d): of the table. ``"matrix"``: the D columns that are searched. ``"codes"`` (n, d) uint8: bins of
+    the table's columns. ``"metric"``: where distances are measured. ``"labels"`` (n,). ``"base"`` (n,), ``"excess"``
+    (n, k): fixed-point costs, the row's least and what is above it. ``"weights"`` (n,): None where each row counts
+    once. ``"nodes"`` (n,): that each row was in when it was last seen, 0 at first.
     """
 
     recipe: Recipe
@@ -101,7 +108,7 @@ class Slice:
     first: int = 0
 
     def read(self, name: str) -> Any:
-        """See :class:`cutwise.passes.provider.Rows`; also "metric", the values where distances are measured."""
+        """One of these, the same array every time."""
         if name not in self.known:
             if name in self.stored:
                 self.known[name] = self.stored[name].read(self.first, self.n)
@@ -646,7 +653,7 @@ def _add_and_count(add: Callable[[Any, Slice], object], side: bool, sums: tuple[
 
 
 class PreparedRows:
-    """Rows with their bins, labels and costs by given centers: what trees are grown from, as a provider's ``Source``.
+    """Rows with their bins, labels and costs by given centers: what trees are grown from.
 
     Labels are those of the nearest center, where the rows have none. ``coordinates``: of the centers, in the columns
     that are cut.
@@ -751,7 +758,7 @@ class PreparedRows:
 
     @property
     def value_sums(self) -> Callable[[Slice, Int32, int], Sums]:
-        """See :class:`cutwise.passes.provider.Source`: where distances are measured, as ``BatchedRows.means`` wants."""
+        """What values of some rows add up to by group: where distances are measured, as ``BatchedRows.means`` wants."""
         return partial(_value_sums, self.rows.metric_sizes, float(self.rows.total_weight))
 
     def go_over(
@@ -759,10 +766,15 @@ class PreparedRows:
         what: str,
         nodes: RowNodes,
         sums: T,
-        add: Callable[[T, Rows], object],
+        add: Callable[[T, Slice], object],
         columns: Sequence[int] | None = None,
     ) -> T:
-        """See :class:`cutwise.passes.provider.Source`."""
+        """Add all rows to some sums, by one pass; ``what`` that is for, ``nodes``: where rows are.
+
+        ``columns``: whose values are looked at, which may be none; others may hold anything. Left out: all.
+
+        Sums are arrays, which are added up, things with ``merge``, and tuples of these; ``add`` may be pickled.
+        """
         if self.rows.engine is not None:
             return self.rows.go_over(what, sums, partial(_add_anew, add), recipe=self.recipe)
         column = nodes.kept_in(self.rows.folder)
@@ -786,7 +798,7 @@ def _value_sums(sizes: Float64, total: float, rows: Slice, groups: Int32, n_grou
     return core.cluster_sums(rows.metric.matrix, groups, n_groups, rows.weights, sizes, total)
 
 
-def _add_anew(add: Callable[[T, Rows], object], sums: T, rows: Slice) -> None:
+def _add_anew(add: Callable[[T, Slice], object], sums: T, rows: Slice) -> None:
     """Add rows that nobody remembers the nodes of."""
     rows.known.pop("nodes", None)
     add(sums, rows)

@@ -13,8 +13,7 @@ from scipy import sparse
 
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError
-from cutwise.passes.provider import MOST_BYTES
-from cutwise.passes.rows import BatchedRows, Slice
+from cutwise.passes.rows import MOST_BYTES, BatchedRows, Slice
 from cutwise.passes.sums import place_of, value_at
 from cutwise.table.convert import as_dense
 from cutwise.table.table import Columns, Table
