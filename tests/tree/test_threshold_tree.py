@@ -268,11 +268,11 @@ def test_what_is_no_mapping_is_no_description(data):
     ("changes", "message"),
     [
         ({"children_left": [1, -1, 3, -1]}, "one length"),
-        ({"children_left": [2, -1, 3, -1, -1], "children_right": [1, -1, 4, -1, -1]}, "node 0 .* preorder"),
+        ({"children_left": [2, -1, 3, -1, -1], "children_right": [1, -1, 4, -1, -1]}, "node 1 .* preorder"),
         ({"children_right": [4, -1, 3, -1, -1]}, "node 2"),
         ({"children_right": [2, 3, 4, -1, -1]}, "node 1"),
         ({"children_right": [0, -1, 4, -1, -1]}, "node 0"),
-        ({"children_right": [9, -1, 4, -1, -1]}, "node 0"),
+        ({"children_right": [9, -1, 4, -1, -1]}, "node 9 is out of range"),
         ({"children_left": [-1, -1, 3, -1, -1], "children_right": [-1, -1, 4, -1, -1]}, "node 1"),
         ({"children_left": [1, 2, 3, -1, -1], "children_right": [2, -1, 4, -1, -1]}, "node 1"),
         ({"feature": [2, -1, 1, -1, -1]}, "node 0 of a tree needs a feature from 0 to 1"),

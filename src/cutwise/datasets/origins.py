@@ -8,28 +8,14 @@ import numpy as np
 
 Values = tuple[Any, list[str], Any]  # rows, the names of their columns, and known labels or None
 
-# OpenML's numbers do not change their content: a new version has a new number.
-_LETTER, _PENDIGITS, _VOWEL, _MICE, _CIFAR10 = 6, 32, 307, 40966, 40927
+_VOWEL, _MICE = 307, 40966  # OpenML's numbers do not change their content: a new version has a new number
 
 
-def iris() -> Values:
-    """150 flowers, as scikit-learn carries them."""
-    return _bundled("iris")
-
-
-def wine() -> Values:
-    """178 wines, as scikit-learn carries them."""
-    return _bundled("wine")
-
-
-def breast_cancer() -> Values:
-    """569 tumors, as scikit-learn carries them."""
-    return _bundled("breast_cancer")
-
-
-def digits() -> Values:
-    """1797 images of 8 x 8 pixels, as scikit-learn carries them."""
-    return _bundled("digits")
+def fetch(origin: str) -> Values:
+    """What an origin stands for: a function below, a number of OpenML, or a table that scikit-learn carries along."""
+    if origin in _MADE:
+        return _MADE[origin]()
+    return _openml(int(origin)) if origin.isdecimal() else _bundled(origin)
 
 
 def halfmoons() -> Values:
@@ -38,16 +24,6 @@ def halfmoons() -> Values:
 
     rows, labels = make_moons(n_samples=500, noise=0.05, random_state=0)
     return rows, ["x", "y"], labels
-
-
-def letter() -> Values:
-    """20,000 images of letters, by 16 attributes."""
-    return _openml(_LETTER)
-
-
-def pendigits() -> Values:
-    """10,992 handwritten digits, by 8 points of the pen."""
-    return _openml(_PENDIGITS)
 
 
 def vowel() -> Values:
@@ -70,11 +46,6 @@ def mice_columns() -> Values:
     kept = np.flatnonzero(np.isnan(rows).sum(axis=0) <= 10)
     rows = rows[:, kept]
     return np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows), [names[i] for i in kept.tolist()], labels
-
-
-def cifar10() -> Values:
-    """60,000 images of 32 x 32 pixels in three colors."""
-    return _openml(_CIFAR10)
 
 
 def covtype() -> Values:
@@ -121,3 +92,9 @@ def _words(vectorizer: Any) -> Values:
     posts = fetch_20newsgroups(subset="all", remove=())
     counts = vectorizer.fit_transform(posts.data)
     return counts, list(vectorizer.get_feature_names_out()), posts.target
+
+
+_MADE = {
+    made.__name__: made
+    for made in (halfmoons, vowel, mice_rows, mice_columns, covtype, newsgroups_tfidf, newsgroups_counts)
+}

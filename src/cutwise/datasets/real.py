@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +60,14 @@ class RealSet:
 
 
 def _read_catalog() -> dict[str, RealSet]:
-    """Every set of ``catalog.csv``, by name; an origin is a function of ``origins``."""
+    """Every set of ``catalog.csv``, by name; an origin is what ``origins.fetch`` takes."""
     catalog = {}
     with open(Path(__file__).with_name("catalog.csv"), encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
             entry: dict[str, Any] = {**line, "bundled": line["bundled"] == "yes"}
             entry |= {name: int(line[name]) for name in ("n_clusters", "n_rows", "n_columns")}
             origin = entry.pop("origin")
-            catalog[line["name"]] = RealSet(**entry, fetch=getattr(origins, origin) if origin else None)
+            catalog[line["name"]] = RealSet(**entry, fetch=partial(origins.fetch, origin) if origin else None)
     return catalog
 
 

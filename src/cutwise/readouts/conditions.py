@@ -49,11 +49,6 @@ class Condition:
             return 1
         return int(self.lower > -math.inf) + int(self.upper < math.inf)
 
-    @property
-    def n_named(self) -> int:
-        """How many levels it names."""
-        return 0 if self.levels is None else len(self.levels)
-
     def holds(self, values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Whether the condition holds, value by value, compared as float64.
 

@@ -34,9 +34,6 @@ _N_TOGETHER = 8
 _DIGIT = 13
 """Bits of a value that a pass over batches looks at to find those of some ranks."""
 
-_N_FINE = 512
-"""Bins in which values are counted before any are put in order."""
-
 
 @dataclass(frozen=True, eq=False)
 class Profile:
@@ -150,7 +147,7 @@ def profile_clusters(
         unit = 1.0 if 1e-150 < largest < 1e150 or largest == 0 else math.ldexp(0.5, math.frexp(largest)[1])
         if unit != 1.0:
             values, least, most = values / unit, least / unit, most / unit
-        counted = _CountedValues(values, ordered, n_clusters)
+        counted = _OrderedValues(values, ordered, n_clusters)
         present = np.flatnonzero(counted.size[:-1])
         own = np.add.reduceat(values, np.cumsum(counted.size)[present] - counted.size[present]) / counted.size[present]
         center, std = float(values.mean()), float(values.std()) if least < most else 0.0
@@ -168,54 +165,25 @@ def profile_clusters(
     return _by_levels(found, by_level, asked or {})
 
 
-class _CountedValues:
-    """Values of a column by cluster, counted in so many bins that only those of a few bins have to be put in order.
+class _OrderedValues:
+    """Values of a column in order, of every cluster and of all of them; ``size`` (k + 1,): how many.
 
-    ``size`` (k + 1,) int64: values of every cluster, and of all.
+    ``values`` come cluster by cluster.
     """
 
     def __init__(self, values: Float64, codes: npt.NDArray[np.integer], n_clusters: int) -> None:
-        sample = np.sort(values[:: max(len(values) // _N_FINE, 1)])
-        tail = len(sample) // 100
-        self._low, width = float(sample[tail]), float(sample[-1 - tail]) - float(sample[tail])
-        self._scale = _N_FINE / width if width > 1e-200 else 0.0
-        self._values, self._codes, self._bin = values, codes, self._bins(values)
-        cell = codes.astype(np.intp) * _N_FINE + self._bin
-        cells = np.bincount(cell, minlength=n_clusters * _N_FINE).reshape(n_clusters, _N_FINE)
-        self._counts = np.vstack([cells, cells.sum(axis=0)])
-        self.size = self._counts.sum(axis=1)
-
-    def _bins(self, values: Float64) -> npt.NDArray[np.intp]:
-        return np.clip((values - self._low) * self._scale, 0, _N_FINE - 1).astype(np.intp)
+        ends = np.searchsorted(codes, np.arange(1, n_clusters))
+        self._runs = [np.sort(run) for run in (*np.split(values, ends), values)]
+        self.size = np.array([len(run) for run in self._runs])
 
     def at(self, ranks: Int64) -> Float64:
-        """The values of ranks, from 0, of every cluster and of all; (k + 1, n), anything where there are none."""
-        upto = np.cumsum(self._counts, axis=1)
-        bins = np.minimum((upto[:, np.newaxis] <= ranks[:, :, np.newaxis]).sum(axis=2), _N_FINE - 1)
-        is_near = np.zeros(_N_FINE, dtype=np.bool_)
-        is_near[bins] = True
-        near = is_near[self._bin]
-        upto_near = np.cumsum(np.where(is_near, self._counts, 0), axis=1)
-        end = np.cumsum(upto_near[:, -1])
-        first = end - upto_near[:, -1]
-        in_order = np.tile(self._values[near], 2)
-        for begin, stop in zip(first.tolist(), end.tolist(), strict=True):
-            in_order[begin:stop].sort()
-        group = np.arange(len(upto))[:, np.newaxis]
-        place = first[:, np.newaxis] + ranks - (upto - upto_near)[group, bins]
-        found: Float64 = in_order[np.minimum(place, len(in_order) - 1)]
-        return found
+        """The values of ranks, from 0, of every cluster and of all; (k + 1, n), nan where there are none."""
+        runs = zip(self._runs, ranks, strict=True)
+        return np.array([run[own] if len(run) else np.full(len(own), np.nan) for run, own in runs])
 
     def between(self, edges: Float64) -> Int64:
         """Rows of every cluster between neighboring edges, those beyond the ends with the outermost."""
-        bins, is_near = self._bins(edges), np.zeros(_N_FINE, dtype=np.bool_)
-        is_near[bins] = True
-        near = is_near[self._bin]
-        counts = _cells(edges, self._values[near], self._codes[near], len(self.size) - 1)
-        cell = np.clip(np.searchsorted(bins, np.arange(_N_FINE)) - 1, 0, len(edges) - 2)
-        cells, first = np.unique(cell, return_index=True)
-        counts[:, cells] += np.add.reduceat(np.where(is_near, 0, self._counts[:-1]), first, axis=1)
-        return counts
+        return np.array([np.diff([0, *np.searchsorted(run, edges[1:-1]), len(run)]) for run in self._runs[:-1]])
 
 
 def _ranks(sizes: Int64) -> Int64:

@@ -483,25 +483,13 @@ def _check_lengths(tree: ThresholdTree) -> None:
 
 
 def _check_preorder(children_left: Int32, children_right: Int32) -> None:
-    # After a leaf comes the right child that was put off last: one walk over the nodes checks the whole shape.
-    pending: list[int] = []
-    last = len(children_left) - 1
-    for node, (left, right) in enumerate(zip(children_left.tolist(), children_right.tolist(), strict=True)):
-        if left == right == -1:
-            expected = pending.pop() if pending else last + 1
-            if expected != node + 1:
-                raise InvalidInputError(
-                    f"node {node + 1} of a tree is out of preorder; from_unordered renumbers nodes."
-                )
-        elif left == node + 1 and left < right <= last:
-            pending.append(right)
-        else:
-            raise InvalidInputError(
-                f"node {node} of a tree has the children {left} and {right}; nodes are in preorder (the left child is "
-                f"node {node + 1}) and leaves have -1 and -1. from_unordered renumbers nodes."
-            )
-    if pending:
-        raise InvalidInputError(f"node {pending[-1]} of a tree is out of preorder; from_unordered renumbers nodes.")
+    place = np.arange(len(children_left))
+    is_other = (preorder(children_left, children_right) != place) | (np.minimum(children_left, children_right) < -1)
+    if is_other.any():
+        raise InvalidInputError(
+            f"node {int(is_other.argmax())} of a tree is out of preorder (the left child of node i is node i + 1), or "
+            "has a child of less than -1. from_unordered renumbers nodes."
+        )
 
 
 def _check_nodes(tree: ThresholdTree) -> None:
