@@ -31,8 +31,7 @@ from cutwise.table.mixed import frame_of
 from cutwise.table.table import Table, are_plain, as_matrix
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.limits import Limits
-from cutwise.tree.provider import GrowthProblem
-from cutwise.tree.recipes import fewest_empty, grow
+from cutwise.tree.recipes import grow_on
 from cutwise.tree.refine import Judgement, SearchCheaper, leaves_by, replay
 from cutwise.tree.refine_sample import Tests
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -261,28 +260,6 @@ class SearchByPasses(SearchCheaper):
         return replay(PassProvider(self.prepared), *tests, cluster)
 
 
-def grow_by_passes(
-    prepared: PreparedRows,
-    progress: Callable[[str, int], None],
-    *,
-    algorithm: str,
-    max_leaves: int,
-    expansion: str = "exkmc",
-    depth_penalty: float = 0.03,
-    gini: bool = False,
-    limits: Limits | None = None,
-) -> GrownTree:
-    """As ``grow_tree``."""
-
-    def grown_with(penalty: float) -> GrownTree:
-        problem = GrowthProblem(
-            PassProvider(prepared), prepared.coordinates, depth_penalty=penalty, gini=gini, limits=limits
-        )
-        return grow(problem, algorithm, max_leaves, expansion, progress)
-
-    return fewest_empty(grown_with, algorithm, depth_penalty)
-
-
 def explain_lazily(
     model: Any, lazy: LazyTable, y: Any, centers: Any, sample_weight: Any, depth_penalty: float, stages: Stages
 ) -> None:
@@ -307,7 +284,9 @@ def explain_lazily(
             prepared = PreparedRows(rows, middles, coordinates, KMEANS)
             context = _context(prepared, middles, rows.classes)
         with stages.stage("tree"):
-            grow = partial(grow_by_passes, prepared, stages.leaves, depth_penalty=depth_penalty)
+            grow = partial(
+                grow_on, PassProvider(prepared), coordinates, depth_penalty=depth_penalty, progress=stages.leaves
+            )
             limits = _limits(model, rows, coordinates, rows.classes.tolist())
             problem = LabelProblem(context, coordinates, grow, max_leaves, model.expansion, limits)
         model._explain(problem, fitted, stages)
@@ -349,7 +328,10 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
             limits = _limits(model, rows, coordinates, range(k))
             growing = Growing(
                 context,
-                partial(grow_by_passes, prepared, stages.leaves, expansion=model.expansion, limits=limits),
+                partial(
+                    grow_on, PassProvider(prepared), coordinates, expansion=model.expansion, limits=limits,
+                    progress=stages.leaves,
+                ),
                 partial(
                     SearchByPasses, *sample, centers, nobody, coordinates, nobody,
                     prepared=prepared, n_jobs=check_n_jobs(model.n_jobs),

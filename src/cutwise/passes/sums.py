@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import partial
 from importlib.metadata import version
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
@@ -451,35 +451,15 @@ def run_together(
     return [found[i] for i in range(len(calls))]
 
 
-@dataclass(frozen=True)
-class _Extent:
-    """What the scale of a sum of values times weights depends on."""
-
-    n: int = 0
-    largest: float = 0.0
-    largest_product: float = 0.0
-    total: float = 0.0
-    is_whole: bool = True
-    is_weighted: bool = False
-
-    @classmethod
-    def of(cls, values: Float64, weights: Weights) -> _Extent:
-        largest = float(np.abs(values).max(initial=0.0))
-        if weights is None:
-            return cls(len(values), largest)
-        product = float(np.abs(weights * values).max(initial=0.0))
-        is_whole = bool((weights == np.rint(weights)).all())
-        return cls(len(values), largest, product, float(weights.sum()), is_whole, True)
-
-    def __or__(self, other: _Extent) -> _Extent:
-        return _Extent(
-            self.n + other.n,
-            max(self.largest, other.largest),
-            max(self.largest_product, other.largest_product),
-            self.total + other.total,
-            self.is_whole and other.is_whole,
-            self.is_weighted or other.is_weighted,
-        )
+def _sizes(values: Float64, weights: Weights) -> tuple[int, float, Float64]:
+    """How many values there are, what they weigh, and the largest: of all, times weights, and of what is not whole."""
+    largest = np.abs(values).max(initial=0.0)
+    if weights is None:
+        return len(values), 0.0, np.array([largest, 0.0, 0.0, 0.0])
+    largest_product, fraction = (
+        np.abs(each).max(initial=0.0) for each in (weights * values, weights - np.rint(weights))
+    )
+    return len(values), float(weights.sum()), np.array([largest, largest_product, fraction, 1.0])
 
 
 def _parts(scale: Scale, repeats: bool, values: Float64, weights: Weights) -> tuple[int, int, int]:
@@ -504,18 +484,20 @@ def exact_total(passed: Passed, *, needs_weight: bool = False) -> float:
     Without weights each value counts once. Whole weights are repeated values. ``needs_weight``: refuse weights that are
     all 0.
     """
-    extent = reduce(operator.or_, passed(_Extent.of), _Extent())
-    if extent.n == 0:
+    n_values, total, most = 0, 0.0, np.zeros(4)
+    for n, weight, largest in passed(_sizes):
+        n_values, total, most = n_values + n, total + weight, np.maximum(most, largest)
+    if n_values == 0:
         raise InvalidInputError("X has no rows. Give at least one.")
-    if needs_weight and extent.is_weighted and extent.total == 0.0:
+    is_weighted = most[3] > 0
+    if needs_weight and is_weighted and total == 0.0:
         raise InvalidInputError("X has no rows of positive weight. Give at least one.")
-    check_distance(extent.largest)
-    repeats = extent.is_weighted and extent.is_whole and extent.total <= 2.0**44
-    largest = extent.largest_product if extent.is_weighted and not repeats else extent.largest
-    scale = Scale.of(largest, extent.total if repeats else float(extent.n))
+    check_distance(float(most[0]))
+    repeats = bool(is_weighted and most[2] == 0.0 and total <= 2.0**44)
+    scale = Scale.of(float(most[int(is_weighted and not repeats)]), total if repeats else float(n_values))
     n = high = low = 0
     for part in passed(partial(_parts, scale, repeats)):
         n, high, low = n + part[0], high + part[1], low + part[2]
-    if n != extent.n:
-        raise ChangedDataError.between(extent.n, n, "the second")
+    if n != n_values:
+        raise ChangedDataError.between(n_values, n, "the second")
     return scale.total(high, low)

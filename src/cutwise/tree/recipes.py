@@ -24,7 +24,7 @@ from .criteria.mistakes import MistakeCriterion
 from .criteria.surrogate import SurrogateCriterion
 from .growing import GrowingTree, GrownTree, PlannedCriterion, expand, separate
 from .limits import MOST_DEPTH, Limits, NoAllowedCutError
-from .provider import ExpansionCriterion, Features, GrowthProblem, MemoryProvider, SeparationCriterion
+from .provider import ExpansionCriterion, Features, GrowthProblem, MemoryProvider, Provider, SeparationCriterion
 
 CUTS = ("interval", "threshold")
 """What tests may be: intervals as well, or one-sided alone."""
@@ -253,6 +253,23 @@ def grow_tree(
     coordinates: npt.NDArray[np.float64],
     costs: FixedCosts | LazyCosts | None,
     *,
+    n_jobs: int = 1,
+    **how: Any,
+) -> GrownTree:
+    """Grow a threshold tree on rows in memory, against a fixed reference; ``how``: see ``grow_on``.
+
+    ``table``: the m rows that grow the tree, in the columns that may be cut. ``labels`` (m,) int32: reference cluster
+    of every row, 0 to k - 1. ``costs``: what it costs to serve every row by every cluster; lazy ones are worked out
+    only if the recipe needs them. None: "imm" settles ties by position, and only "expand" may follow it. ``n_jobs``:
+    threads; the tree does not depend on it.
+    """
+    return grow_on(MemoryProvider(table, labels, costs, n_jobs), coordinates, **how)
+
+
+def grow_on(
+    rows: Provider,
+    coordinates: npt.NDArray[np.float64],
+    *,
     algorithm: str,
     max_leaves: int,
     expansion: str = "exkmc",
@@ -261,36 +278,31 @@ def grow_tree(
     cuts: str = "threshold",
     features: Features | None = None,
     limits: Limits | None = None,
-    n_jobs: int = 1,
     progress: Callable[[str, int], None] | None = None,
 ) -> GrownTree:
-    """Grow a threshold tree against a fixed reference.
+    """Grow a threshold tree on rows wherever they lie.
 
-    ``table``: the m rows that grow the tree, in the columns that may be cut. ``labels`` (m,) int32: reference cluster
-    of every row, 0 to k - 1. ``coordinates`` (k, d) float64: the reference clusters' coordinates in those columns.
-    ``costs``: what it costs to serve every row by every cluster; lazy ones are worked out only if the recipe needs
-    them. None: "imm" settles ties by position, and only "expand" may follow it. ``algorithm``: one of ``RECIPES``.
-    ``max_leaves``: leaves at most; a base tree with fewer is expanded while a cut gains anything. ``expansion``: how it
-    is expanded. ``depth_penalty``: lambda of "exshallow". ``gini``: "expand" tells apart cuts that disagree
-    equally by Gini impurity. ``cuts``: what "exkmc" and "expand" may test: one-sided cuts, or intervals ``lower < x <=
-    threshold`` too. An interval is taken where it costs less than every one-sided cut; of equals the one of the lowest
-    column, then of the lowest lower gap, then of the lowest upper gap. Over all pairs of gaps in columns of at most
-    1,000 distinct values in the node; other columns are searched between 256 groups of values of equal weight, and the
-    ends of the best pair then moved to the best single values next to them. ``features``: for "kernel_imm", which of
-    the cuts with the fewest mistakes takes that of the lowest column, then of the lowest feature, then of the lowest
-    level, as the published trees do; see ``surrogate_features``. ``limits``: of cuts and depth; raises
-    ``NoAllowedCutError`` where they leave a cluster of a base tree without a leaf. ``n_jobs``: threads; the tree does
-    not depend on it. ``progress``: told the algorithm and the number of leaves after every split. Returns ``grown``:
-    the same, bit for bit, for any order of rows and any number of threads. Each cut of a "kernel_imm" base is a level
-    of one feature, half way between neighboring values of the node's rows (mistakes of earlier cuts apart): exact in
-    columns of at most 1,000 distinct values; other columns are cut between 512 groups of values of equal weight (more
-    where single values are heavy), a feature taking the group's median, and ``DistanceFeatures`` have 256 of these as
-    anchors.
+    ``coordinates`` (k, d) float64: the reference clusters' coordinates in the columns that may be cut. ``algorithm``:
+    one of ``RECIPES``. ``max_leaves``: leaves at most; a base tree with fewer is expanded while a cut gains anything.
+    ``expansion``: how it is expanded. ``depth_penalty``: lambda of "exshallow". ``gini``: "expand" tells apart cuts
+    that disagree equally by Gini impurity. ``cuts``: what "exkmc" and "expand" may test: one-sided cuts, or intervals
+    ``lower < x <= threshold`` too. An interval is taken where it costs less than every one-sided cut; of equals the one
+    of the lowest column, then of the lowest lower gap, then of the lowest upper gap. Over all pairs of gaps in columns
+    of at most 1,000 distinct values in the node; other columns are searched between 256 groups of values of equal
+    weight, and the ends of the best pair then moved to the best single values next to them. ``features``: for
+    "kernel_imm", which of the cuts with the fewest mistakes takes that of the lowest column, then of the lowest
+    feature, then of the lowest level, as the published trees do; see ``surrogate_features``. ``limits``: of cuts and
+    depth; raises ``NoAllowedCutError`` where they leave a cluster of a base tree without a leaf. ``progress``: told the
+    algorithm and the number of leaves after every split. Returns ``grown``: the same, bit for bit, for any order of
+    rows and any number of threads. Each cut of a "kernel_imm" base is a level of one feature, half way between
+    neighboring values of the node's rows (mistakes of earlier cuts apart): exact in columns of at most 1,000 distinct
+    values; other columns are cut between 512 groups of values of equal weight (more where single values are heavy), a
+    feature taking the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
     """
 
     def grown(penalty: float) -> GrownTree:
         problem = GrowthProblem(
-            MemoryProvider(table, labels, costs, n_jobs),
+            rows.anew(),
             np.ascontiguousarray(coordinates, dtype=np.float64),
             depth_penalty=penalty,
             gini=gini,
@@ -334,7 +346,7 @@ def grow(
     expansion: str = "exkmc",
     progress: Callable[[str, int], None] | None = None,
 ) -> GrownTree:
-    """Grow a threshold tree on rows wherever they lie; parameters as in ``grow_tree``."""
+    """Grow a threshold tree on rows wherever they lie; parameters as in ``grow_on``."""
     recipe, tree = RECIPES[algorithm], GrowingTree(problem.provider)
     tell = progress and partial(progress, algorithm)
     if recipe.starts:
