@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,23 +26,6 @@ Int = npt.NDArray[np.intp]
 
 _ASYMMETRY = {8: 1e-8, 4: 1e-5, 2: 1e-2}
 """By the bytes of a float: difference of two mirrored entries, relative to the largest, that rounding does not make."""
-
-
-class Gram(Protocol):
-    """Inner products of n points of a feature space."""
-
-    @property
-    def diagonal(self) -> Float64:
-        """Of every point with itself: ndarray of shape (n,)."""
-
-    def times(self, weights: Float64) -> Float64:
-        """Products of every point with k weighted sums of points: (n, n) times (n, k)."""
-
-    def times_rows(self, rows: Int, weights: Float64) -> Float64:
-        """``times`` with the weights of some points only, which are 0 for all others."""
-
-    def columns(self, points: Int) -> Float64:
-        """Products of every point with some of them: ndarray of shape (n, len(points))."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +75,10 @@ class FeatureGram:
     def columns(self, points: Int) -> Float64:
         """Products of every point with some of them."""
         return np.asarray(self.features @ self.features[points].T)
+
+
+Gram = MatrixGram | FeatureGram
+"""Inner products of n points of a feature space; ``diagonal`` (n,): of every point with itself."""
 
 
 def matrix_gram(kernel: Kernel, rows: Any, n_jobs: int = 1) -> MatrixGram:

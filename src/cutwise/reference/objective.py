@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -485,12 +485,8 @@ class LazyCosts:
         return replace(costs, roots=[]) if self.several else costs
 
 
-class FixedCostsKernel(Protocol):
-    """Costs at a scale: as ``core.fixed_costs`` gives them."""
-
-    def __call__(  # noqa: D102
-        self, *, scale: float, wide: bool
-    ) -> tuple[Units, Int64, Int64, int]: ...
+FixedCostsKernel = Callable[..., tuple[Units, Int64, Int64, int]]
+"""Costs at a ``scale``, ``wide`` or not: as ``core.fixed_costs`` gives them."""
 
 
 def fixed_costs(

@@ -447,7 +447,7 @@ _MOST_TRIED = 2**24
 """Values that are looked at before the search for a tree within limits gives up."""
 
 
-class PlannedCriterion:
+class PlannedCriterion(SeparationCriterion):
     """Cuts that give every center a leaf within limits, where one cut after the other at its best leaves some without.
 
     Cuts are tried by cost, and taken back where no cut is left below. ``is_known``: whether there are any. Sets of

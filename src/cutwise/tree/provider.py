@@ -265,23 +265,6 @@ class SeparationNode:
         return None if self.limits is None else self.limits.of_node
 
 
-class Payload(Protocol):
-    """What every row adds to the sums of its node: k integers."""
-
-    is_weight: ClassVar[bool]
-    """Whether that is the weight of the row, and no cost."""
-
-    @property
-    def k(self) -> int:
-        """How many."""
-
-    def prefers_bins(self, n_rows: int, n_columns: int, n_slots: int) -> bool:
-        """Whether adding into bins and walking them beats sorting the rows of every column."""
-
-    def add(self, memory: MemoryProvider, rows: Int32, sums: NodeSums) -> None:
-        """Add rows that are in memory to sums."""
-
-
 class Search(Protocol[Found_co]):
     """A question about the cuts of a node: what the sums of rows on the two sides of a cut are worth."""
 
@@ -311,12 +294,12 @@ class CostPayload:
     is_weight: ClassVar[bool] = False
 
     def prefers_bins(self, n_rows: int, n_columns: int, n_slots: int) -> bool:
-        """See :class:`Payload`."""
+        """Whether adding into bins and walking them beats sorting the rows of every column."""
         # Bins have sums for every cluster, and so does every row that is passed in order of a column.
         return n_rows * n_columns > 2 * n_slots
 
     def add(self, memory: MemoryProvider, rows: Int32, sums: NodeSums) -> None:
-        """See :class:`Payload`."""
+        """Add rows that are in memory to sums."""
         packed = None if sums.histogram is None else memory.packed
         core.add_to_cost_histogram(
             memory.table.encoded, packed, rows, memory.costs.excess, sums.histogram, sums.totals, memory.n_jobs
@@ -331,14 +314,18 @@ class LabelPayload:
     is_weight: ClassVar[bool] = True
 
     def prefers_bins(self, n_rows: int, n_columns: int, n_slots: int) -> bool:
-        """See :class:`Payload`."""
+        """See :class:`CostPayload`."""
         # Sorted rows pass one after the other, whatever the number of labels, and every bin has a count for each label.
         return bool(n_rows * (2.0 + np.log2(n_rows + 1.0)) * n_columns > n_slots * self.k)
 
     def add(self, memory: MemoryProvider, rows: Int32, sums: NodeSums) -> None:
-        """See :class:`Payload`."""
+        """See :class:`CostPayload`."""
         histogram = None if sums.histogram is None else sums.histogram[:, :, np.newaxis]
         memory.add_by_cluster(rows, memory.labels, histogram, sums.totals[:, np.newaxis])
+
+
+Payload = CostPayload | LabelPayload
+"""What every row adds to the sums of its node: k integers; ``is_weight``: its weight, and no cost."""
 
 
 class MemoryProvider:
@@ -618,15 +605,18 @@ class SeparatingCut:
         return cls(NodeTest(feature, threshold), along <= threshold, along, mistakes)
 
 
-class SeparationCriterion(Protocol):
-    """Chooses the cut of a node that has several centers, and follows the rows down."""
+class SeparationCriterion:
+    """Chooses the cut of a node that has several centers, and follows the rows down.
 
-    @property
-    def clusters(self) -> Int32:
-        """Those whose centers are to be separated, in increasing order."""
+    ``clusters``: those whose centers are to be separated, in increasing order.
+    """
+
+    def __init__(self, provider: Provider, separation: Separation[NodeRows], clusters: Int32) -> None:
+        self._provider, self._separation, self.clusters = provider, separation, clusters
 
     def start(self, root: SeparationNode) -> None:
         """Nothing is cut yet: this is the root."""
+        self._provider.follow(self._separation, None, [root])
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """The best cut of a node of two or more centers, or None when these are equal in every column.
@@ -634,9 +624,11 @@ class SeparationCriterion(Protocol):
         ``kills_left``, ``kills_right`` (n_columns,) uint8: 1 where a left (right) branch on the column makes an
         ancestor's condition redundant.
         """
+        raise NotImplementedError
 
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """The node that was seen last was cut in two: these are its children."""
+        self._provider.follow(self._separation, node, children)
 
 
 @dataclass(frozen=True)
@@ -654,23 +646,36 @@ class LeafCut:
     right_label: int
 
 
-class ExpansionCriterion(Protocol):
-    """Chooses the cut of a leaf, and says what it gains."""
+class ExpansionCriterion:
+    """Chooses the cut of a leaf, and says what it gains.
 
-    ends_without_gain: bool
-    """Whether growth stops where no cut lowers the cost."""
+    ``ends_without_gain``: whether growth stops where no cut lowers the cost. ``_payload``: what rows add.
+    """
+
+    ends_without_gain = True
+    _payload_of: type[Payload] = LabelPayload
+
+    def __init__(self, problem: GrowthProblem) -> None:
+        self._provider, self._limits = problem.provider, problem.limits
+        self._intervals, self._gini = problem.intervals, problem.gini
+        self._payload = self._payload_of(problem.n_clusters)
 
     def sums(self, node: int) -> NodeSums:
-        """The statistics of a leaf's rows."""
+        """The statistics of a leaf's rows: weights by label, or costs in fixed-point units above the least."""
+        return self._provider.sums(node, self._payload)
 
     def label(self, sums: NodeSums) -> int:
         """The best cluster for a leaf, the lowest number of equals."""
+        return int(np.argmax(sums.totals))
 
     def cost(self, sums: NodeSums, label: int) -> int | Fraction:
         """What a leaf costs when one cluster serves all its rows."""
+        raise NotImplementedError
 
     def impurity(self, sums: NodeSums) -> float:
         """The second score of a leaf; 0 where there is none."""
+        return 0.0
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """The cut of least cost, or None when the rows are equal in every column, or nothing is left to gain."""
+        raise NotImplementedError

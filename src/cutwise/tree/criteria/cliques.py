@@ -10,13 +10,11 @@ import numpy as np
 from cutwise import core
 from cutwise.core import Int32, Int64
 from cutwise.tree.limits import Limits
-from cutwise.tree.provider import GrowthProblem, LeafCut, MemoryProvider, NodeSums
+from cutwise.tree.provider import ExpansionCriterion, GrowthProblem, LeafCut, MemoryProvider, NodeSums
 from cutwise.tree.threshold_tree import NodeTest
 
-from .surrogate import LeafCriterion
 
-
-class CliqueCriterion(LeafCriterion):
+class CliqueCriterion(ExpansionCriterion):
     """Least sum over the sides of (edges that leave a side) / (edges at it), rows of one cluster being neighbors.
 
     A leaf is split where its best cut exceeds its own ratio by least, also where nothing is gained; one that has rows

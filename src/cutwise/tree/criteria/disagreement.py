@@ -9,12 +9,12 @@ import numpy as np
 
 from cutwise import core
 from cutwise.core import Int32, Int64
-from cutwise.tree.provider import CodedCategory, LeafCut, MemoryProvider, NodeSums
+from cutwise.tree.provider import CodedCategory, ExpansionCriterion, LeafCut, MemoryProvider, NodeSums
 
-from .surrogate import CheapestCut, LeafCriterion, leaf_cut
+from .surrogate import CheapestCut, leaf_cut
 
 
-class DisagreementCriterion(LeafCriterion):
+class DisagreementCriterion(ExpansionCriterion):
     """Fewest rows outside their side's commonest label: the surrogate cost of 0/1 costs.
 
     With the problem's ``gini``, cuts that disagree equally are told apart by Gini impurity. Intervals as in

@@ -9,14 +9,22 @@ import numpy as np
 
 from cutwise import core
 from cutwise.core import Flags, Int32
-from cutwise.tree.provider import Features, GrowthProblem, LabelPayload, MemoryProvider, SeparatingCut, SeparationNode
+from cutwise.tree.provider import (
+    Features,
+    GrowthProblem,
+    LabelPayload,
+    MemoryProvider,
+    SeparatingCut,
+    SeparationCriterion,
+    SeparationNode,
+)
 from cutwise.tree.threshold_tree import NodeTest
 
 _FEATURE_BYTES = 256 * 2**20
 """Features of all columns are kept up to this size; those of wider tables are formed again for every node."""
 
 
-class FeatureMistakeCriterion:
+class FeatureMistakeCriterion(SeparationCriterion):
     """Fewest rows separated from their centers, both seen in a surrogate feature.
 
     A center's coordinate in a feature is the feature's mean over its cluster's rows. A cut lies half way between two
@@ -34,22 +42,14 @@ class FeatureMistakeCriterion:
     def __init__(self, problem: GrowthProblem) -> None:
         assert problem.features is not None
         k = problem.n_clusters
-        self._provider = problem.provider
         self._mistakes = FeatureMistakes(k, problem.features, not problem.intervals)
         # A cluster without rows has no center.
-        self.clusters = np.flatnonzero(self._provider.totals(0, LabelPayload(k))).astype(np.int32)
-
-    def start(self, root: SeparationNode) -> None:
-        """See :class:`SeparationCriterion`."""
-        self._provider.follow(self._mistakes, None, [root])
+        clusters = np.flatnonzero(problem.provider.totals(0, LabelPayload(k))).astype(np.int32)
+        super().__init__(problem.provider, self._mistakes, clusters)
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
         return self._provider.search(node.number, FewestFeatureMistakes(self._mistakes, node))
-
-    def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
-        """See :class:`SeparationCriterion`: rows separated from their centers are dropped."""
-        self._provider.follow(self._mistakes, node, children)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from cutwise.tree.provider import (
     GrowthProblem,
     MemoryProvider,
     SeparatingCut,
+    SeparationCriterion,
     SeparationNode,
 )
 from cutwise.tree.threshold_tree import NodeTest
@@ -27,7 +28,7 @@ ModesCut = tuple[bool, float, int, list[int]]
 """Whether each side has as many distinct rows as centers, the score, what rows cost on its sides, its levels."""
 
 
-class InducedCriterion:
+class InducedCriterion(SeparationCriterion):
     """Least ``Price + depth_penalty * DExp``: every row served by the best surviving center on its side.
 
     ``depth_penalty``: lambda of ExShallow; 0 is ExGreedy.
@@ -36,22 +37,12 @@ class InducedCriterion:
     """
 
     def __init__(self, problem: GrowthProblem, depth_penalty: float = 0.0) -> None:
-        self._provider = problem.provider
-        self._coordinates = problem.coordinates
         self._nearest = NearestTwo(problem.coordinates, float(depth_penalty))
-        self.clusters = np.arange(problem.n_clusters, dtype=np.int32)
-
-    def start(self, root: SeparationNode) -> None:
-        """See :class:`SeparationCriterion`: every row finds its two nearest centers."""
-        self._provider.follow(self._nearest, None, [root])
+        super().__init__(problem.provider, self._nearest, np.arange(problem.n_clusters, dtype=np.int32))
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
         return self._provider.search(node.number, LeastInduced(self._nearest, node, kills_left, kills_right))
-
-    def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
-        """See :class:`SeparationCriterion`: rows that lost their nearest or second nearest center find new ones."""
-        self._provider.follow(self._nearest, node, children)
 
 
 class ShallowCriterion(InducedCriterion):

@@ -21,13 +21,14 @@ from cutwise.tree.provider import (
     LevelSums,
     MemoryProvider,
     SeparatingCut,
+    SeparationCriterion,
     SeparationNode,
     allowed_categories,
 )
 from cutwise.tree.threshold_tree import NodeTest
 
 
-class MistakeCriterion:
+class MistakeCriterion(SeparationCriterion):
     """Fewest rows separated from their centers; of equals, the cut whose sides cost least.
 
     ``problem``: its provider's costs settle ties, and are asked for when the first tie appears; without them the lowest
@@ -37,16 +38,11 @@ class MistakeCriterion:
     """
 
     def __init__(self, problem: GrowthProblem) -> None:
-        self._provider = problem.provider
         self._coordinates = problem.coordinates
         self._mistakes = Mistakes(problem.coordinates)
         self._cost_payload = CostPayload(problem.n_clusters)
         self._cost_totals: dict[int, Int64] = {}  # of all rows of a node by every cluster, where ties asked for them
-        self.clusters = np.arange(problem.n_clusters, dtype=np.int32)
-
-    def start(self, root: SeparationNode) -> None:
-        """See :class:`SeparationCriterion`."""
-        self._provider.follow(self._mistakes, None, [root])
+        super().__init__(problem.provider, self._mistakes, np.arange(problem.n_clusters, dtype=np.int32))
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
@@ -67,8 +63,8 @@ class MistakeCriterion:
 
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows separated from their centers are dropped."""
+        super().follow(node, children)
         provider = self._provider
-        provider.follow(self._mistakes, node, children)
         totals = self._cost_totals.pop(node.number, None)
         smaller, larger = sorted(children, key=lambda child: provider.size(child.number))
         if totals is not None and len(larger.survivors) > 1:

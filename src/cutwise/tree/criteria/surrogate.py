@@ -17,8 +17,7 @@ from cutwise.tree.limits import Limits
 from cutwise.tree.provider import (
     CodedCategory,
     CostPayload,
-    GrowthProblem,
-    LabelPayload,
+    ExpansionCriterion,
     LeafCut,
     LevelSums,
     MemoryProvider,
@@ -28,31 +27,7 @@ from cutwise.tree.provider import (
 from cutwise.tree.threshold_tree import NodeTest
 
 
-class LeafCriterion:
-    """What the criteria that expand a tree share; ``_payload``: what rows add."""
-
-    ends_without_gain = True
-    _payload_of: type[CostPayload] | type[LabelPayload] = LabelPayload
-
-    def __init__(self, problem: GrowthProblem) -> None:
-        self._provider, self._limits = problem.provider, problem.limits
-        self._intervals, self._gini = problem.intervals, problem.gini
-        self._payload = self._payload_of(problem.n_clusters)
-
-    def sums(self, node: int) -> NodeSums:
-        """See :class:`ExpansionCriterion`: weights by label, or costs in fixed-point units above the base cost."""
-        return self._provider.sums(node, self._payload)
-
-    def label(self, sums: NodeSums) -> int:
-        """See :class:`ExpansionCriterion`."""
-        return int(np.argmax(sums.totals))
-
-    def impurity(self, sums: NodeSums) -> float:
-        """See :class:`ExpansionCriterion`."""
-        return 0.0
-
-
-class SurrogateCriterion(LeafCriterion):
+class SurrogateCriterion(ExpansionCriterion):
     """Least surrogate cost: each side of a cut served by the one reference cluster that serves it best.
 
     Where the problem allows intervals, one is taken only where it costs less than every one-sided cut; of equals the
