@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from cutwise.table.table import INTEGER
+from cutwise.table.intake import read_table
+from cutwise.table.table import encode_table
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.subtree import prune_to_agreement
 
@@ -14,7 +15,8 @@ def grow(rng, n_leaves, n=60, k=3):
     X = rng.integers(0, 12, size=(n, 2)).astype(float)
     labels = rng.integers(0, k, n).astype(np.int32)
     weights = rng.integers(1, 5, n)
-    (grown,) = cart_trees(X, labels, max_leaves=[n_leaves], kinds=[INTEGER] * 2, weights=weights)
+    table = encode_table(read_table(X.astype(int)), weights=weights, merge=False)
+    (grown,) = cart_trees(table, X, labels, max_leaves=[n_leaves])
     return X, labels, weights, grown
 
 
@@ -72,7 +74,7 @@ def test_it_is_the_best_of_all_subtrees(seed):
 def test_a_tree_that_is_good_as_it_is_stays():
     X = np.arange(6.0)[:, None]
     labels = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)
-    (grown,) = cart_trees(X, labels, max_leaves=[3], kinds=[INTEGER])
+    (grown,) = cart_trees(encode_table(read_table(X), merge=False), X, labels, max_leaves=[3])
     assert prune_to_agreement(grown, labels, 3, 5).tree.equals(grown.tree)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from cutwise.reference.objective import fixed_costs
 from cutwise.table.intake import read_table
-from cutwise.table.table import NUMBER, encode_table
+from cutwise.table.table import encode_table
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrowingTree
 from cutwise.tree.provider import MemoryProvider
@@ -57,10 +57,10 @@ def test_every_size_of_one_growth_is_a_growth_of_that_size(seed, algorithm, expa
 def test_plain_cart_is_nested_too():
     rng = np.random.default_rng(3)
     X, labels = rng.normal(size=(90, 3)), rng.integers(0, 4, 90).astype(np.int32)
-    options = {"kinds": [NUMBER] * 3}
+    table = encode_table(read_table(X), merge=False)
     sizes = [2, 3, 7, 12]
-    alone = [cart_trees(X, labels, max_leaves=[size], **options)[0] for size in sizes]
-    for cut, whole in zip(cart_trees(X, labels, max_leaves=sizes, **options), alone, strict=True):
+    alone = [cart_trees(table, X, labels, max_leaves=[size])[0] for size in sizes]
+    for cut, whole in zip(cart_trees(table, X, labels, max_leaves=sizes), alone, strict=True):
         assert same(cut, whole)
 
 

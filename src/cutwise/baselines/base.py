@@ -196,14 +196,8 @@ class CART(Baseline):
 
     def _grow_task(self, task: Task) -> GrownTree:
         rows = task.rows
-        return cart_trees(
-            rows.compress(rows.table.values),
-            task.reference.labels,
-            max_leaves=[task.max_leaves],
-            kinds=rows.table.kinds,
-            weights=rows.weights,
-            counts=rows.encoded.copies,
-        )[0]
+        values = rows.compress(rows.table.values)
+        return cart_trees(rows.encoded, values, task.reference.labels, max_leaves=[task.max_leaves])[0]
 
 
 @fill_doc

@@ -24,6 +24,7 @@ from cutwise.datasets import CATALOG
 from cutwise.estimators import encode_rows
 from cutwise.reference.objective import from_centers
 from cutwise.table.intake import read_table
+from cutwise.table.table import encode_table
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -86,7 +87,7 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
         keep("kdtree", size, *_grow(KDTree, X, k, size, reference))
     start = time.perf_counter()
     table = read_table(X)
-    grown = cart_trees(table.values, reference.labels, max_leaves=sizes, kinds=table.kinds)
+    grown = cart_trees(encode_table(table, merge=False), table.values, reference.labels, max_leaves=sizes)
     for size, each in zip(sizes, grown, strict=True):
         keep("cart", size, each.tree, time.perf_counter() - start)
     if name not in SYNTHETIC and len(X) <= LARGEST_SEARCH:

@@ -219,15 +219,8 @@ def _is_allowed(problem: LabelProblem, grown: GrownTree) -> bool:
 
 def _carts(problem: LabelProblem, max_leaves: list[int]) -> list[GrownTree]:
     rows = problem.context.rows
-    return cart_trees(
-        rows.compress(rows.table.values),
-        problem.context.reference.labels,
-        max_leaves=max_leaves,
-        kinds=rows.table.kinds,
-        weights=rows.weights,
-        counts=rows.encoded.copies,
-        limits=problem.limits,
-    )
+    values, labels = rows.compress(rows.table.values), problem.context.reference.labels
+    return cart_trees(rows.encoded, values, labels, max_leaves=max_leaves, limits=problem.limits)
 
 
 def _prune(problem: LabelProblem, grown: GrownTree) -> GrownTree:
