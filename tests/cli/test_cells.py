@@ -54,6 +54,12 @@ def read(tmp_path, capsys):
         (["12 %", "3.5"], ["12 %", "3.5"], ""),
         (["(63)", "5"], [-63, 5], "numbers in brackets are negative"),
         (["(-63)", "5"], ["(-63)", "5"], ""),
+        (
+            ["$(1,263.50)", "$5"],
+            [-1263.5, 5],
+            "',' separates thousands; '$' is left out; numbers in brackets are negative",
+        ),
+        (["$($63)", "$5"], ["$($63)", "$5"], ""),
         (["yes", "No", "yes"], [True, False, True], "yes is true, no is false"),
         (["y", "n", "?"], [1, 0, NAN], "'?' in 1 cell is read as missing; y is true, n is false"),
         (["True", "False"], [True, False], ""),
@@ -135,6 +141,9 @@ def read(tmp_path, capsys):
             "'NA' in 1 cell is read as missing; read as durations",
         ),
         (["1 days 02:00:00", "soon"], ["1 days 02:00:00", "soon"], ""),
+        (["13:02", "07:30:15"], [timedelta(minutes=782), timedelta(seconds=27015)], "read as durations"),
+        (["13:02", "24:30"], ["13:02", "24:30"], ""),
+        (["2:1", "3:02"], ["2:1", "3:02"], ""),
     ],
 )
 @pytest.mark.parametrize("separator", [";", "\t", ","])

@@ -7,13 +7,13 @@ a cell such as                         is read, where all cells of its column ar
 ``1,234``, ``1.234,5``, ``1 234``      a number with thousands separators, one kind a column
 ``$12``, ``12 EUR``                    a number and its currency, one a column; some cells may lack it
 ``12 %``                               a number of per cent: 12; every cell must say so
-``(63)``                               -63, as in accounts
+``(63)``, ``$(63)``                    -63, as in accounts
 ``2024-03-01``, ``2024/03/01 08:00``   a date, or an instant
 ``2024-03-01T08:00+01:00``             an instant, in UTC from here on
 ``31.12.2024``                         the same, the day first
 ``31/12/2024``, ``12/31/2024 8:00 PM`` the same, where some day of the column is past 12 and so tells the order
 ``31.12.98``                           the same, where some year of the column is past 31; 69 is 1969, and 68 is 2068
-``1 days 02:00:00``, ``7:30:00``       a duration, or a time of day as that since midnight
+``1 days 02:00:00``, ``7:30:00``       a duration, or a time of day, also ``07:30``, as that since midnight
 ``yes``, ``no``                        True and False; also ``y`` and ``n``, ``true`` and ``false``, ``t`` and ``f``
 ``NA``, ``null``, blank, ...           a missing value, whatever the column holds
 ``?``, ``-``, ``none``, ...            a missing value among numbers, and a word among words; ``None`` always the former
@@ -58,7 +58,9 @@ _DATE = re.compile(
     r"(?P<zone>Z|[-+]\d\d:?\d\d)?)?",
     re.IGNORECASE,
 )
-_DURATION = re.compile(r"[-+]?\d+ days?(?:,? [-+]?\d+:\d\d:\d\d(?:[.]\d+)?)?|[-+]?\d+:\d\d:\d\d(?:[.]\d+)?")
+_DURATION = re.compile(
+    r"[-+]?\d+ days?(?:,? [-+]?\d+:\d\d:\d\d(?:[.]\d+)?)?|[-+]?\d+:\d\d:\d\d(?:[.]\d+)?|(?:[01]\d|2[0-3]):[0-5]\d"
+)
 PLAIN = ("0",)
 """What tells that cells are plain numbers."""
 _CODE = re.compile(r"0\d\d+")
@@ -69,7 +71,7 @@ def _number_pattern(decimal: str) -> re.Pattern[str]:
     grouped = rf"\d{{1,3}}(?P<group>[{re.escape(THOUSANDS[decimal])}])\d{{3}}(?:(?P=group)\d{{3}})*(?:{mark}\d*)?"
     number = rf"(?:{grouped}|\d+(?:{mark}\d*)?|{mark}\d+)(?:[eE][-+]?\d+)?|inf(?:inity)?"
     return re.compile(
-        rf"(?P<open>\()?\s*(?P<sign>[-+−]?)\s*(?P<before>{CURRENCY})?\s*(?P<inner>[-+−]?)\s*(?P<digits>{number})"
+        rf"(?P<front>{CURRENCY}(?=\s*\())?\s*(?P<open>\()?\s*(?P<sign>[-+−]?)\s*(?P<before>{CURRENCY})?\s*(?P<inner>[-+−]?)\s*(?P<digits>{number})"
         rf"\s*(?P<after>%|{CURRENCY})?\s*(?P<close>\))?",
         re.IGNORECASE,
     )
@@ -317,7 +319,8 @@ def _as_times(cells: Sequence[str]) -> tuple[pd.Series | None, str]:
     import pandas as pd
 
     if cells and all(map(_DURATION.fullmatch, cells)):
-        return pd.to_timedelta(pd.Series(cells)), "read as durations"
+        whole = [f"{cell}:00" if cell.count(":") == 1 else cell for cell in cells]
+        return pd.to_timedelta(pd.Series(whole)), "read as durations"
     if not are_dates(cells):
         return None, ""
     found = [match for match in map(_DATE.fullmatch, cells) if match is not None]
@@ -376,14 +379,15 @@ def _number(cell: str, decimal: str) -> _Number | None:
         return None
     part = found.groupdict(default="")
     in_brackets = bool(part["open"])
+    units = [part[place] for place in ("front", "before", "after") if part[place]]
     signs = in_brackets + bool(part["sign"]) + bool(part["inner"])
-    if in_brackets != bool(part["close"]) or signs > 1 or (part["before"] and part["after"]):
+    if in_brackets != bool(part["close"]) or signs > 1 or len(units) > 1:
         return None
     digits = part["digits"].replace(part["group"], "") if part["group"] else part["digits"]
     digits = digits.replace(decimal, ".")
     value = int(digits) if digits.isdecimal() else float(digits)
     negative = in_brackets or (part["sign"] or part["inner"]) in ("-", "−")
-    return _Number(-value if negative else value, part["before"] or part["after"], part["group"], in_brackets)
+    return _Number(-value if negative else value, "".join(units), part["group"], in_brackets)
 
 
 def _pair(cells: set[str]) -> tuple[str, str] | None:
@@ -409,7 +413,7 @@ def find_decimal(columns: Sequence[Sequence[str]], separator: str) -> tuple[str,
     return "." if mixed else ",", sure
 
 
-_AROUND_NUMBER = re.compile(rf"^[-+−(\s]*(?:{CURRENCY})?[-+−\s]*|\s*(?:%|{CURRENCY})?[)\s]*$", re.IGNORECASE)
+_AROUND_NUMBER = re.compile(rf"^[-+−(\s]*(?:{CURRENCY})?[-+−(\s]*|\s*(?:%|{CURRENCY})?[)\s]*$", re.IGNORECASE)
 
 # Numbers that have this decimal mark for sure, and such as could be either: three digits after every comma.
 _GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+")
