@@ -187,7 +187,11 @@ def test_a_tree_that_keeps_our_own_reference_ends_the_search_of_a_wide_table():
     lazily = ExplainableKMeans(4, random_state=0).fit(Batches(lambda: iter((X[:90], X[90:]))))
     assert lazily.tree_.equals(found.tree_)
     assert lazily.search_ == found.search_
-    own = {"search_effort": 2, "size_penalty": 0.01, "max_size": 3, "max_leaves": 6}
+    curve = cost_curve(found, X)
+    assert curve.n_leaves.tolist() == [4]
+    assert curve.model(4).tree_.equals(ExplainableKMeans(4, random_state=0, max_leaves=9).fit(X).tree_)
+    assert curve.model(4).search_ == found.search_
+    own = {"search_effort": 2, "size_penalty": 0.01, "max_size": 3}
     for name, value in (own | {"reference": found.reference_.centers}).items():
         assert ExplainableKMeans(4, random_state=0, **{name: value}).fit(X).search_.n_starts > len(PAPERS)
     assert ExplainableKMeans(4, random_state=0).fit(X[:, :200]).search_.n_starts > len(PAPERS)

@@ -99,6 +99,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     # Called with the trees that a search measured, so that front can finish each.
     _after_search: Callable[[list[Any]], None] | None = None
 
+    _reference_is_own = False  # whether a reference that is given was made by a fit of the same estimator
+
     _takes_mixed: ClassVar[bool] = False
     """Whether tables may hold categories, dates and missing values."""
 

@@ -233,10 +233,11 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
             context, models = probe._fit_sizes(X, sizes=sizes, **fit)
             return _curve_of(map(_Point.of, models), most, context)
     probe._after_growth = lambda *growth: growths.append(growth)
+    probe._reference_is_own = getattr(model, "reference", probe) is None
     try:
         probe.fit(X, **fit)
     finally:
-        del probe._after_growth
+        del probe._after_growth, probe._reference_is_own
     k = len(probe.classes_)
     context, grown = growths[-1]
     # What is chosen among several growths by the finished tree may be another growth at another size.

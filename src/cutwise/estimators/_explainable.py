@@ -26,6 +26,7 @@ from cutwise.tree.optimal import optimal_cut
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for, unless_refused
 from cutwise.tree.refine import Effort, SearchCheaper, SearchRecord, expand_tree
+from cutwise.tree.refine_sample import MOST_COLUMNS
 from cutwise.tree.subtree import truncate_growth, without_small_trees
 from cutwise.tree.threshold_tree import NodeTest
 
@@ -285,22 +286,26 @@ class ExplainableClusterer(TreeClusterer):
         """Grow the trees of the papers, and search for a cheaper one, to which leaves beyond k are added."""
         context, limits = growing.context, growing.limits
         reference, k = context.reference, context.n_clusters
-        # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
-        # What purifies leaves goes on where two cuts are needed to gain anything.
-        names = RECIPES["search"].starts
-        purer = ("gini",) if max_leaves > k and are_plain(context.table.columns.kinds) else ()
-        tried = context.together(
-            unless_refused(partial(growing.grow, algorithm=name, max_leaves=max_leaves, depth_penalty=depth_penalty))
-            for name in (*names, *purer)
-        )
-        grown_by = {name: tree for name, tree in zip(names, tried, strict=False) if isinstance(tree, GrownTree)}
-        refused = [error for error in tried if isinstance(error, InfeasibleLimitsError)]
-        papers = tuple(grown_by.values())
-        if refused and max(grown.tree.n_leaves for grown in papers) < k:
-            raise refused[0]
-        starts = [truncate_growth(grown, k) for grown in papers]
-        further = (tree for tree in tried[len(names) :] if isinstance(tree, GrownTree) and tree.tree.n_leaves > k)
-        others = (*papers, *(without_small_trees(tree, k + 1) for tree in further))  # with k leaves it is no start
+
+        def papers_trees(max_leaves: int) -> tuple[dict[str, GrownTree], tuple[GrownTree, ...]]:
+            # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
+            # What purifies leaves goes on where two cuts are needed to gain anything.
+            names = RECIPES["search"].starts
+            purer = ("gini",) if max_leaves > k and are_plain(context.table.columns.kinds) else ()
+            grow = partial(growing.grow, max_leaves=max_leaves, depth_penalty=depth_penalty)
+            tried = context.together(unless_refused(partial(grow, algorithm=name)) for name in (*names, *purer))
+            grown_by = {name: tree for name, tree in zip(names, tried, strict=False) if isinstance(tree, GrownTree)}
+            refused = [error for error in tried if isinstance(error, InfeasibleLimitsError)]
+            papers = tuple(grown_by.values())
+            if refused and max(grown.tree.n_leaves for grown in papers) < k:
+                raise refused[0]
+            further = (tree for tree in tried[len(names) :] if isinstance(tree, GrownTree) and tree.tree.n_leaves > k)
+            return grown_by, (*papers, *(without_small_trees(tree, k + 1) for tree in further))  # no start with k
+
+        # More leaves are grown where no start ends the search.
+        first = k if self._ends_at_reference and context.table.n_columns > MOST_COLUMNS else max_leaves
+        grown_by, others = papers_trees(first)
+        starts = [truncate_growth(grown, k) for grown in grown_by.values()]
         max_size = check_max_size(self.max_size)
         if max_size == "exshallow":
             shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
@@ -313,16 +318,18 @@ class ExplainableClusterer(TreeClusterer):
             size_penalty=self.size_penalty,
             max_size=max_size,
             limits=limits,
-            ends_at_reference=self._ends_at_reference and max_leaves <= k,
+            ends_at_reference=self._ends_at_reference,
             progress=growing.stages.searching,
         )
         grown, self.search_, judged = cheaper.search(starts)
         if self._after_search is not None:
             self._after_search(judged)
-        if max_leaves <= k:
+        if max_leaves <= k or cheaper.is_over(starts):
             return grown
+        if first < max_leaves:
+            _, others = papers_trees(max_leaves)
         if (grown.tree.n_node_samples[grown.tree.leaves] == 0).any():  # the papers' trees have been expanded
-            return replace(papers[0], others=others[1:])
+            return replace(others[0], others=others[1:])
         centers, weight = context.of(grown).rows.centers(context.objective, grown.codes, k)
         centers[weight == 0] = reference.centers[weight == 0]
         expanded = expand_tree(
@@ -342,7 +349,8 @@ class ExplainableClusterer(TreeClusterer):
     def _ends_at_reference(self) -> bool:
         """Whether a tree that keeps the reference ends a search: it is our own, and nothing but the cost counts."""
         asks_more = self.search_effort > 1 or self.size_penalty > 0 or self.max_size is not None
-        return self.reference is None and not asks_more and self._after_search is None
+        is_own = self.reference is None or self._reference_is_own
+        return is_own and not asks_more and self._after_search is None
 
     def _check_penalty(self) -> float | None:
         """The depth penalty; None where it is to be searched for."""

@@ -249,9 +249,7 @@ class SearchCheaper:
         The tree is the same, bit for bit, for any order of rows and number of threads, and for weights as for repeated
         rows. Where no tree keeps the bounds on size, it is the one that comes closest.
         """
-        ends_early = self.ends_at_reference and self.table.matrix.n_cols > MOST_COLUMNS
-        is_over = ends_early and any(map(self._keeps_reference, starts))
-        n_starts, found, price = (len(starts), list[Found](), 0.0) if is_over else self._find(starts)
+        n_starts, found, price = (len(starts), list[Found](), 0.0) if self.is_over(starts) else self._find(starts)
         tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
         ways: list[tuple[Steps, Callable[[], GrownTree]]] = [
             ([], partial(self._name_leaves, grown)) for grown in starts
@@ -280,6 +278,11 @@ class SearchCheaper:
         short = taken.grown.tree.n_leaves < self.n_leaves
         inseparable = max((start.inseparable for start in starts), key=len) if short else []
         return replace(taken.grown, inseparable=inseparable), record, judged
+
+    def is_over(self, starts: Sequence[GrownTree]) -> bool:
+        """Whether a search ends before it begins; see ``ends_at_reference``."""
+        ends_early = self.ends_at_reference and self.table.matrix.n_cols > MOST_COLUMNS
+        return ends_early and any(map(self._keeps_reference, starts))
 
     def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[Found], float]:
         """Search from some trees: how many starts there were, the best trees, and what a condition costs all rows."""
