@@ -330,22 +330,6 @@ def test_a_search_holds_the_tables_of_one_tree_where_no_leaf_can_be_spared():
     assert float(done.stdout) < 3
 
 
-def test_a_leaf_far_from_all_others_comes_above_them():
-    rng = np.random.default_rng(3)
-    codes = np.append(rng.integers(0, 8, (200, 2)), [[8, 0]], axis=0).astype(np.uint8)
-    rows = np.zeros((201, 4))
-    rows[:, 0], rows[:, 1:3] = 1.0, codes * 16.0
-    rows[-1, 1] = 2.0**24
-    search = core.TreeSearch(codes, np.array([9, 9], np.int32), rows, "squares", 1e-6)
-    start = Tree([1, 3, [0, 3, 0, [0, 7, 1, 2]], 3]).cuts()
-    options = {"swaps": False, "n_deletions": 5, "n_insertions": 3, "work": 0, "seed": 0, "n_jobs": 1, "progress": None}
-    for tolerance, root in ((1.0, (0, 7)), (1e9, (1, 3))):  # far is as far as it costs
-        ((_, path),) = search.run([start], n_leaves=4, tolerance=tolerance, **options)
-        column, last_bin, _ = path[0][2]
-        assert (column[0], last_bin[0]) == root
-        assert path[0][1] <= search.value(start) + 1e-6
-
-
 def test_main_directions_do_not_depend_on_the_unit():
     points, weights = np.random.default_rng(0).normal(size=(60, 40)), np.ones(60)
     expected = core.main_directions(points, weights, 7)

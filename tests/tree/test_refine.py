@@ -216,18 +216,30 @@ def test_rows_that_choose_thresholds_in_the_end_begin_with_those_of_the_search()
     assert np.array_equal(more, X.toarray()[:-41:-1, rows.columns])
 
 
-def test_offsets_and_a_far_row_cost_no_quality():
+def test_an_offset_costs_no_quality():
     X = np.round(blobs(5, n=300) * 1024) / 1024
-    k = 6
-    plain = Fit(X, lloyd(X, k, 0))
-    excess = plain.record.cost
-    offset = Fit(X + 2.0**30, lloyd(X + 2.0**30, k, 0))
-    assert offset.record.cost == pytest.approx(excess, rel=1e-6)
-    # The far row is a cluster of its own; the others are clustered as they are without it.
-    far = np.vstack([X, np.full(X.shape[1], 1e9)])
-    centers = np.vstack([lloyd(X, k, 0), far[-1:]])
-    fit = Fit(far, centers)
-    assert fit.record.cost <= excess * 1.01
+    plain, offset = Fit(X, lloyd(X, 6, 0)), Fit(X + 2.0**30, lloyd(X + 2.0**30, 6, 0))
+    assert offset.record.cost == pytest.approx(plain.record.cost, rel=1e-6)
+
+
+@pytest.mark.usefixtures("sampled")
+@pytest.mark.parametrize("n_sampled", [300, 4000])
+@pytest.mark.parametrize(
+    "far",
+    [[[1e9] * 8], [[-1e9, *[0.0] * 7]], [[1e4] * 8] * 3, [[1e9, *[0.0] * 7], [*[0.0] * 7, -1e6]]],
+    ids=["a row", "a row below", "rows less far", "two clusters"],
+)
+def test_clusters_far_away_leave_the_tree_of_the_others_as_it_is(monkeypatch, far, n_sampled):
+    monkeypatch.setattr("cutwise.tree.refine_sample.SAMPLED_ROWS", n_sampled)
+    monkeypatch.setattr("cutwise.tree.refine_sample.POLISHED_ROWS", 2 * n_sampled)
+    monkeypatch.setattr("cutwise.tree.refine_sample.ROWS_A_CLUSTER", 10)
+    X, far = blobs(5, n=900, d=8, k=9), np.array(far)
+    centers = lloyd(X, 8, 0)
+    near, fit = Fit(X, centers), Fit(np.vstack([X, far]), np.vstack([centers, np.unique(far, axis=0)]))
+    assert near.record.cost < near.record.start_cost
+    assert fit.record.cost == pytest.approx(near.record.cost, rel=1e-9)
+    leaf = fit.grown.leaf_of_row[: len(X)]
+    assert all(len(np.unique(leaf[near.grown.leaf_of_row == each])) == 1 for each in near.tree.leaves)
 
 
 def test_distances_may_be_measured_elsewhere():

@@ -33,6 +33,7 @@ from .limits import Limits
 from .provider import GrowthProblem, MemoryProvider, Provider
 from .recipes import RECIPES
 from .refine_sample import (
+    COVARIANCE_ROWS,
     FEWER_ROWS,
     GROWN_ROWS,
     GROWN_ROWS_A_CLUSTER,
@@ -49,9 +50,11 @@ from .refine_sample import (
     draw_more,
     draw_sample,
     encode_sample,
+    part_of_tree,
     place_tests,
     room,
     sample_sizes,
+    searched_columns,
     tests_of,
 )
 from .threshold_tree import NodeTest
@@ -84,6 +87,9 @@ WHOLE_VALUES = 21_000_000
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 8, 8
 """Of the clusterings of the sample that further trees start from: how many are kept, the better half of those that are
 made together; iterations; columns that rows are sorted by."""
+FAR, FAR_SHARE = 500.0, 0.02
+"""Clusters are far apart where the square of their distance is so many times what a row costs in the mean, and so many
+times what this share of all rows costs."""
 LEAST_WORK = 1_000_000
 """What repeated searches count the work before as, at least: ten milliseconds, for few rows to end at the best tree."""
 
@@ -178,6 +184,14 @@ class Found(NamedTuple):
     tests: Tests
     before: list[Float64]
     steps: Steps
+
+    def beside(self, cut: NodeTest, is_above: bool) -> Found:
+        """The same tree below a cut, with a leaf on its other side, above it or not."""
+        column, thresholds, right = self.tests
+        at, right_of_root = ([0, len(column)], len(column) + 1) if is_above else ([0, 0], 2)
+        child = np.insert(np.where(column < 0, right, right + 2 - is_above), at, [right_of_root, -1])
+        ends = np.insert(thresholds, at, [cut.threshold, np.nan])
+        return Found((np.insert(column, at, [cut.feature, -1]), ends, child.astype(np.int32)), [], self.steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,12 +300,76 @@ class SearchCheaper:
 
     def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[Found], float]:
         """Search from some trees: how many starts there were, the best trees, and what a condition costs all rows."""
+        table, matrix = self.table, self.table.matrix
+        n_polished = sample_sizes(self.n_leaves, max(matrix.n_cols, self.metric.n_cols))[1]
+        drawn = distinct_rows(core.row_hashes(matrix, self.n_jobs), n_polished)
+        known = [tests for grown in starts if (tests := tests_of(grown.tree, table.searched)) is not None]
+        has_rows = np.bincount(self._by_label(starts[0])[0], minlength=self.n_leaves) > 0
+        cuts, near, drawn = self._without_far(drawn, has_rows)
+        rest = replace(
+            self, centers=self.centers[near], coordinates=self.coordinates[near], n_leaves=self.n_leaves - len(cuts)
+        )
+        if cuts:
+            rows = as_matrix(core.gather_rows(matrix, drawn.first))
+            known = [part_of_tree(tests, leaves_by(rows, tests)) for tests in known]
+            known = [tests for tests in known if np.count_nonzero(tests[0] < 0) <= rest.n_leaves]
+        n_starts, found, price = rest._find_near(drawn, known, len(starts))
+        for cut, is_above in reversed(cuts):
+            found = [each.beside(cut, is_above) for each in found]
+        return n_starts, found, price
+
+    def _without_far(
+        self, drawn: DrawnRows, has_rows: npt.NDArray[np.bool_]
+    ) -> tuple[list[tuple[NodeTest, bool]], Int64, DrawnRows]:
+        """Cuts that part single clusters far away from all others, and the clusters and rows that are left.
+
+        Whether the far one is above each cut. Far ones spoil the scale of all that a search measures.
+        """
+        cuts, left = list[tuple[NodeTest, bool]](), np.arange(len(self.centers))
+        bounded = self.limits is not None or self.max_size is not None or self.size_penalty > 0.0
+        if bounded or self.n_leaves != len(left) or not np.isfinite(self.coordinates).all():
+            return cuts, left, drawn
+        columns = searched_columns(self.centers, np.empty(0, dtype=np.int32))
+        centers = np.ascontiguousarray(self.centers[:, columns])
+
+        def nearest(drawn: DrawnRows) -> tuple[Int32, float]:
+            rows = as_matrix(core.gather_rows(self.metric, drawn.first, columns))
+            labels, own = KMEANS.assign(rows, centers, self.n_jobs)[:2]
+            return labels, float(own.mean()) * max(FAR, FAR_SHARE * self._total_weight())
+
+        labels, least = nearest(drawn.begin(COVARIANCE_ROWS))  # few rows tell almost always
+        while len(left) > 1:
+            along = np.sort(centers[left], axis=0)
+            is_top, column = divmod(int(np.argmax([along[1] - along[0], along[-1] - along[-2]])), len(columns))
+            far = left[np.argsort(centers[left, column])[-is_top]]
+            others = left[left != far]
+            apart = ((centers[others] - centers[far]) ** 2).sum(axis=1).min()
+            if apart > least and not cuts:
+                labels, least = nearest(drawn)
+            if not (apart > least and has_rows[far]):
+                break
+            own, rest = self.coordinates[far], self.coordinates[others]
+            low, high = rest.min(axis=0), rest.max(axis=0)
+            gaps = np.maximum(low - own, own - high)
+            cut = int(np.argmax(gaps / np.maximum(np.ptp(self.coordinates[left], axis=0), np.finfo(np.float64).tiny)))
+            is_above = bool(own[cut] > high[cut])
+            test = NodeTest(cut, float(own[cut] + ((high if is_above else low)[cut] - own[cut]) / 2))
+            is_near = labels != far
+            values = core.gather_rows(self.table.matrix, drawn.first, np.array([cut]))[:, 0]
+            if not np.array_equal((values > test.threshold) != is_above, is_near):  # also where there is no gap
+                break
+            cuts.append((test, is_above))
+            left, labels, drawn = others, labels[is_near], drawn.part(is_near)
+        return cuts, left, drawn
+
+    def _find_near(self, drawn: DrawnRows, known: Sequence[Tests], n_grown: int) -> tuple[int, list[Found], float]:
+        """What ``_find`` finds of the rows that were drawn; ``known``: trees to start from."""
         table, n_leaves = self.table, self.n_leaves
+        if n_leaves == 1:
+            leaf = np.array([-1], dtype=np.int32)
+            return 0, [Found((leaf, np.array([np.nan]), leaf), [], [])], 0.0
         n_sampled, n_polished = sample_sizes(n_leaves, max(table.matrix.n_cols, self.metric.n_cols))
-        drawn = distinct_rows(core.row_hashes(table.matrix, self.n_jobs), n_polished)
-        both = [(tests_of(grown.tree, table.searched), grown.n_empty) for grown in starts]
-        known = [(tests, n_empty) for tests, n_empty in both if tests is not None]
-        given = [tests for tests, _ in known]
+        given = list(known)
         n_rows, n_values = len(drawn.first) / drawn.share, self._n_searched() * n_leaves**2
         if n_rows > MANY_ROWS:
             n_sampled = max(FEWER_ROWS, ROWS_A_CLUSTER * n_leaves)
@@ -300,7 +378,7 @@ class SearchCheaper:
         drawn = self._led_by_clusters(drawn, n_sampled)
         goes_on = self.effort.goes_on and n_sampled < len(drawn.first)
         effort = self._in_time(n_rows, n_values)
-        search = partial(self._search_rows, drawn, n_grown=len(starts), anew=len(known) < len(both))
+        search = partial(self._search_rows, drawn, n_grown=n_grown, anew=len(known) < n_grown)
         n_starts, found, sample = search(n_sampled, given, effort)
         if goes_on:
             given += [each.tests for each in found]
@@ -308,8 +386,7 @@ class SearchCheaper:
             n_starts, found = n_starts + more_starts, found + more
         if self.objective is not KMEANS:
             # The search went by squared distances: from what it found, and from its starts, on by what counts.
-            tests = [each.tests for each in found]
-            tests += [each for each, n_empty in known if not n_empty]
+            tests = [*(each.tests for each in found), *known]
             whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
             descended = self._descend(whole, [None] * len(whole), drawn) if whole else []
             found += [Found(each, [], []) for each, _ in descended]

@@ -34,8 +34,8 @@ MOST_BINS, FEWEST_BINS, TABLE_BYTES = 96, 16, 2**22
 """Bins of a column: fewer where the sums by leaf and bin of one tree would take more; a search holds some trees."""
 MOST_COLUMNS = 256
 FEW_COLUMNS, MANY_CLUSTERS = 32, 16
-DIRECTIONS_OF_FEW_COLUMNS, FEW_DIRECTIONS, MORE_DIRECTIONS, MOST_FAR_DIRECTIONS = 11, 7, 15, 4
-"""Directions in which costs are measured, and how many more far centers get, that take one each."""
+DIRECTIONS_OF_FEW_COLUMNS, FEW_DIRECTIONS, MORE_DIRECTIONS = 11, 7, 15
+"""Directions in which costs are measured."""
 COVARIANCE_ROWS = 256
 COVARIANCE_SHARE = 0.001
 """What the rows' own scatter counts in the choice of directions, beside that of the centers."""
@@ -154,6 +154,19 @@ def place_tests(tests: Tests, columns: Int64, n_columns: int) -> Tests:
     return place[tests[0]], tests[1], tests[2]
 
 
+def part_of_tree(tests: Tests, leaf_of_row: Int32) -> Tests:
+    """What is left of a tree where some rows are all there are: leaves without rows go, and tests above them."""
+    column, threshold, right = tests
+    n_reached = np.bincount(leaf_of_row, minlength=len(column))  # rows, and leaves below
+    kept = n_reached > 0
+    for node in np.flatnonzero(column >= 0)[::-1].tolist():
+        sides = n_reached[[node + 1, right[node]]]
+        n_reached[node], kept[node] = sides.sum(), sides.all()
+    number = np.cumsum(kept, dtype=np.int32) - kept
+    column, right = column[kept], right[kept]
+    return column, threshold[kept], np.where(column < 0, right, number[right])
+
+
 def _finite(values: Float64) -> Float64:
     """Sampled values, with what is missing at some distance beyond the others."""
     if np.isfinite(values).all():
@@ -235,6 +248,11 @@ class DrawnRows(NamedTuple):
             return self
         n_rows = int(np.searchsorted(self.group, n))
         return DrawnRows(self.first[:n], self.group[:n_rows], self.rows[:n_rows], self.share * n / len(self.first))
+
+    def part(self, kinds: npt.NDArray[np.bool_]) -> DrawnRows:
+        """Some of the kinds of rows."""
+        kept = kinds[self.group]
+        return DrawnRows(self.first[kinds], (np.cumsum(kinds) - 1)[self.group[kept]], self.rows[kept], self.share)
 
     def led_by(self, kinds: npt.NDArray[np.intp]) -> DrawnRows:
         """The same rows, these kinds first."""
@@ -450,7 +468,6 @@ def _directions(from_origin: Float64, rows: SampledRows, runs: Sequence[Float64]
     if from_origin.shape[1] <= FEW_COLUMNS:
         n_directions = DIRECTIONS_OF_FEW_COLUMNS
     far = 2.0**FAR_CENTER_DIGITS * math.sqrt(mean_cost) if mean_cost > 0.0 else math.inf
-    n_directions += min(int((np.abs(runs[0]) > far).any(axis=1).sum()), MOST_FAR_DIRECTIONS)
     if from_origin.shape[1] <= n_directions:
         return None
     some = rows.weights[:COVARIANCE_ROWS]

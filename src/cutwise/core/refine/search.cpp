@@ -100,7 +100,6 @@ class Search {
       if (found.empty()) return false;
       tree.insert_leaf(found[0].above, found[0].column, found[0].bin, found[0].new_on_left);
     }
-    lift_far_leaves(tree);
     return true;
   }
 
@@ -160,25 +159,6 @@ class Search {
   }
 
  private:
-  // A leaf far from all others stands in the way of every cut above it; above all others it does not.
-  void lift_far_leaves(CutTree &tree) {
-    constexpr double kFar = 1e6;
-    if (tree.n_leaves() < 3 || tree.sample().max_depth < std::numeric_limits<int32_t>::max() / 2 ||
-        tree.sample().size_price.any())
-      return;
-    for (int32_t leaf : tree.leaves_below(tree.root())) {
-      if (tree.node(leaf).parent == tree.root()) continue;
-      const double loss = deletion_change(tree, leaf, scratch_);
-      if (!(loss > kFar * limits_.tolerance)) continue;
-      CutTree other = tree;
-      other.remove_leaf(leaf);
-      const Insertion best = insertion_above(other, other.root());
-      if (!(loss + best.change <= tree.sample().threshold)) continue;
-      other.insert_leaf(best.above, best.column, best.bin, best.new_on_left);
-      tree = std::move(other);
-    }
-  }
-
   bool has_work() const { return scratch_.work < limits_.most_work; }
 
   // The best insertion above every node, the best first, at most n.
