@@ -7,6 +7,7 @@ the result never costs more than any tree that was given, however much the sampl
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -516,10 +517,15 @@ class SearchCheaper:
             number: Int32 = np.cumsum(trees[i][0] < 0, dtype=np.int32) - np.int32(1)
             return number[leaves[i]]
 
-        groups = [range(len(starts)), range(len(starts), len(trees))]
+        first = dict[bytes, int]()  # of trees that put all rows together alike: one is judged for all
+        alike = [first.setdefault(_together(parts(i)), i) for i in range(len(trees))]
+        judged = list(first.values())
+        n_starts = sum(i < len(starts) for i in judged)
+        groups = [range(n_starts), range(n_starts, len(judged))]
         if self.max_size is not None or self.size_penalty > 0.0:  # then others than the cheapest may be taken
-            groups = [range(i, i + 1) for i in range(len(trees))]
-        costs = self.judge([partial(parts, i) for i in range(len(trees))], [group for group in groups if group])
+            groups = [range(i, i + 1) for i in range(len(judged))]
+        found = self.judge([partial(parts, i) for i in judged], [group for group in groups if group])
+        costs = [found[judged.index(i)] for i in alike]
         return self._judgements(costs, starts, trees, [(leaf, self.table.weights) for leaf in leaves])
 
     def _judgements(
@@ -758,6 +764,13 @@ def _polish(
     )
     column = np.where(searched >= 0, rows.columns[searched], -1).astype(np.int32)
     return column, thresholds, right
+
+
+def _together(part: Int32) -> bytes:
+    """Which rows are in a part together, whatever its number is."""
+    first = np.empty(part.max() + 1, dtype=np.int32)
+    first[part[::-1]] = np.arange(len(part) - 1, -1, -1, dtype=np.int32)
+    return hashlib.sha256(first[part].tobytes()).digest()
 
 
 def _names(
