@@ -51,10 +51,13 @@ def test_a_missing_column_is_refused_with_the_nearest_name(refused, blobs, model
     assert "Did you mean 'Age_'?" in line
 
 
-def test_a_table_without_names_must_have_as_many_columns(cutwise, refused, blobs, model, tmp_path):
+def test_a_table_without_names_must_have_as_many_columns(cutwise, refused, blobs, blobs_csv, model, tmp_path):
     bare = tmp_path / "bare.csv"
-    blobs.to_csv(bare, index=False, header=False)
-    assert "3 columns" in refused("predict", model, bare, "--no-header")
+    blobs.assign(more=1).to_csv(bare, index=False, header=False)
+    assert "4 columns, and the model was fitted on 2 of the 3" in refused("predict", model, bare, "--no-header")
+    placed = cutwise("predict", model, blobs_csv).out
+    blobs.to_csv(bare, index=False, header=False)  # the file of fit, of which a column was left out
+    assert cutwise("predict", model, bare).out == cutwise("predict", model, bare, "--no-header").out == placed
     blobs[["age", "income, net"]].to_csv(bare, index=False, header=False)
     assert len(cutwise("predict", model, bare, "--no-header").out.splitlines()) == 61
 

@@ -110,10 +110,11 @@ class Format:
     decimal: str = ""
     has_names: bool | None = None
     width: int = 0  # how many columns they have
+    columns: Sequence[str] = ()  # their names, those that the fit left out among them
     cells: Mapping[str, Collection[str]] = field(default_factory=dict)  # of columns, see ``read_cells``
     tested: Collection[str] = ()  # columns that must be there
     levels: Collection[str] = ()  # words of a model
-    names: Sequence[str] = ()  # of all columns, where they may go by position
+    names: Sequence[str] = ()  # of all columns of the fit, where they may go by position
 
     @property
     def read(self) -> list[str]:

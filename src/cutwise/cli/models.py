@@ -81,11 +81,12 @@ def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
     tested = _tested(model)
     names = getattr(model, "feature_names_in_", None)
     if names is None or not source.has_names:
-        kept = model._intake.get("format", {})
-        width = model.n_features_in_ if kept.get("has_names") is not False else kept.get("width")
-        if len(given) not in (model.n_features_in_, width):
+        n = model.n_features_in_
+        width = model._intake.get("format", {}).get("width", n)
+        if len(given) not in (n, width):
+            of_file = f" of the {width} of its file" if width != n else ""
             raise ColumnMismatchError(
-                f"{source.name} has {len(given)} columns, and the model was fitted on {width}. "
+                f"{source.name} has {len(given)} columns, and the model was fitted on {n}{of_file}. "
                 "Without names they are matched by position, so the number must be the same."
             )
     if names is None:

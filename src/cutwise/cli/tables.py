@@ -141,6 +141,7 @@ class Source:
             "decimal": mark,
             "has_names": self.has_names,
             "width": len(self.layout.names),
+            "columns": list(self.layout.names),
             "cells": cells,
         }
 

@@ -177,7 +177,8 @@ def find_layout(
     if not header:
         names = [f"x{position}" for position in range(len(cells))]
         by_position = known.has_names is False and len(names) == known.width  # as at fit, where some were left out
-        names = list(known.names) if len(known.names) == len(names) and not by_position else names
+        ways = (names, known.columns) if by_position else (known.columns, known.names, names)
+        names = list(next(way for way in ways if len(way) == len(names)))
         return Layout(separator, mark, tuple(names), False, first_line, skipped, sure)
     names = _names_in(cells)
     check_unique(names, what=name, step="rename the copies in its line of names")
