@@ -141,15 +141,18 @@ def test_what_is_missing_is_said_in_words():
     assert "nan" not in text
 
 
-def test_durations_are_intervals_where_databases_compare_them():
-    duckdb = pytest.importorskip("duckdb")
+@pytest.mark.parametrize("least", [0, -5, -20])
+def test_durations_are_intervals_where_databases_compare_them(least):
+    duckdb, pl = pytest.importorskip("duckdb"), pytest.importorskip("polars")
     rng = np.random.default_rng(0)
-    visit = pd.to_timedelta(rng.integers(0, 9, 300) * 1800.5, unit="s").to_series(index=range(300))
+    visit = pd.to_timedelta(rng.integers(least, least + 9, 300) * 1800.5, unit="s").to_series(index=range(300))
     people = pd.DataFrame({"visit": visit.where(rng.random(300) < 0.8), "age": rng.integers(18, 80, 300)})
     model = ExplainableKMeans(4, random_state=0).fit(people)
     assert (model.tree_.feature == 0).any()
     found = duckdb.connect().execute(export_sql(model, dialect="duckdb", table="people")).df()
     np.testing.assert_array_equal(found["cluster"], model.predict(people))
+    frame = pl.from_pandas(people)
+    assert frame.with_columns(export_polars(model))["cluster"].to_list() == model.predict(frame).tolist()
     with pytest.raises(UnsupportedInputError, match="a number of seconds"):
         export_sql(model, dialect="sqlite")
 

@@ -319,6 +319,7 @@ class SearchCheaper:
             found = [each.beside(cut, is_above) for each in found]
         return n_starts, found, price
 
+    @np.errstate(over="ignore")  # what is beyond float64 is far
     def _without_far(
         self, drawn: DrawnRows, has_rows: npt.NDArray[np.bool_]
     ) -> tuple[list[tuple[NodeTest, bool]], Int64, DrawnRows]:
