@@ -364,8 +364,8 @@ def _n_clusters(model: Any, X: Any, y: Any) -> int:
     if as_lazy(X) is not None:
         if not hasattr(model, "classes_"):
             raise UnsupportedInputError(
-                f"How many clusters {y!r} names is not known before X is read: give max_leaves, as in "
-                "cost_curve(model, X, y, max_leaves=20), or a fitted model."
+                f"How many clusters {y!r} names is not known before X is read: give max_leaves=20, "
+                "for instance, or a fitted model."
             )
         return len(model.classes_)
     X, y = pop_column(X, y, "y")
