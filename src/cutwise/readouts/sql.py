@@ -286,7 +286,7 @@ class _Writer:
             return exp.cast(exp.Literal.string(str(time_of(value))), "time", copy=False)
         if kind.name == "duration" and self.dialect in ("duckdb", "postgres"):
             span = exp.Interval(this=exp.Literal.string(str(abs(int(value)))), unit=exp.Var(this="MICROSECOND"))
-            return span if value >= 0 else exp.Mul(this=span, expression=exp.Literal.number(-1))  # for polars
+            return span if value >= 0 else exp.Mul(this=exp.Literal.number(-1), expression=span)  # for polars
         if kind.name == "duration":
             raise UnsupportedInputError(
                 "SQL engines have no common type for durations and times of day. Use dialect='duckdb' or 'postgres', "
