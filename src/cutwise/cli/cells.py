@@ -71,7 +71,8 @@ def _number_pattern(decimal: str) -> re.Pattern[str]:
     grouped = rf"\d{{1,3}}(?P<group>[{re.escape(THOUSANDS[decimal])}])\d{{3}}(?:(?P=group)\d{{3}})*(?:{mark}\d*)?"
     number = rf"(?:{grouped}|\d+(?:{mark}\d*)?|{mark}\d+)(?:[eE][-+]?\d+)?|inf(?:inity)?"
     return re.compile(
-        rf"(?P<front>{CURRENCY}(?=\s*\())?\s*(?P<open>\()?\s*(?P<sign>[-+−]?)\s*(?P<before>{CURRENCY})?\s*(?P<inner>[-+−]?)\s*(?P<digits>{number})"
+        rf"(?P<front>{CURRENCY}(?=\s*\())?"
+        rf"\s*(?P<open>\()?\s*(?P<sign>[-+−]?)\s*(?P<before>{CURRENCY})?\s*(?P<inner>[-+−]?)\s*(?P<digits>{number})"
         rf"\s*(?P<after>%|{CURRENCY})?\s*(?P<close>\))?",
         re.IGNORECASE,
     )

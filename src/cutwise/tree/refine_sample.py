@@ -467,9 +467,9 @@ def _directions(from_origin: Float64, rows: SampledRows, runs: Sequence[Float64]
     n_directions = MORE_DIRECTIONS if len(runs[0]) > MANY_CLUSTERS else FEW_DIRECTIONS
     if from_origin.shape[1] <= FEW_COLUMNS:
         n_directions = DIRECTIONS_OF_FEW_COLUMNS
-    far = 2.0**FAR_CENTER_DIGITS * math.sqrt(mean_cost) if mean_cost > 0.0 else math.inf
     if from_origin.shape[1] <= n_directions:
         return None
+    far = 2.0**FAR_CENTER_DIGITS * math.sqrt(mean_cost) if mean_cost > 0.0 else math.inf
     some = rows.weights[:COVARIANCE_ROWS]
     points = np.concatenate([*runs, from_origin])
     np.clip(points, -far, far, out=points)
