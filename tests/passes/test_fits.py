@@ -264,7 +264,7 @@ def test_batches_may_be_empty_or_without_weight(frame, door):
     assert [len(found) for found in labels] == [len(part) for part in parts]
     assert np.concatenate(labels).tolist() == in_memory.labels_.tolist()
     nothing = Batches([given[:1000]])
-    with pytest.raises(InvalidInputError, match="no rows of positive weight"):
+    with pytest.raises(InvalidInputError, match="every sample_weight is zero"):
         model.score(nothing, sample_weight="w")
 
 

@@ -25,12 +25,14 @@ from cutwise.exceptions import (
     NotNumericError,
     UnsupportedInputError,
 )
+from cutwise.reference.objective import sum_costs, sum_weights
 from cutwise.table.intake import TableSums, pop_column, read_table, read_weights
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, SearchedColumns, Table, as_matrix, searched_columns
 from cutwise.tree.refine_sample import sample_sizes
 
-from .sums import Smallest, T, Weights, exact_total
+from .spill import Column, Copies
+from .sums import Smallest, T
 
 BATCH_ROWS = 1 << 16
 """Rows that are read at a time where the engine lets one choose."""
@@ -689,11 +691,17 @@ def lazy_cost(lazy: LazyTable, sample_weight: Any, costs_of: Callable[[Any], npt
     """The (weighted) sum of one cost a row, to the bit that of the same rows in memory."""
     name = check_column_name(sample_weight, "sample_weight")
 
-    def passed(work: Callable[[npt.NDArray[np.float64], Weights], T], /) -> Iterator[T]:
-        def of_batch(given: Any) -> T:
-            batch, weights = pop_column(given, name, "sample_weight")
-            return work(costs_of(batch), None if name is None else _weights_of(weights))
+    def of_batch(given: Any) -> tuple[Float64, Float64 | None]:
+        batch, weights = pop_column(given, name, "sample_weight")
+        return costs_of(batch), None if name is None else _weights_of(weights)
 
-        return lazy.mapped(of_batch)
-
-    return exact_total(passed, needs_weight=True)
+    with Copies() as copies:
+        costs, weights = (Column(copies.folder / what) for what in ("costs", "weights"))
+        for own, of_own in lazy.mapped(of_batch):
+            costs.append(own)
+            if of_own is not None:
+                weights.append(of_own)
+        if not costs.n:
+            raise InvalidInputError("X has no rows. Give at least one.")
+        of_all = None if name is None else read_weights(weights.mapped(), costs.n)
+        return sum_costs(costs.mapped(), sum_weights(of_all))

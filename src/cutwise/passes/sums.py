@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from zlib import compress, decompress
 
 import numpy as np
@@ -20,11 +20,8 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.core import Float64, Int32, Int64
-from cutwise.exceptions import ChangedDataError, CutwiseError, InvalidInputError, UnsupportedInputError
-from cutwise.reference.objective import check_distance
+from cutwise.exceptions import CutwiseError, UnsupportedInputError
 from cutwise.table.table import SearchedColumns, as_matrix
-
-Weights = Int64 | Float64 | None
 
 TERM_BITS = 61
 
@@ -449,55 +446,3 @@ def run_together(
     if failed:
         raise failed[min(failed)]
     return [found[i] for i in range(len(calls))]
-
-
-def _sizes(values: Float64, weights: Weights) -> tuple[int, float, Float64]:
-    """How many values there are, what they weigh, and the largest: of all, times weights, and of what is not whole."""
-    largest = np.abs(values).max(initial=0.0)
-    if weights is None:
-        return len(values), 0.0, np.array([largest, 0.0, 0.0, 0.0])
-    largest_product, fraction = (
-        np.abs(each).max(initial=0.0) for each in (weights * values, weights - np.rint(weights))
-    )
-    return len(values), float(weights.sum()), np.array([largest, largest_product, fraction, 1.0])
-
-
-def _parts(scale: Scale, repeats: bool, values: Float64, weights: Weights) -> tuple[int, int, int]:
-    """How many values, and the parts of their sum."""
-    if weights is None:
-        return len(values), *scale.split(values)
-    if repeats:
-        return len(values), *scale.split(values, weights.astype(np.int64))
-    return len(values), *scale.split(weights * values)
-
-
-class Passed(Protocol):
-    """Goes over batches of values and weights, and says what a function gives of each."""
-
-    def __call__(self, work: Callable[[Float64, Weights], T], /) -> Iterable[T]:
-        """In any order; the function may be pickled."""
-
-
-def exact_total(passed: Passed, *, needs_weight: bool = False) -> float:
-    """The sum of values times weights, by two passes: the bits of ``core.exact_sum`` of all of them.
-
-    Without weights each value counts once. Whole weights are repeated values. ``needs_weight``: refuse weights that are
-    all 0.
-    """
-    n_values, total, most = 0, 0.0, np.zeros(4)
-    for n, weight, largest in passed(_sizes):
-        n_values, total, most = n_values + n, total + weight, np.maximum(most, largest)
-    if n_values == 0:
-        raise InvalidInputError("X has no rows. Give at least one.")
-    is_weighted = most[3] > 0
-    if needs_weight and is_weighted and total == 0.0:
-        raise InvalidInputError("X has no rows of positive weight. Give at least one.")
-    check_distance(float(most[0]))
-    repeats = bool(is_weighted and most[2] == 0.0 and total <= 2.0**44)
-    scale = Scale.of(float(most[int(is_weighted and not repeats)]), total if repeats else float(n_values))
-    n = high = low = 0
-    for part in passed(partial(_parts, scale, repeats)):
-        n, high, low = n + part[0], high + part[1], low + part[2]
-    if n != n_values:
-        raise ChangedDataError.between(n_values, n, "the second")
-    return scale.total(high, low)
