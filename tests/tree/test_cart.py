@@ -10,18 +10,19 @@ from sklearn.tree import DecisionTreeClassifier
 from cutwise import ClusterExplainer
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.cart import cart_trees
+from cutwise.tree.cart import cart_tree
 from cutwise.tree.recipes import grow_tree
+from cutwise.tree.subtree import truncate_growth
 
 
 def cart(X, labels, max_leaves, weights=None):
     table = read_table(X)
     encoded = encode_table(table, weights=weights, merge=False)
-    return cart_trees(encoded, table.values, np.asarray(labels, dtype=np.int32), max_leaves=max_leaves)
+    return cart_tree(encoded, table.values, np.asarray(labels, dtype=np.int32), max_leaves=max_leaves)
 
 
 def grow(X, labels, max_leaves, weights=None):
-    (grown,) = cart(X, labels, [max_leaves], weights)
+    grown = cart(X, labels, max_leaves, weights)
     return grown.tree, grown.leaf_of_row
 
 
@@ -45,8 +46,9 @@ def test_the_rows_are_parted_as_by_scikit_learn(load, max_leaves):
 def test_trees_of_several_sizes_come_from_one_fit():
     X, labels = load_digits(return_X_y=True)
     sizes = [1, 2, 7, 10, 31, 60]
-    together = cart(X.astype(int), labels, sizes)
-    for size, grown in zip(sizes, together, strict=True):
+    largest = cart(X.astype(int), labels, sizes[-1])
+    for size in sizes:
+        grown = truncate_growth(largest, size)
         tree, leaf_of_row = grow(X.astype(int), labels, size)
         assert grown.tree.equals(tree)
         assert np.array_equal(grown.leaf_of_row, leaf_of_row)
@@ -112,7 +114,7 @@ def test_one_leaf_takes_the_heaviest_cluster(labels, max_leaves, cluster):
 def test_counts_are_the_rows_that_each_row_stands_for():
     table = encode_table(read_table(np.repeat([[1.0], [2.0], [3.0]], [5, 2, 1], axis=0)))
     labels = np.array([0, 1, 1], dtype=np.int32)
-    tree = cart_trees(table, np.array([[1.0], [2.0], [3.0]]), labels, max_leaves=[2])[0].tree
+    tree = cart_tree(table, np.array([[1.0], [2.0], [3.0]]), labels, max_leaves=2).tree
     assert tree.n_node_samples.tolist() == [8, 5, 3]
 
 

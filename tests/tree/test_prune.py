@@ -7,7 +7,7 @@ import pytest
 
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.cart import cart_trees
+from cutwise.tree.cart import cart_tree
 from cutwise.tree.subtree import prune_to_agreement
 
 
@@ -16,7 +16,7 @@ def grow(rng, n_leaves, n=60, k=3):
     labels = rng.integers(0, k, n).astype(np.int32)
     weights = rng.integers(1, 5, n)
     table = encode_table(read_table(X.astype(int)), weights=weights, merge=False)
-    (grown,) = cart_trees(table, X, labels, max_leaves=[n_leaves])
+    grown = cart_tree(table, X, labels, max_leaves=n_leaves)
     return X, labels, weights, grown
 
 
@@ -74,7 +74,7 @@ def test_it_is_the_best_of_all_subtrees(seed):
 def test_a_tree_that_is_good_as_it_is_stays():
     X = np.arange(6.0)[:, None]
     labels = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)
-    (grown,) = cart_trees(encode_table(read_table(X), merge=False), X, labels, max_leaves=[3])
+    grown = cart_tree(encode_table(read_table(X), merge=False), X, labels, max_leaves=3)
     assert prune_to_agreement(grown, labels, 3, 5).tree.equals(grown.tree)
 
 

@@ -22,7 +22,7 @@ from cutwise.estimators import FitContext, MetricSpace, TrainingRows, TreeCluste
 from cutwise.reference.objective import Reference, fixed_costs
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_integer
-from cutwise.tree.cart import cart_trees
+from cutwise.tree.cart import cart_tree
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.threshold_tree import NodeTest
@@ -197,7 +197,7 @@ class CART(Baseline):
     def _grow_task(self, task: Task) -> GrownTree:
         rows = task.rows
         values = rows.compress(rows.table.values)
-        return cart_trees(rows.encoded, values, task.reference.labels, max_leaves=[task.max_leaves])[0]
+        return cart_tree(rows.encoded, values, task.reference.labels, max_leaves=task.max_leaves)
 
 
 @fill_doc

@@ -16,7 +16,7 @@ from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.cart import cart_trees
+from cutwise.tree.cart import cart_tree
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
         cost = model.reference_.cost
     table = read_table(X)
     labels = clustering.labels_.astype(np.int32)
-    cart = cart_trees(encode_table(table, merge=False), table.values, labels, max_leaves=[k])[0].tree
+    cart = cart_tree(encode_table(table, merge=False), table.values, labels, max_leaves=k).tree
     found["cart"] = cart.predict(X)
     ratios["cart"] = metrics.tree_cost(cart, X, metric="kernel", K=_kernel_matrix(X, setting)) / cost
     reference = kmeans_reference_of(X, k, seed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from cutwise.estimators._tuning import size_of_explanations
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import InvalidInputError
 from cutwise.table.table import are_plain
-from cutwise.tree.cart import cart_trees
+from cutwise.tree.cart import cart_tree
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
 from cutwise.tree.provider import Provider
@@ -25,8 +24,6 @@ from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.subtree import prune_to_agreement, truncate_growth, without_empty_leaves
 
 ATTEMPTS = 4
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +96,7 @@ def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
             raise InvalidInputError(
                 'algorithm="cart" takes complete numbers, and X has categories or missing values. Use "auto".'
             )
-        return _judge(problem, algorithm, _carts(problem, [problem.max_leaves])[0])
+        return _judge(problem, algorithm, _cart(problem, problem.max_leaves))
     return _judge(problem, algorithm, problem.grown(algorithm, problem.expansion))
 
 
@@ -117,7 +114,7 @@ def _grow_own(problem: LabelProblem) -> dict[str, GrownTree]:
 
 
 def _grow_cart(problem: LabelProblem) -> dict[str, GrownTree]:
-    return {"cart": _carts(problem, [_overgrown(problem.max_leaves)])[0]} if problem.takes_cart else {}
+    return {"cart": _cart(problem, _overgrown(problem.max_leaves))} if problem.takes_cart else {}
 
 
 def candidates_of(problem: LabelProblem, grown: dict[str, GrownTree]) -> dict[str, Candidate]:
@@ -217,10 +214,10 @@ def _is_allowed(problem: LabelProblem, grown: GrownTree) -> bool:
     return problem.limits is None or problem.limits.hold(grown.tree, grown.leaf_of_row, grown.rows)
 
 
-def _carts(problem: LabelProblem, max_leaves: list[int]) -> list[GrownTree]:
+def _cart(problem: LabelProblem, max_leaves: int) -> GrownTree:
     rows = problem.context.rows
     values, labels = rows.compress(rows.table.values), problem.context.reference.labels
-    return cart_trees(rows.encoded, values, labels, max_leaves=max_leaves, limits=problem.limits)
+    return cart_tree(rows.encoded, values, labels, max_leaves=max_leaves, limits=problem.limits)
 
 
 def _prune(problem: LabelProblem, grown: GrownTree) -> GrownTree:

@@ -8,7 +8,6 @@ node's rows at one gap between neighboring float64 values, and a threshold insid
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,41 +19,38 @@ from cutwise.table.table import EncodedTable
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.limits import Limits
 from cutwise.tree.provider import MemoryProvider
-from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.threshold_tree import NodeTest
 
 Values: TypeAlias = Any  # ndarray or csr_array; scipy has no types to say so
 Nodes: TypeAlias = tuple[npt.NDArray[Any], ...]  # left child, column, threshold, heaviest cluster
 
 
-def cart_trees(
+def cart_tree(
     table: EncodedTable,
     values: Values,
     labels: npt.NDArray[np.int32],
     *,
-    max_leaves: Sequence[int],
+    max_leaves: int,
     limits: Limits | None = None,
-) -> list[GrownTree]:
-    """The trees of ``DecisionTreeClassifier(max_leaf_nodes=..., random_state=0)``, with readable thresholds.
+) -> GrownTree:
+    """The tree of ``DecisionTreeClassifier(max_leaf_nodes=..., random_state=0)``, with readable thresholds.
 
     ``table``: the m rows, all of their columns complete numbers; ``values`` (m, d): the same rows as they were
     encoded. Values beyond the range of float32 are clipped to it, where scikit-learn would refuse them. ``labels``
-    (m,) int32: cluster codes, none negative. ``max_leaves``: sizes, each at least 1; one fit serves them all.
-    ``limits``: passed on; what a leaf holds is a share of the weight there. Returns ``grown``: one for each size. It
-    parts the given rows exactly as scikit-learn's tree does. A leaf takes its heaviest cluster, the lowest on ties.
+    (m,) int32: cluster codes, none negative. ``max_leaves``: at least 1. ``limits``: passed on; what a
+    leaf holds is a share of the weight there. Returns ``grown``: it parts the given rows exactly as scikit-learn's tree
+    does. A leaf takes its heaviest cluster, the lowest on ties.
     """
     if values.dtype == np.int64:
         # Rounded twice like every other comparison: integers that are one float64 must not be two float32.
         values = values.astype(np.float64)
-    left, feature, limit, cluster = _grow(values, labels, min(max(max_leaves), len(labels)), table.weights, limits)
+    left, feature, limit, cluster = _grow(values, labels, min(max_leaves, len(labels)), table.weights, limits)
     tree, cuts = GrowingTree(MemoryProvider(table)), _last_of_float32(limit)
     for node in sorted(np.flatnonzero(left >= 0).tolist(), key=left.__getitem__):  # as scikit-learn split them
         tree.split(node, NodeTest(int(feature[node]), float(cuts[node])))
     for node, own in enumerate(cluster.tolist()):
         tree.label(node, own)
-    # Best-first growth adds two nodes with every split, so the largest tree holds all the smaller ones.
-    largest = tree.finish()
-    return [truncate_growth(largest, n) for n in max_leaves]
+    return tree.finish()
 
 
 def _grow(
