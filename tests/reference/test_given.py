@@ -6,9 +6,8 @@ from scipy import sparse
 
 from cutwise import ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference.objective import KMEANS, KMEDIANS, from_centers, from_labels, means_of_parts
+from cutwise.reference.objective import KMEDIANS, from_centers, from_labels
 from cutwise.table.intake import read_table
-from cutwise.table.table import as_matrix
 
 
 def test_centers_take_the_rows_that_are_nearest():
@@ -97,21 +96,3 @@ def test_labels_given_as_centers_are_sent_to_the_explainer():
     X = np.arange(12.0).reshape(6, 2)
     with pytest.raises(InvalidInputError, match="ClusterExplainer"):
         ExplainableKMeans(2, reference=[0, 0, 0, 1, 1, 1]).fit(X)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_parts", [2, 7, 40])
-def test_means_of_several_partitions_are_those_of_each_to_the_bit(n_parts, weighted):
-    rng = np.random.default_rng(n_parts)
-    values = rng.normal(1e6, 1, (3000, 5))
-    matrix, sizes = as_matrix(values), np.abs(values).max(axis=0)
-    weights = rng.integers(1, 9, len(values)) if weighted else None
-    first = rng.integers(0, n_parts, len(values)).astype(np.int32)
-    partitions = [
-        np.where(rng.random(len(values)) < share, 0, first).astype(np.int32) for share in np.linspace(0, 1, 9)
-    ]
-    found = means_of_parts(matrix, [lambda of=of: of for of in partitions], n_parts, weights, 1, sizes)
-    for of, (means, totals) in zip(partitions, found, strict=True):
-        expected = KMEANS.centers(matrix, of, n_parts, weights, 1)
-        np.testing.assert_array_equal(means, expected[0])
-        np.testing.assert_array_equal(totals, expected[1])

@@ -29,7 +29,6 @@ from cutwise.reference.objective import (
     Sums,
     from_centers,
     integer_weights,
-    means_of_parts,
     sum_costs,
     sum_weights,
 )
@@ -590,13 +589,11 @@ class FitContext:
         rows, k = self.rows, self.n_clusters
         if self.objective is not KMEANS or self.given_costs is not None:
             return self.cost_of_each(parts() for parts in partitions)
-        sizes, weights = rows.encoded.column_sizes if rows.same_columns else None, sum_weights(rows.sample_weight)
-        means = means_of_parts(rows.metric.matrix, partitions, k, weights, rows.n_jobs, sizes)
         between, exact = list[float](), dict[int, float]()
         for group in groups:
             near, most = dict[int, Float64](), -math.inf  # each is as large as the clusters of a wide table are
             for i in group:
-                near[i], weight = next(means)
+                near[i], weight = rows.centers(KMEANS, partitions[i](), k)
                 between.append(cost_around_mean(near[i], weight))
                 most = max(most, between[i])
                 least = most - _ROUNDING * (self.reference.cost + most)

@@ -10,7 +10,7 @@ largest base, the total weight, and sums of integers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -298,48 +298,6 @@ def from_labels(
     check_apart(centers, objective)
     low = objective.label_costs(table.matrix, centers, labels, n_jobs)
     return Reference(labels, centers, sum_costs(low, weights), objective.name)
-
-
-def means_of_parts(
-    matrix: Matrix,
-    partitions: Sequence[Callable[[], Int32]],
-    n_parts: int,
-    weights: SumWeights,
-    n_jobs: int,
-    column_sizes: Float64 | None,
-) -> Iterator[tuple[Float64, Float64]]:
-    """The means and weights of the parts of several partitions: ``KMEANS.centers`` of each, but rows are read once.
-
-    They are summed by where all the partitions put them, which takes ``column_sizes`` and whole weights.
-    """
-    is_whole = weights is None or weights.dtype == np.int64
-    if column_sizes is None or not is_whole or matrix.is_sparse or len(partitions) == 1:
-        yield from (KMEANS.centers(matrix, parts(), n_parts, weights, n_jobs, column_sizes) for parts in partitions)
-        return
-    whole = None if weights is None else weights.astype(np.int64, copy=False)
-    total = float(matrix.n_rows if whole is None else whole.sum())
-    begin = 0
-    while begin < len(partitions):
-        # The part of every partition that a row is in, as one number: of far fewer cells than there are rows.
-        cell, parts_of = np.zeros(matrix.n_rows, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
-        for parts in partitions[begin:]:
-            of_row = cell * np.int64(n_parts) + parts()
-            is_cell = np.zeros(parts_of.shape[1] * n_parts, dtype=np.bool_)
-            is_cell[of_row] = True
-            cells = np.flatnonzero(is_cell)
-            if len(parts_of) and len(cells) > matrix.n_rows / 8:
-                break
-            cell = np.cumsum(is_cell, dtype=np.int32)[of_row] - np.int32(1)
-            parts_of = np.vstack([parts_of[:, cells // n_parts], cells % n_parts])
-        begin += len(parts_of)
-        sums = core.cluster_sums(matrix, cell, parts_of.shape[1], whole, column_sizes, total)
-        for part in parts_of:
-            order = np.argsort(part, kind="stable")
-            present, first = np.unique(part[order], return_index=True)
-            high, low, weight = (np.zeros((n_parts, *of_cells.shape[1:]), dtype=np.int64) for of_cells in sums)
-            for of_parts, of_cells in zip((high, low, weight), sums, strict=True):
-                of_parts[present] = np.add.reduceat(of_cells[order], first, axis=0)
-            yield core.means_of_sums(high, low, weight, column_sizes, total), weight.astype(np.float64)
 
 
 def check_distance(largest: float) -> None:
