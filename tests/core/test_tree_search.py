@@ -239,7 +239,7 @@ def test_doing_without_a_leaf_changes_the_value_by_what_is_said(problem):
 
 
 def run(search, starts, n_leaves, *, swaps=True, work=0, n_jobs=1, tolerance=50.0):
-    return search.run(starts, n_leaves, swaps, 5, 3, tolerance, work, 0, n_jobs, None)
+    return search.run(starts, n_leaves, swaps, tolerance, n_jobs, work=work)
 
 
 def test_every_step_of_a_search_is_better_and_has_all_leaves(problem):
@@ -321,8 +321,7 @@ def test_a_search_holds_the_tables_of_one_tree_where_no_leaf_can_be_spared():
         column[inner], last_bin[inner], right[inner] = 0, 2 * inner, inner + 2
         search = core.TreeSearch(codes, np.full(d, n_bins, np.int32), rows, "squares", 1.0)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        search.run([(column, last_bin, right)], n_leaves=k, swaps=True, n_deletions=10, n_insertions=3, tolerance=1.0,
-                   work=0, seed=0, n_jobs=1, progress=None)
+        search.run([(column, last_bin, right)], n_leaves=k, swaps=True, tolerance=1.0, n_jobs=1, n_deletions=10)
         tables = k * d * n_bins * rows.shape[1] * 8
         print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / tables)
     """

@@ -1456,13 +1456,12 @@ class TreeSearch:
         starts: Sequence[tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]],
         n_leaves: int,
         swaps: bool,
-        n_deletions: int,
-        n_insertions: int,
         tolerance: float,
-        work: int,
-        seed: int,
         n_jobs: int,
-        progress: object | None,
+        n_deletions: int = 5,
+        n_insertions: int = 3,
+        work: int = 0,
+        progress: object | None = None,
         most_work: int = 9223372036854775807,
     ) -> list[tuple[int, list[tuple[int, float, tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]]]]]:
         """

@@ -32,8 +32,8 @@ from cutwise.table.table import Table, are_plain, as_matrix
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.limits import Limits
 from cutwise.tree.recipes import grow_on
-from cutwise.tree.refine import Judgement, SearchCheaper, leaves_by, replay
-from cutwise.tree.refine_sample import Tests
+from cutwise.tree.refine import Judgement, SearchCheaper, replay
+from cutwise.tree.refine_sample import Tests, leaves_by
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from ._growth import Growing, LabelProblem

@@ -12,11 +12,11 @@ from cutwise.core import Float64, Int32
 from cutwise.reference.objective import Objective, fixed_costs
 from cutwise.table.table import as_matrix
 
-from .refine_sample import MOST_BINS, BinnedRows, Cuts, SampledRows, Tests, bin_rows
+from .refine_sample import MOST_BINS, BinnedRows, Cuts, SampledRows, Tests, bin_rows, leaves_by
 
 N_SWAPPED, MOST_ROUNDS = 1, 4
 """So many of the cheapest trees have leaves moved, so often with centers that follow."""
-N_DELETIONS, N_INSERTIONS, TOLERANCE = 5, 3, 0.006
+TOLERANCE = 0.006
 """See ``Effort``."""
 MOST_WORK = 2**21
 SUM_BITS = 52
@@ -90,13 +90,8 @@ class _Descent:
                 [cuts],
                 n_leaves=int(np.count_nonzero(cuts[0] < 0)),
                 swaps=swap,
-                n_deletions=N_DELETIONS,
-                n_insertions=N_INSERTIONS,
                 tolerance=TOLERANCE * tree.unit,
-                work=0,
-                seed=0,
                 n_jobs=self.n_jobs,
-                progress=None,
                 most_work=MOST_WORK,
             )
             cuts = path[-1][2] if path else cuts
@@ -127,6 +122,4 @@ class _Descent:
     def _leaves(self, cuts: Cuts) -> Int32:
         """The leaf of every row."""
         column, last_bin, right = cuts
-        left = np.where(column >= 0, np.arange(1, len(column) + 1), -1).astype(np.int32)
-        no_lower = np.full(len(column), -np.inf)
-        return core.apply(self.codes, left, right, column, last_bin.astype(np.float64), no_lower, n_jobs=self.n_jobs)
+        return leaves_by(self.codes, (column, last_bin.astype(np.float64), right), self.n_jobs)

@@ -51,6 +51,7 @@ from .refine_sample import (
     draw_more,
     draw_sample,
     encode_sample,
+    leaves_by,
     part_of_tree,
     place_tests,
     room,
@@ -207,14 +208,6 @@ class Judged:
     def grown(self) -> GrownTree:
         """The tree; most are only judged."""
         return self.grow()
-
-
-def leaves_by(matrix: core.Matrix, tests: Tests, n_jobs: int = 1) -> Int32:
-    """The leaf of every row, by its number."""
-    column, thresholds, right = tests
-    left = np.where(column >= 0, np.arange(1, len(column) + 1), -1).astype(np.int32)
-    no_lower = np.full(len(column), -np.inf)
-    return core.apply(matrix, left, right, column, thresholds, no_lower, n_jobs=n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -639,7 +632,6 @@ def _search(
             n_insertions=effort.n_insertions,
             tolerance=effort.tolerance * sample.cost * unit,
             work=work,
-            seed=0,
             n_jobs=n_jobs,
             progress=None if progress is None else lambda value: progress(sample.cost_of(value) / sample.cost),
             most_work=most_work,

@@ -73,13 +73,8 @@ def refine_agreement(
             list(starts),
             n_leaves=n_leaves,
             swaps=swaps,
-            n_deletions=5,
-            n_insertions=3,
             tolerance=TOLERANCE * total,
-            work=0,
-            seed=0,
             n_jobs=n_jobs,
-            progress=None,
             most_work=most_work,
         )
         return sorted((path[-1] for _, path in found if path), key=lambda step: step[1])

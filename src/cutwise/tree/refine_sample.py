@@ -106,6 +106,14 @@ class SampledRows:
         return replace(self, values=none, coordinates=coordinates, metric=as_matrix(coordinates))
 
 
+def leaves_by(matrix: core.Matrix, tests: Tests, n_jobs: int = 1) -> Int32:
+    """The leaf of every row, by its number."""
+    column, thresholds, right = tests
+    left = np.where(column >= 0, np.arange(1, len(column) + 1), -1).astype(np.int32)
+    no_lower = np.full(len(column), -np.inf)
+    return core.apply(matrix, left, right, column, thresholds, no_lower, n_jobs=n_jobs)
+
+
 def tests_of(tree: ThresholdTree, searched: SearchedColumns | None) -> Tests | None:
     """The tests of a tree in the columns that are searched; None where one is of several levels of a category."""
     if searched is None:

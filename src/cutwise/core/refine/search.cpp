@@ -58,10 +58,9 @@ struct Step {
   TreeCuts cuts;
 };
 
-// Always the same numbers for a seed (SplitMix64).
+// Always the same numbers (SplitMix64).
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed) {}
   uint64_t next() {
     uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -77,7 +76,7 @@ class Random {
   }
 
  private:
-  uint64_t state_;
+  uint64_t state_ = 0;
 };
 
 class Search {
@@ -139,8 +138,8 @@ class Search {
   }
 
   // From the best tree again and again with some leaves moved at random; ends when the work is done.
-  void iterate(CutTree &tree, int64_t work, uint64_t seed) {
-    Random random(seed);
+  void iterate(CutTree &tree, int64_t work) {
+    Random random;
     double value = tree.value();
     while (scratch_.work < work) {
       const int64_t before = scratch_.work;
@@ -350,9 +349,9 @@ class TreeSearch {
         require(sample_.code(i, c) < sample_.n_bins(c), "codes are below the number of bins of their column");
   }
 
-  std::vector<Result> run(const std::vector<CutArrays> &starts, int32_t n_leaves, bool swaps, int32_t n_deletions,
-                          int32_t n_insertions, double tolerance, int64_t work, uint64_t seed, int n_jobs,
-                          const nb::object &progress, int64_t most_work) const {
+  std::vector<Result> run(const std::vector<CutArrays> &starts, int32_t n_leaves, bool swaps, double tolerance,
+                          int n_jobs, int32_t n_deletions, int32_t n_insertions, int64_t work, const nb::object &progress,
+                          int64_t most_work) const {
     std::vector<TreeCuts> cuts;
     for (const CutArrays &start : starts) cuts.push_back(read_cuts(start, sample_));
     const Limits limits{n_deletions, n_insertions, tolerance, n_leaves, most_work};
@@ -374,7 +373,7 @@ class TreeSearch {
               search.reoptimize(tree);
               search.record(tree, tree.value());
             }
-            if (work > 0) search.iterate(tree, work, seed);
+            if (work > 0) search.iterate(tree, work);
           }
           steps[i] = std::move(search.steps);
           done[i] = search.work();
@@ -445,8 +444,8 @@ depth, as far as all of them exceed free_size.)")
            "codes"_a, "n_bins"_a, "rows"_a, "leaf_cost"_a, "threshold"_a, "least_weight"_a = 0.0,
            "max_depth"_a = std::numeric_limits<int32_t>::max(), "size_price"_a = std::pair(0.0, 0.0),
            "free_size"_a = std::pair(0.0, 0.0))
-      .def("run", &TreeSearch::run, "starts"_a, "n_leaves"_a, "swaps"_a, "n_deletions"_a, "n_insertions"_a, "tolerance"_a,
-           "work"_a, "seed"_a, "n_jobs"_a, "progress"_a.none(), "most_work"_a = std::numeric_limits<int64_t>::max(),
+      .def("run", &TreeSearch::run, "starts"_a, "n_leaves"_a, "swaps"_a, "tolerance"_a, "n_jobs"_a, "n_deletions"_a = 5,
+           "n_insertions"_a = 3, "work"_a = 0, "progress"_a = nb::none(), "most_work"_a = std::numeric_limits<int64_t>::max(),
            R"(Improve trees: for each the work done, and every better tree with the work and its value then.
 
 Leaves without rows give way to others, and every cut is chosen anew. With swaps, trees come with their best cuts, and leaves
