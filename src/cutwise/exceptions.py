@@ -107,10 +107,10 @@ class ChangedDataError(InvalidInputError):
     """A table in batches that gave other rows when it was gone over again."""
 
     @classmethod
-    def between(cls, first: int, now: int, which: str = "another") -> Self:
-        """The error of these numbers of rows; ``which``: of the passes had other rows than the first."""
+    def between(cls, first: int, now: int) -> Self:
+        """The error of these numbers of rows, of the first pass and of another."""
         return cls(
-            f"X had {first:,} rows in the first pass over it and {now:,} in {which}"
+            f"X had {first:,} rows in the first pass over it and {now:,} in another"
             + (", which hold other values" if now == first else "")
             + ". Keep what it reads from as it is meanwhile (persist() in Spark and Dask), or write it to Parquet."
         )

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, ExplainableKMedians, cost_curve
 from cutwise.baselines import CART, KDTree
 from cutwise.exceptions import InvalidInputError
-from cutwise.tree.recipes import grow_tree
+from cutwise.tree.recipes import grow_on
 from cutwise.tree.refine import SearchCheaper
 
 X = load_wine().data
@@ -83,13 +83,13 @@ def test_given_clusters_have_a_curve_too(algorithm):
 
 
 def test_where_sizes_are_chosen_anew_a_few_points_come_from_one_growth(monkeypatch):
-    from cutwise.estimators import cluster_explainer
+    from cutwise.estimators import training
 
     few = load_digits().target < 5
     X, y = load_digits().data[few][:150], load_digits().target[few][:150]
     model = ClusterExplainer().fit(X, y)
     grown = []
-    monkeypatch.setattr(cluster_explainer, "grow_tree", lambda *a, **k: (grown.append(k), grow_tree(*a, **k))[1])
+    monkeypatch.setattr(training, "grow_on", lambda *a, **k: (grown.append(k), grow_on(*a, **k))[1])
     curve = cost_curve(model, X, y)
     assert len(grown) == 4  # expand, exshallow, exgreedy, imm: each once
     assert len(curve.n_leaves) <= 5

@@ -37,7 +37,7 @@ def searched(X, weights, copies, k):
     table = X if weights is None else np.column_stack([X, weights])
     names = [f"c{i}" for i in range(X.shape[1])] + ["w"] * (weights is not None)
     lazy = as_lazy(Batches([table[part] for part in parts], names=names))
-    return SearchedBatches(BatchedRows.read(lazy, copies, None if weights is None else "w"), KMEANS, k)
+    return SearchedBatches(BatchedRows.read(lazy, copies, None if weights is None else "w"), k)
 
 
 @settings(max_examples=60, deadline=None)

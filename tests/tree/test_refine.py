@@ -14,6 +14,7 @@ from cutwise.table.intake import read_table
 from cutwise.table.table import as_matrix, encode_table
 from cutwise.tree.descent import descend
 from cutwise.tree.growing import tree_size
+from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper
 from cutwise.tree.refine_sample import NO_DEPTH, bin_rows, distinct_rows, draw_more, draw_sample, encode_sample
@@ -69,6 +70,7 @@ class Fit:
             labels,
             coordinates,
             lambda partitions, _: [self.judge(parts()) for parts in partitions],
+            MemoryProvider(encoded),
             n_leaves=len(centers),
             effort=Effort.of(effort),
             n_jobs=n_jobs,

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.core import Float64, Int64
-from cutwise.estimators import FitContext, MetricSpace, TrainingRows, TreeClusterer
+from cutwise.estimators import FitContext, TrainingRows, TreeClusterer
 from cutwise.reference.objective import Reference, fixed_costs
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_integer
@@ -68,7 +68,7 @@ class Task:
 class Baseline(TreeClusterer):
     """Parent of the baselines: everything but how the tree grows."""
 
-    def _grow(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> GrownTree:
+    def _grow(self, context: FitContext, max_leaves: int, stages: Stages) -> GrownTree:
         return self._grow_task(Task(context.rows, context.reference, max_leaves))
 
     @abstractmethod

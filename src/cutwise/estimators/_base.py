@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self
 
 import narwhals as nw
 import numpy as np
@@ -61,6 +61,7 @@ from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.recipes import LimitsGiven
 
+from ._lazy import fit_lazily
 from ._model_file import ModelFileMixin, UnserializableParam
 from .table_scaler import TableScaler
 from .training import (
@@ -68,7 +69,6 @@ from .training import (
     MEASURED,
     FitContext,
     MetricSpace,
-    TrainingRows,
     fit_metric_space,
     make_reference,
     pipeline_steps,
@@ -80,10 +80,6 @@ _LIMITS = {"cut_features": None, "max_depth": None, "min_samples_leaf": 1}
 
 # From here on float64 has no halves, and centers of integers are rounded as they are.
 _LARGE_INTEGER = 2.0**52
-
-
-Grow: TypeAlias = "Callable[[TreeClusterer], GrownTree]"
-"""A tree of the rows of a fit, by the parameters of an estimator."""
 
 
 @fill_doc
@@ -491,14 +487,10 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         if not self._limits_given.is_none and getattr(self, "algorithm", None) == "optimal":
             raise InvalidInputError('algorithm="optimal" is the one cut that costs least. Leave limits out.')
 
-    def _read_limits(
-        self, rows: TrainingRows, coordinates: npt.NDArray[np.float64], classes: Sequence[Any]
-    ) -> Limits | None:
-        """The limits for the rows of a fit; ``coordinates`` (k, D): of its clusters, which are called ``classes``."""
-        encoded, counts = rows.encoded, (rows.encoded.copies, rows.encoded.weights)
-        n_rows, weight = (encoded.n_rows if own is None else int(own.sum()) for own in counts)
-        columns = rows.table.columns
-        return self._limits_given.read(columns, encoded.searched, coordinates, classes, (n_rows, weight), counts)
+    def _read_limits(self, context: FitContext) -> Limits | None:
+        """The limits for the rows of a fit."""
+        columns, classes = context.table.columns, context.classes.tolist()
+        return self._limits_given.read(columns, context.coordinates, classes, *context.counted)
 
     def _infeasible(self, error: NoAllowedCutError, context: FitContext, free: GrownTree) -> Exception:
         """What is said of a node that no allowed cut splits; ``free``: a tree without limits."""
@@ -751,27 +743,24 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         for name in ("depth_penalty_", "search_", "n_passes_"):
             self.__dict__.pop(name, None)  # from an earlier fit
         if self._takes_batches and (lazy := as_lazy(X)) is not None:
-            self._fit_batches(lazy, sample_weight, max_leaves, stages)
+            fit_lazily(self, lazy, sample_weight, max_leaves, stages)
             stages.say(self._summary())
             return self
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         X = X if feature_names is None else NamedMatrix(X, feature_names)
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         context = self._make_context(table, space, sample_weight, stages, **given)
-        self._explain(context, space.preprocessor, lambda one: one._grow(context, space, max_leaves, stages), stages)
+        self._explain(context, space.preprocessor, max_leaves, stages)
         stages.say(self._summary())
         return self
 
-    def _explain(self, context: FitContext, preprocessor: Any, grow: Grow, stages: Stages) -> None:
+    def _explain(self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages) -> None:
         """Set what is fitted, from a clustering on."""
         with stages.stage("tree"):
-            grown = grow(self)
+            grown = self._grow(context, max_leaves, stages)
         with stages.stage("costs"):
             self._remember_input(context, preprocessor)
             self._finish(context, grown)
-
-    def _fit_batches(self, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
-        """Fit by passes over batches, where a subclass does."""
 
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         """Check what a subclass adds to the common parameters."""
@@ -780,7 +769,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         """Find the clustering that the tree is grown on."""
         return make_reference(self, table, space, sample_weight, stages)
 
-    def _grow(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> GrownTree:
+    def _grow(self, context: FitContext, max_leaves: int, stages: Stages) -> GrownTree:
         """Grow a tree with labeled leaves, ``max_leaves`` at most."""
         raise NotImplementedError
 

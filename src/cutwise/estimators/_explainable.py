@@ -15,28 +15,24 @@ from scipy import sparse
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.exceptions import DominantColumnWarning, InfeasibleLimitsError, InvalidInputError, warn
-from cutwise.passes.sources import LazyTable
-from cutwise.reference.objective import LazyCosts
 from cutwise.reference.resources import check_fits
-from cutwise.table.intake import check_number, check_option
+from cutwise.table.intake import check_n_jobs, check_number, check_option
 from cutwise.table.table import are_plain
 from cutwise.tree.growing import GrowingTree, GrownTree
-from cutwise.tree.limits import NoAllowedCutError
+from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.optimal import optimal_cut
 from cutwise.tree.provider import MemoryProvider
-from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for, unless_refused
-from cutwise.tree.refine import Effort, SearchCheaper, SearchRecord, expand_tree
+from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, recipes_for, unless_refused
+from cutwise.tree.refine import Effort, SearchRecord, expand_tree
 from cutwise.tree.refine_sample import MOST_COLUMNS
 from cutwise.tree.subtree import truncate_growth, without_small_trees
 from cutwise.tree.threshold_tree import NodeTest
 
-from ._base import Grow, TreeClusterer, unlimited
+from ._base import TreeClusterer, unlimited
 from ._curve import TreeFront, tree_front
-from ._growth import Growing
-from ._lazy import fit_lazily
 from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations
 from .table_scaler import TableScaler
-from .training import FitContext, MetricSpace, cut_coordinates
+from .training import FitContext
 
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:
@@ -64,17 +60,14 @@ def check_two_leaves(n_clusters: int, max_leaves: int) -> None:
         )
 
 
-def cut_in_two(context: FitContext, *, columns_apart: bool) -> GrownTree:
-    """The tree of the single cut that costs least, its clusters numbered so that most weight agrees with the reference.
-
-    ``columns_apart`` says that costs are measured elsewhere than in the columns that are cut.
-    """
+def cut_in_two(context: FitContext) -> GrownTree:
+    """The tree of the single cut that costs least, its clusters numbered so that most weight keeps its own."""
     rows = context.rows
     cut = optimal_cut(
         _dense(rows.metric.values),
         context.objective.name,
         rows.weights,
-        columns=_dense(rows.compress(rows.table.values)) if columns_apart else None,
+        columns=_dense(rows.compress(rows.table.values)) if not rows.same_columns else None,
         n_jobs=rows.n_jobs,
     )
     if cut is None:
@@ -160,17 +153,15 @@ class ExplainableClusterer(TreeClusterer):
         if self.algorithm == "optimal":
             check_two_leaves(n_clusters, max_leaves)
 
-    def _fit_batches(self, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
-        fit_lazily(self, lazy, sample_weight, max_leaves, stages)
-
-    def _explain(self, context: FitContext, preprocessor: Any, grow: Grow, stages: Stages) -> None:
+    def _explain(self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages) -> None:
         if preprocessor is None or (type(preprocessor) is TableScaler and preprocessor.numbers == "none"):
             self._say_dominant_column(context, preprocessor, stages)
-        super()._explain(context, preprocessor, grow, stages)
+        super()._explain(context, preprocessor, max_leaves, stages)
         self.limits_price_ = math.nan
         if not self._limits_given.is_none and self._after_growth is None:  # a probe wants no price
             with stages.stage("the same without limits"):
-                self.limits_price_ = self._price_over(context, context.cheapest_tree(grow(unlimited(self))))
+                free = unlimited(self)._grow(context, max_leaves, stages)
+                self.limits_price_ = self._price_over(context, context.cheapest_tree(free))
 
     def _say_dominant_column(self, context: FitContext, scaler: TableScaler | None, stages: Stages) -> None:
         """Say so where one column holds nearly all of the cost; warn where it may be a surprise, unless told not to."""
@@ -220,71 +211,36 @@ class ExplainableClusterer(TreeClusterer):
         """
         return tree_front(self, X, max_leaves, fit)
 
-    def _grow(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> GrownTree:
+    def _grow(self, context: FitContext, max_leaves: int, stages: Stages) -> GrownTree:
         if self.algorithm == "optimal":
-            return cut_in_two(context, columns_apart=space.preprocessor is not None)
-        rows, reference = context.rows, context.reference
-        coordinates = cut_coordinates(rows, reference, space, self._objective)
-        limits = self._read_limits(rows, coordinates, range(context.n_clusters))
-        grow = partial(
-            grow_tree,
-            rows.encoded,
-            reference.labels,
-            coordinates,
-            LazyCosts(
-                rows.metric.matrix,
-                reference.centers,
-                self._objective,
-                weights=rows.weights,
-                n_jobs=rows.n_jobs,
-                row_costs=reference.row_costs,
-                several=self.algorithm == "search",
-            ),
-            expansion=self.expansion,
-            limits=limits,
-            n_jobs=rows.n_jobs,
-            progress=stages.leaves,
+            return cut_in_two(context)
+        limits = self._read_limits(context)
+        grow = context.grower(
+            several=self.algorithm == "search", expansion=self.expansion, limits=limits, progress=stages.leaves
         )
-        metric = rows.encoded.matrix if space.preprocessor is None else rows.metric.matrix
-        search = partial(
-            SearchCheaper,
-            rows.encoded,
-            metric,
-            reference.centers,
-            reference.labels,
-            coordinates,
-            context.costs_of_parts,
-            n_jobs=rows.n_jobs,
-        )
-
-        def provider(centers: npt.NDArray[np.float64]) -> MemoryProvider:
-            costs = LazyCosts(rows.metric.matrix, centers, self._objective, weights=rows.weights, n_jobs=rows.n_jobs)
-            return MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs)
-
-        return self._grow_within(Growing(context, grow, search, provider, limits, stages), max_leaves)
-
-    def _grow_within(self, growing: Growing, max_leaves: int) -> GrownTree:
-        """Grow a tree, or say why no tree keeps the limits."""
         try:
-            return self._grow_by(growing, max_leaves)
+            given = self._check_penalty()
+            penalty = self._tuned_penalty(grow, context) if given is None else given
+            if self.algorithm == "search" and self.search_effort > 0 and context.n_clusters > 1:
+                return self._search_tree(context, grow, limits, max_leaves, penalty, stages)
+            if self.algorithm == "exshallow":
+                self.depth_penalty_ = penalty
+            algorithm = "exshallow" if self.algorithm == "search" else self.algorithm
+            return grow(algorithm=algorithm, max_leaves=max_leaves, depth_penalty=penalty)
         except NoAllowedCutError as error:
-            free, context = growing.grow(algorithm="exgreedy", max_leaves=max_leaves, limits=None), growing.context
+            free = grow(algorithm="exgreedy", max_leaves=max_leaves, limits=None)
             raise self._infeasible(error, context, free) from None
 
-    def _grow_by(self, growing: Growing, max_leaves: int) -> GrownTree:
-        context, grow = growing.context, growing.grow
-        given = self._check_penalty()
-        penalty = self._tuned_penalty(grow, context) if given is None else given
-        if self.algorithm == "search" and self.search_effort > 0 and context.n_clusters > 1:
-            return self._search_tree(growing, max_leaves, penalty)
-        if self.algorithm == "exshallow":
-            self.depth_penalty_ = penalty
-        algorithm = "exshallow" if self.algorithm == "search" else self.algorithm
-        return grow(algorithm=algorithm, max_leaves=max_leaves, depth_penalty=penalty)
-
-    def _search_tree(self, growing: Growing, max_leaves: int, depth_penalty: float) -> GrownTree:
+    def _search_tree(
+        self,
+        context: FitContext,
+        grow: Callable[..., GrownTree],
+        limits: Limits | None,
+        max_leaves: int,
+        depth_penalty: float,
+        stages: Stages,
+    ) -> GrownTree:
         """Grow the trees of the papers, and search for a cheaper one, to which leaves beyond k are added."""
-        context, limits = growing.context, growing.limits
         reference, k = context.reference, context.n_clusters
 
         def papers_trees(max_leaves: int) -> tuple[dict[str, GrownTree], tuple[GrownTree, ...]]:
@@ -292,8 +248,8 @@ class ExplainableClusterer(TreeClusterer):
             # What purifies leaves goes on where two cuts are needed to gain anything.
             names = RECIPES["search"].starts
             purer = ("gini",) if max_leaves > k and are_plain(context.table.columns.kinds) else ()
-            grow = partial(growing.grow, max_leaves=max_leaves, depth_penalty=depth_penalty)
-            tried = context.together(unless_refused(partial(grow, algorithm=name)) for name in (*names, *purer))
+            grown = partial(grow, max_leaves=max_leaves, depth_penalty=depth_penalty)
+            tried = context.together(unless_refused(partial(grown, algorithm=name)) for name in (*names, *purer))
             grown_by = {name: tree for name, tree in zip(names, tried, strict=False) if isinstance(tree, GrownTree)}
             refused = [error for error in tried if isinstance(error, InfeasibleLimitsError)]
             papers = tuple(grown_by.values())
@@ -310,16 +266,16 @@ class ExplainableClusterer(TreeClusterer):
         if max_size == "exshallow":
             shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
             max_size = shallow.size(context.of(shallow).rows.weights)
-        cheaper = growing.search(
+        cheaper = context.search(
             n_leaves=k,
             effort=Effort.of(self.search_effort),
-            objective=context.objective,
+            n_jobs=check_n_jobs(self.n_jobs),
             depth_penalty=depth_penalty,
             size_penalty=self.size_penalty,
             max_size=max_size,
             limits=limits,
             ends_at_reference=self._ends_at_reference,
-            progress=growing.stages.searching,
+            progress=stages.searching,
         )
         grown, self.search_, judged = cheaper.search(starts)
         if self._after_search is not None:
@@ -334,12 +290,12 @@ class ExplainableClusterer(TreeClusterer):
         centers[weight == 0] = reference.centers[weight == 0]
         expanded = expand_tree(
             grown,
-            growing.provider(centers),
+            context.provider(centers),
             expansion=self.expansion,
             max_leaves=max_leaves,
             n_clusters=k,
             limits=limits,
-            progress=growing.stages.leaves,
+            progress=stages.leaves,
         )
         # Several leaves a cluster are searched for by thresholds.
         searches = self.expansion == "exkmc" and cheaper.table.searched is None

@@ -8,8 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from cutwise._progress import Stages
-from cutwise.core import Float64
 from cutwise.estimators._tuning import size_of_explanations
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import InvalidInputError
@@ -17,9 +15,7 @@ from cutwise.table.table import are_plain
 from cutwise.tree.cart import cart_tree
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
-from cutwise.tree.provider import Provider
 from cutwise.tree.recipes import unless_refused
-from cutwise.tree.refine import SearchCheaper
 from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.subtree import prune_to_agreement, truncate_growth, without_empty_leaves
 
@@ -27,30 +23,13 @@ ATTEMPTS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Growing:
-    """How trees grow on the rows of a fit, wherever these lie, as ``grow_tree`` and ``SearchCheaper`` do in memory.
-
-    ``provider``: of these rows, with costs by centers (k, p).
-    """
-
-    context: FitContext
-    grow: Callable[..., GrownTree]
-    search: Callable[..., SearchCheaper]
-    provider: Callable[[Float64], Provider]
-    limits: Limits | None
-    stages: Stages
-
-
-@dataclass(frozen=True, eq=False)
 class LabelProblem:
     """A clustering to explain, as the growers want it.
 
-    ``coordinates`` (k, d): the clusters' centers in the columns that are cut. ``grow``: a tree of the rows, wherever
-    these lie, as ``grow_tree`` gives one in memory. ``max_leaves``, ``expansion``: of the trees wanted.
+    ``grow``: see ``FitContext.grower``. ``max_leaves``, ``expansion``: of the trees wanted.
     """
 
     context: FitContext
-    coordinates: Float64
     grow: Callable[..., GrownTree]
     max_leaves: int
     expansion: str
@@ -189,7 +168,7 @@ def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> di
     trees = refine_agreement(
         problem.context.rows.encoded,
         problem.context.reference.labels,
-        problem.coordinates,
+        problem.context.coordinates,
         [start.grown for start in starts],
         max(problem.max_leaves, best.grown.tree.n_leaves),
         problem.limits,

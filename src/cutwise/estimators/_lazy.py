@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,22 +30,17 @@ from cutwise.reference.objective import KMEANS, Objective, Reference, from_cente
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs, read_centers
 from cutwise.table.mixed import frame_of
 from cutwise.table.table import Table, are_plain, as_matrix
-from cutwise.tree.growing import GrowingTree, GrownTree
-from cutwise.tree.limits import Limits
-from cutwise.tree.recipes import grow_on
-from cutwise.tree.refine import Judgement, SearchCheaper, replay
+from cutwise.tree.growing import GrownTree
+from cutwise.tree.refine import Judgement, SearchCheaper
 from cutwise.tree.refine_sample import Tests, leaves_by
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from ._growth import Growing, LabelProblem
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize
 from .training import (
     KEEPS_MORE,
     MEASURED,
     FitContext,
     TrainingRows,
-    TreeCosts,
-    cost_around_mean,
     is_clusterer,
     transform_rows,
     with_values,
@@ -56,21 +52,8 @@ class SummedRows(TrainingRows):
 
     def __init__(self, rows: BatchedRows, of_tree: LeafRows) -> None:
         self._rows, self._of_tree = rows, of_tree
-        fields = {
-            "table": rows.example,
-            "metric": rows.measured or rows.example,
-            "sample_weight": self.weights.astype(np.float64),
-            "weight_scale": 1.0,
-            "n_jobs": 1,
-            "same_columns": rows.measured is None,
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def n_passes(self) -> int:
-        """How often the rows were gone over."""
-        return self._rows.n_passes
+        is_same, weights, none = rows.measured is None, self.weights.astype(np.float64), cast("Any", None)
+        super().__init__(rows.example, none, rows.measured or rows.example, weights, 1.0, 1, is_same)
 
     @property
     def n_rows(self) -> int:
@@ -118,7 +101,7 @@ class SummedRows(TrainingRows):
         high, low, weight = total
         return self._rows.means((high, low, weight)), weight.astype(np.float64)
 
-    def cost_sums(self, what: str, ways: Sequence[tuple[Int32, Float64]], objective: Objective) -> list[float]:
+    def cost_sums(self, what: str, ways: Sequence[tuple[Int32, Float64]]) -> list[float]:
         """What all rows cost, by the code of each of these and the center of that code, for several of both."""
         of_tree, of_node = self._of_tree, []
         for codes, _ in ways:
@@ -130,7 +113,7 @@ class SummedRows(TrainingRows):
         def costs_of(rows: Slice) -> list[Float64]:
             leaf = tree.apply(rows.table.matrix)
             return [
-                objective.label_costs(rows.metric.matrix, centers, codes[leaf])
+                KMEANS.label_costs(rows.metric.matrix, centers, codes[leaf])
                 for codes, (_, centers) in zip(of_node, ways, strict=True)
             ]
 
@@ -148,14 +131,44 @@ class LazyContext(FitContext):
     """A clustering of rows that are not in memory; ``rows`` and ``labels`` are those of a tree, see ``of``."""
 
     rows: SummedRows
-    batches: BatchedRows = field(kw_only=True)
+    prepared: PreparedRows = field(kw_only=True)
 
     in_memory = False
 
+    @classmethod
+    def by(cls, rows: BatchedRows, centers: Float64) -> LazyContext:
+        """That of no tree yet; rows without labels are those of the nearest centers."""
+        rows.recipe = replace(rows.recipe, nearest=centers)
+        prepared, nobody = PreparedRows(rows, centers, _coordinates(rows, centers)), cast("Any", None)
+        reference = Reference(nobody, centers, prepared.cost, KMEANS.name)
+        return cls(nobody, reference, nobody, None, given_classes=rows.classes, prepared=prepared)
+
     @property
-    def total_weight(self) -> int:
+    def batches(self) -> BatchedRows:
+        """All rows."""
+        return self.prepared.rows
+
+    @property
+    def counted(self) -> tuple[tuple[int, int], tuple[None, None]]:
         """See :class:`FitContext`."""
-        return self.batches.total_weight
+        return (self.batches.n_rows, self.batches.total_weight), (None, None)
+
+    @cached_property
+    def coordinates(self) -> Float64:
+        """See :class:`FitContext`."""
+        return self.prepared.coordinates
+
+    def provider(self, centers: Float64 | None = None, *, several: bool = False) -> PassProvider:
+        """See :class:`FitContext`."""
+        return PassProvider(self.prepared if centers is None else self.prepared.priced_by(centers))
+
+    def search(self, **how: Any) -> SearchByPasses:
+        """See :class:`FitContext`; of the rows of the sample."""
+        centers, (table, metric) = self.reference.centers, self.prepared.sample
+        labels, nobody = KMEANS.assign(metric, centers)[0], cast("Any", None)
+        return SearchByPasses(
+            table, metric, centers, labels, self.coordinates, nobody, self.provider(), batches=self.batches, **how
+        )
 
     def of(self, grown: GrownTree) -> LazyContext:
         """See :class:`FitContext`."""
@@ -170,15 +183,14 @@ class LazyContext(FitContext):
 
     def column_costs(self) -> Float64:
         """See :class:`FitContext`; of rows that are labeled with their nearest centers."""
-        objective, centers = self.objective, self.reference.centers
+        centers = self.reference.centers
 
         def add(found: Total, rows: Slice) -> None:
             weights = np.ones(rows.n) if rows.weights is None else rows.weights
             values = core.gather_rows(rows.metric.matrix, np.arange(rows.n))
-            found.see([objective.column_costs(values, rows.labels, centers, weights)])
+            found.see([KMEANS.column_costs(values, rows.labels, centers, weights)])
 
-        recipe = replace(self.batches.recipe, objective=objective, nearest=centers)
-        found: Float64 = self.batches.go_over("costs of columns", Total(), add, recipe=recipe).values[0]
+        found: Float64 = self.batches.go_over("costs of columns", Total(), add).values[0]
         return found
 
     def noise_of(self, tree: ThresholdTree, leaf: Int32) -> Int64:
@@ -189,21 +201,16 @@ class LazyContext(FitContext):
 
         return self.batches.go_over_left_out(np.zeros(tree.n_nodes, dtype=np.int64), add)
 
-    def cost_of_labels(self, codes: Int32) -> TreeCosts:
-        """See :class:`FitContext`."""
-        rows, objective, what = self.rows, self.objective, "costs of the tree"
-        centers = self._centers(codes)
-        weight = rows.weight_of(codes, self.n_clusters).astype(np.float64)
-        (surrogate,) = rows.cost_sums(what, [(codes, self.reference.centers)], objective)
-        cost = self._cost_by_means(surrogate, centers, weight)
-        if cost is None:
-            (cost,) = rows.cost_sums(what, [(codes, centers)], objective)
-        return TreeCosts(cost, surrogate, centers, between=cost_around_mean(centers, weight))
+    def _by_reference(self, codes: Int32) -> tuple[Float64, Float64, float]:
+        return *self.rows.centers(KMEANS, codes, self.n_clusters), self._cost_around(codes, self.reference.centers)
+
+    def _cost_around(self, codes: Int32, centers: Float64) -> float:
+        return self.rows.cost_sums("costs of the tree", [(codes, centers)])[0]
 
     def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
         """See :class:`FitContext`."""
-        ways = [(codes, np.nan_to_num(self._centers(codes))) for codes in partitions]
-        return self.rows.cost_sums("costs of trees", ways, self.objective)
+        means = ((codes, self.rows.centers(KMEANS, codes, self.n_clusters)[0]) for codes in partitions)
+        return self.rows.cost_sums("costs of trees", [(codes, np.nan_to_num(centers)) for codes, centers in means])
 
     def together(self, calls: Iterable[Callable[[], T]]) -> list[T]:
         """See :class:`FitContext`."""
@@ -215,25 +222,18 @@ class LazyContext(FitContext):
         del model.labels_  # predict gives them
         model.n_passes_ = self.batches.n_passes
 
-    def _centers(self, codes: Int32) -> Float64:
-        centers, weight = self.rows.centers(self.objective, codes, self.n_clusters)
-        centers[weight == 0] = self.reference.centers[weight == 0]
-        return centers
-
 
 @dataclass(frozen=True, eq=False)
 class SearchByPasses(SearchCheaper):
-    """The search on rows that are not in memory; ``table``, ``metric``: the sample that it looks at."""
+    """The search on rows that are not in memory; ``table``, ``metric``, ``labels``: of the sample that it looks at."""
 
-    prepared: PreparedRows = field(kw_only=True)
+    batches: BatchedRows = field(kw_only=True)
 
     def _total_weight(self) -> int:
-        return self.prepared.rows.total_weight
+        return self.batches.total_weight
 
     def _judge(self, starts: Sequence[GrownTree], trees: Sequence[Tests]) -> list[Judgement]:
-        rows, objective = self.prepared.rows, self.objective
-        leaves = [np.flatnonzero(column < 0).astype(np.int32) for column, _, _ in trees]
-
+        rows, leaves = self.batches, [np.flatnonzero(column < 0).astype(np.int32) for column, _, _ in trees]
         grown = [start.tree for start in starts]  # which may ask about sets of levels
 
         def leaves_of(rows: Slice) -> list[tuple[Int32, int]]:
@@ -247,136 +247,78 @@ class SearchByPasses(SearchCheaper):
 
         def costs_of(rows: Slice) -> list[Float64]:
             found = zip(leaves_of(rows), centers, strict=True)
-            return [objective.label_costs(rows.metric.matrix, own, leaf) for (leaf, _), own in found]
+            return [KMEANS.label_costs(rows.metric.matrix, own, leaf) for (leaf, _), own in found]
 
         costs, _ = rows.exact_sums("costs of trees", costs_of, ())
         weights = (weight for _, _, weight in sums)
         return self._judgements(costs, starts, trees, list(zip(leaves, weights, strict=True)))
 
-    def _labels_of(self, rows: Int64) -> Int32:
-        return self.objective.assign(as_matrix(core.gather_rows(self.metric, rows)), self.centers)[0]
 
-    def _replay(self, tests: Tests, cluster: Int32 | None = None) -> GrowingTree:
-        return replay(PassProvider(self.prepared), *tests, cluster)
-
-
-def explain_lazily(
-    model: Any, lazy: LazyTable, y: Any, centers: Any, sample_weight: Any, depth_penalty: float, stages: Stages
-) -> None:
+def explain_lazily(model: Any, lazy: LazyTable, y: Any, centers: Any, sample_weight: Any, stages: Stages) -> None:
     """Fit an estimator of labels to a table that comes in batches, of which they are a column."""
-    _check_in_batches(model, f"algorithm={model.algorithm!r}" if model.algorithm in ("cart", "spex") else None)
-    name, weights = check_column_name(y, "y"), check_column_name(sample_weight, "sample_weight")
+    name = check_column_name(y, "y")
     if name is None:
         raise InvalidInputError('y is the name of the column of labels: fit(X, "segment").')
-    with Copies(keeps=model._after_growth is not None) as copies:
-        with stages.stage("reading the table"):
-            rows = BatchedRows.read(lazy, copies, weights, stages.say, name, mixed=model._mixed_options)
-            model._say_columns(rows.example, stages)
-            assert rows.classes is not None
-            k = len(rows.classes)
-            max_leaves = check_max_leaves(model.max_leaves, k)
-            model._check_limits(k)
+    with _read(model, lazy, sample_weight, stages, y=name) as rows:
+        assert rows.classes is not None
+        k = len(rows.classes)
+        max_leaves = check_max_leaves(model.max_leaves, k)
+        model._check_limits(k)
         fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
         with stages.stage("costs of the clusters"):
-            middles = rows.label_means()
-            middles = middles if centers is None else read_centers(centers, *middles.shape)
-            coordinates = middles if fitted is None else rows.coordinates(lambda part: part.labels, k)
-            prepared = PreparedRows(rows, middles, coordinates, KMEANS)
-            context = _context(prepared, middles, rows.classes)
-        with stages.stage("tree"):
-            grow = partial(
-                grow_on, PassProvider(prepared), coordinates, depth_penalty=depth_penalty, progress=stages.leaves
-            )
-            limits = _limits(model, rows, coordinates, rows.classes.tolist())
-            problem = LabelProblem(context, coordinates, grow, max_leaves, model.expansion, limits)
-        model._explain(problem, fitted, stages)
-
-
-def _limits(model: Any, rows: BatchedRows, centers: Float64, classes: Sequence[Any]) -> Limits | None:
-    totals = (rows.n_rows, rows.total_weight)
-    found: Limits | None = model._limits_given.read(rows.columns, rows.searched, centers, classes, totals)
-    return found
-
-
-def _context(prepared: PreparedRows, centers: Float64, classes: npt.NDArray[Any] | None = None) -> LazyContext:
-    """That of no tree yet."""
-    nobody: Any = None
-    reference = Reference(nobody, centers, prepared.cost, KMEANS.name)
-    return LazyContext(nobody, reference, nobody, None, KMEANS, given_classes=classes, batches=prepared.rows)
+            middles = rows.means(rows.grouped_sums("means", lambda part: [(part.labels, k)])[0])
+            context = LazyContext.by(rows, middles if centers is None else read_centers(centers, *middles.shape))
+        model._explain(context, fitted, max_leaves, stages)
 
 
 def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
     """Fit an estimator of clusters with centers to a table that comes in batches."""
-    _check_options(model)
-    weights, k, objective = check_column_name(sample_weight, "sample_weight"), model.n_clusters, model._objective
-    with Copies(keeps=model._after_growth is not None) as copies:
-        with stages.stage("reading the table"):
-            rows = BatchedRows.read(lazy, copies, weights, stages.say, n_clusters=k, mixed=model._mixed_options)
-            model._say_columns(rows.example, stages)
-            check_n_clusters(k, rows.example, n_samples=rows.n_rows)
-        fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
-        if rows.measured is not None:
-            check_n_clusters(k, rows.measured, n_samples=rows.n_rows, what=MEASURED, instead=KEEPS_MORE)
-        with stages.stage("reference clustering"):
-            centers = _reference_centers(model, rows)
-            coordinates = centers if fitted is None else _cut_coordinates(rows, centers, objective)
-            prepared = PreparedRows(rows, centers, coordinates, objective)
-            context, sample = _context(prepared, centers), prepared.sample
-
-        def grow(model: Any) -> GrownTree:
-            nobody: Any = None
-            limits = _limits(model, rows, coordinates, range(k))
-            growing = Growing(
-                context,
-                partial(
-                    grow_on, PassProvider(prepared), coordinates, expansion=model.expansion, limits=limits,
-                    progress=stages.leaves,
-                ),
-                partial(
-                    SearchByPasses, *sample, centers, nobody, coordinates, nobody,
-                    prepared=prepared, n_jobs=check_n_jobs(model.n_jobs),
-                ),
-                lambda centers: PassProvider(prepared.priced_by(centers)),
-                limits,
-                stages,
-            )  # fmt: skip
-            tree: GrownTree = model._grow_within(growing, max_leaves)
-            return tree
-
-        model._explain(context, fitted, grow, stages)
-
-
-def _check_in_batches(model: Any, given: str | None) -> None:
-    """Refuse what needs all rows in memory, with what to do instead; ``given``: an option that does."""
-    if given is not None:
-        raise UnsupportedInputError(f"{given} takes tables in memory alone: fit a sample, or leave it out.")
-
-
-def _check_options(model: Any) -> None:
-    """The same for clusters with centers."""
     if model._objective is not KMEANS:
         raise UnsupportedInputError(
             f"{type(model).__name__} has medians for centers, and takes tables in memory alone: fit a sample, or use "
             "ExplainableKMeans."
         )
-    optimal = 'algorithm="optimal"' if model.algorithm == "optimal" else None
-    _check_in_batches(model, optimal)
     if is_clusterer(model.reference):
         raise UnsupportedInputError(
             "Tables in batches take centers for a reference, and a clusterer was given. Fit it on a sample: "
             "reference=clusterer.fit(sample).cluster_centers_."
         )
+    k = model.n_clusters
+    with _read(model, lazy, sample_weight, stages, n_clusters=k) as rows:
+        check_n_clusters(k, rows.example, n_samples=rows.n_rows)
+        fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
+        if rows.measured is not None:
+            check_n_clusters(k, rows.measured, n_samples=rows.n_rows, what=MEASURED, instead=KEEPS_MORE)
+        with stages.stage("reference clustering"):
+            context = LazyContext.by(rows, _reference_centers(model, rows))
+        model._explain(context, fitted, max_leaves, stages)
 
 
-def _cut_coordinates(rows: BatchedRows, centers: Float64, objective: Objective) -> Float64:
-    """As ``cut_coordinates``: the means of the raw rows of each cluster, or the row nearest to one without rows."""
-    k = len(centers)
-    coordinates = rows.coordinates(lambda rows: objective.assign(rows.metric.matrix, centers)[0], k)
+@contextmanager
+def _read(model: Any, lazy: LazyTable, sample_weight: Any, stages: Stages, **how: Any) -> Iterator[BatchedRows]:
+    """The rows of a fit, as long as it takes."""
+    if model.algorithm in ("optimal", "cart", "spex"):
+        raise UnsupportedInputError(
+            f'algorithm="{model.algorithm}" takes tables in memory alone: fit a sample, or leave it out.'
+        )
+    weights = check_column_name(sample_weight, "sample_weight")
+    with Copies(keeps=model._after_growth is not None) as copies:
+        with stages.stage("reading the table"):
+            rows = BatchedRows.read(lazy, copies, weights, stages.say, mixed=model._mixed_options, **how)
+            model._say_columns(rows.example, stages)
+        yield rows
+
+
+def _coordinates(rows: BatchedRows, centers: Float64) -> Float64:
+    """See :class:`FitContext`."""
+    if rows.measured is None:
+        return centers
+    coordinates = rows.coordinates(lambda part: part.labels, len(centers))
     for cluster in np.flatnonzero(np.isnan(coordinates).any(axis=1)):
         center = centers[[cluster]]
 
         def add(found: Least, batch: Slice, center: Float64 = center) -> None:
-            costs = objective.costs(batch.metric.matrix, center)[:, 0]
+            costs = KMEANS.costs(batch.metric.matrix, center)[:, 0]
             nearest = np.flatnonzero(costs == costs.min())
             found.see(costs[nearest], core.gather_rows(batch.read("matrix"), nearest))
 
@@ -444,10 +386,9 @@ def _fit_table_scaler(preprocessor: TableScaler, rows: BatchedRows) -> TableScal
 
 def _reference_centers(model: Any, rows: BatchedRows) -> Float64:
     """The centers given, or those of our own search."""
-    k, objective = model.n_clusters, model._objective
     if model.reference is not None:
-        return from_centers(rows.measured or rows.example, model.reference, k, objective=objective).centers
+        return from_centers(rows.measured or rows.example, model.reference, model.n_clusters).centers
     return find_centers(
-        rows, objective, k, n_init=model.n_init, random_state=model.random_state, n_jobs=check_n_jobs(model.n_jobs),
+        rows, model.n_clusters, n_init=model.n_init, random_state=model.random_state, n_jobs=check_n_jobs(model.n_jobs),
         verbose=max(int(model.verbose) - 1, 0),
     )  # fmt: skip

@@ -47,7 +47,6 @@ from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
 from cutwise.table.intake import check_option, pop_column
 from cutwise.table.table import Table, are_plain
-from cutwise.tree.recipes import grow_tree
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that no result depends on
@@ -286,10 +285,7 @@ def _plain_cart(context: FitContext | None, n_leaves: int) -> dict[str, Any] | N
         return None
     tell("plain CART")
     rows, reference = context.rows, context.reference
-    nowhere = np.zeros((context.n_clusters, rows.table.n_columns))
-    grown = grow_tree(
-        rows.encoded, reference.labels, nowhere, None, algorithm="gini", max_leaves=n_leaves, n_jobs=rows.n_jobs
-    )
+    grown = context.grower()(algorithm="gini", max_leaves=n_leaves)
     costs, agrees = context.cost_of_labels(grown.codes), grown.codes == reference.labels
     ratio = costs.cost / reference.cost if reference.cost > 0 else math.nan
     return {"cost_ratio": finite(ratio), "agreement": float(np.average(agrees, weights=rows.sample_weight))}

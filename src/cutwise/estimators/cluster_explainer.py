@@ -36,7 +36,7 @@ from cutwise.estimators.training import (
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.passes.sources import as_lazy, check_column_name, lazy_cost
 from cutwise.readouts.words import percent
-from cutwise.reference.objective import KMEANS, LazyCosts, Reference
+from cutwise.reference.objective import KMEANS, Reference
 from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
     Seed,
@@ -52,7 +52,7 @@ from cutwise.table.intake import (
 )
 from cutwise.table.labels import Labels, read_labels
 from cutwise.tree.limits import NoAllowedCutError
-from cutwise.tree.recipes import EXPANSIONS, Expansion, grow_tree, recipes_for
+from cutwise.tree.recipes import EXPANSIONS, Expansion, recipes_for
 
 Algorithm = Literal["auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"]
 ALGORITHMS = ("auto", *recipes_for("labels"), "cart")
@@ -223,7 +223,7 @@ class ClusterExplainer(TreeEstimator):
         check_max_leaves(self.max_leaves, 1)
         check_option("algorithm", self.algorithm, ALGORITHMS)
         check_option("expansion", self.expansion, EXPANSIONS)
-        depth_penalty = check_number("depth_penalty", self.depth_penalty, minimum=0)
+        check_number("depth_penalty", self.depth_penalty, minimum=0)
         n_jobs = check_n_jobs(self.n_jobs)
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
@@ -231,7 +231,7 @@ class ClusterExplainer(TreeEstimator):
         if (lazy := as_lazy(X)) is not None:
             if costs is not None:
                 raise InvalidInputError("costs are one line a row, and X comes in batches. Leave them out.")
-            explain_lazily(self, lazy, y, centers, sample_weight, depth_penalty, stages)
+            explain_lazily(self, lazy, y, centers, sample_weight, stages)
             return None, [self]
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         X, y = pop_column(X, y, "y")
@@ -253,35 +253,19 @@ class ClusterExplainer(TreeEstimator):
             middles = means if centers is None else read_centers(centers, *means.shape)
             own = rows.costs(KMEANS, middles, codes) if given is None else given[np.arange(len(codes)), codes]
             reference = Reference(codes, middles, rows.sum(own), KMEANS.name)
-        with stages.stage("tree"):
-            own_space = space.preprocessor is None
-            coordinates = middles if own_space else rows.centers(KMEANS, codes, labels.n_clusters, raw=True)[0]
-            limits = self._read_limits(rows, coordinates, labels.classes.tolist())
-            grow = partial(
-                grow_tree,
-                rows.encoded,
-                codes,
-                coordinates,
-                LazyCosts(rows.metric.matrix, middles, weights=rows.weights, n_jobs=rows.n_jobs, given=given),
-                depth_penalty=depth_penalty,
-                n_jobs=rows.n_jobs,
-                progress=stages.leaves,
-            )
-            context = FitContext(rows, reference, labels.codes, weights, KMEANS, given, labels.classes)
-            problem = LabelProblem(context, coordinates, grow, max_leaves, self.expansion, limits)
-        return context, self._explain(problem, space.preprocessor, stages, sizes)
+        context = FitContext(rows, reference, labels.codes, weights, KMEANS, given, labels.classes)
+        return context, self._explain(context, space.preprocessor, max_leaves, stages, sizes)
 
     def _explain(
-        self,
-        problem: LabelProblem,
-        preprocessor: Any,
-        stages: Stages,
-        sizes: Sequence[int] = (),
+        self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages, sizes: Sequence[int] = ()
     ) -> list[Self]:
         """Set what is fitted, from a clustering on, or give models of several sizes."""
-        context, free = problem.context, replace(problem, limits=None)
         points: list[tuple[Self, dict[str, Candidate]]] = []
         with stages.stage("tree"):
+            limits = self._read_limits(context)
+            grow = context.grower(depth_penalty=self.depth_penalty, progress=stages.leaves)
+            problem = LabelProblem(context, grow, max_leaves, self.expansion, limits)
+            free = replace(problem, limits=None)
             try:
                 if not sizes:
                     points.append((self, self._grow(problem)))
@@ -303,7 +287,7 @@ class ClusterExplainer(TreeEstimator):
                 point.limits_price_ = math.nan
         if sizes:
             return [point for point, _ in points]
-        if problem.limits is not None and self._after_growth is None:
+        if limits is not None and self._after_growth is None:
             with stages.stage("the same without limits"):
                 self.limits_price_ = self._price_over(context, best_candidate(self._grow(free)).grown)
         for name, agreement in self.candidates_.items():

@@ -22,7 +22,7 @@ from cutwise.readouts.metrics import adjusted_rand, contingency, normalized_info
 from cutwise.reference.feature_space import FeatureSpace, KernelCenters, NystroemMap, warn_if_negative
 from cutwise.reference.fitted import fitted_labels, from_estimator
 from cutwise.reference.kernels import KERNELS, PRECOMPUTED, Kernel, check_domain, needs_nonnegative
-from cutwise.reference.objective import FEATURE_SPACE, KMEANS, LazyCosts, Reference, wrong_number
+from cutwise.reference.objective import FEATURE_SPACE, KMEANS, Reference, wrong_number
 from cutwise.reference.resources import one_thread
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import (
@@ -35,8 +35,7 @@ from cutwise.table.intake import (
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Table, as_matrix
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.provider import Features, MemoryProvider
-from cutwise.tree.recipes import CUTS, EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for
+from cutwise.tree.recipes import CUTS, EXPANSIONS, RECIPES, Expansion, grow_on, recipes_for
 from cutwise.tree.refine import Effort, SearchCheaper, expand_tree
 from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.surrogate_features import SurrogateFeatures, surrogate_features
@@ -47,14 +46,22 @@ MAIN_COORDINATES = 32
 
 @dataclass(frozen=True, eq=False)
 class KernelContext(FitContext):
-    """What a kernel tree is grown on, and what its clusters cost; centers have no coordinates, shape (k, 0)."""
+    """What a kernel tree is grown on, and what its clusters cost; centers have no coordinates, shape (k, 0).
+
+    Given costs are squared distances to the reference clusters' means; equation (5).
+    """
 
     space: FeatureSpace = field(kw_only=True)  # the m rows in feature space, possibly merged otherwise
-    costs: Float64 = field(kw_only=True)  # (m, k), squared distances to the reference clusters' means; equation (5)
+
+    @cached_property
+    def coordinates(self) -> Float64:
+        """There are none in the columns."""
+        return np.zeros((self.n_clusters, self.rows.table.n_columns))
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """What clusters of the m rows cost: with means of their own, and with the reference's."""
-        own = self.costs[np.arange(len(codes)), codes]
+        assert self.given_costs is not None
+        own = self.given_costs[np.arange(len(codes)), codes]
         return TreeCosts(
             cost=self.space.partition_cost(self._in_space(codes), self.n_clusters),
             surrogate_cost=self.space.cost_or_zero(self.rows.sum(own)),
@@ -65,10 +72,6 @@ class KernelContext(FitContext):
     def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
         """``cost_of_labels(codes).cost`` of every one."""
         return [self.space.partition_cost(self._in_space(codes), self.n_clusters) for codes in partitions]
-
-    def _nearly_cheapest(self, grown: GrownTree, sizes: list[int]) -> list[int]:
-        """All of them: the means of leaves have no coordinates."""
-        return sizes
 
     @cached_property
     def one_cluster_cost(self) -> float:
@@ -147,7 +150,7 @@ def make_kernel_context(
     part = slice(None) if rows.encoded.row_of is None else rows.encoded.row_of
     costs = np.ascontiguousarray(in_space[space.position[part]])
     reference = replace(reference, labels=rows.compress(full))
-    return KernelContext(rows, reference, full, sample_weight, given_classes=classes, space=space, costs=costs)
+    return KernelContext(rows, reference, full, sample_weight, KMEANS, costs, classes, space=space)
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -252,46 +255,26 @@ def grow_kernel_tree(
     features: dict[str, SurrogateFeatures],
     max_leaves: int,
     progress: Callable[[str, int], None],
-    *,
-    scaled: bool,
 ) -> tuple[GrownTree, str | None]:
     """Grow a tree against a clustering in feature space; also say which kind of features it cuts, if any.
 
-    ``model``: whose parameters say how. ``features``: the kinds to try, for "imm" and "search". ``scaled``: whether the
-    kernel reads a preprocessor's output.
+    ``model``: whose parameters say how. ``features``: the kinds to try, for "imm" and "search".
 
     Of several trees it is the one of lowest cost, the first of equals: for "imm" of those of several kinds of features,
     for "search" of all that the other algorithms grow and of the one that the search finds.
     """
-    rows, labels = context.rows, context.reference.labels
-
-    costs = LazyCosts(rows.metric.matrix, None, weights=rows.weights, n_jobs=rows.n_jobs, given=context.costs)
-    nowhere = np.zeros((context.n_clusters, rows.table.n_columns))  # centers have no coordinates in the columns
-
-    def grow(algorithm: str, features: Features | None = None) -> GrownTree:
-        return grow_tree(
-            rows.encoded,
-            labels,
-            nowhere,
-            costs,
-            algorithm=algorithm,
-            max_leaves=max_leaves,
-            expansion=model.expansion,
-            cuts=model.cuts,
-            features=features,
-            n_jobs=rows.n_jobs,
-            progress=progress,
-        )
-
+    rows = context.rows
+    grow = context.grower(max_leaves=max_leaves, expansion=model.expansion, cuts=model.cuts, progress=progress)
     trees: list[tuple[str | None, GrownTree]] = [
-        (kind, grow("kernel_imm", _of_input(own, rows) if scaled else own)) for kind, own in features.items()
+        (kind, grow(algorithm="kernel_imm", features=own if rows.same_columns else _of_input(own, rows)))
+        for kind, own in features.items()
     ]
     if model.algorithm == "search":
-        trees += [(None, grow("exkmc")), (None, grow("expand"))]
+        trees += [(None, grow(algorithm=algorithm)) for algorithm in ("exkmc", "expand")]
         if context.n_clusters > 1:
-            trees.append((None, _search(model, context, costs, max_leaves, progress)))
+            trees.append((None, _search(model, context, max_leaves, progress)))
     elif model.algorithm != "imm":
-        trees.append((None, grow(model.algorithm)))
+        trees.append((None, grow(algorithm=model.algorithm)))
     if len(trees) == 1:
         return trees[0][1], trees[0][0]
     cheapest = [context.cheapest_tree(grown) for _, grown in trees]
@@ -299,18 +282,16 @@ def grow_kernel_tree(
     return cheapest[best], trees[best][0]
 
 
-def _search(
-    model: Any, context: KernelContext, costs: LazyCosts, max_leaves: int, progress: Callable[[str, int], None]
-) -> GrownTree:
+def _search(model: Any, context: KernelContext, max_leaves: int, progress: Callable[[str, int], None]) -> GrownTree:
     """The cheapest tree that a search finds in the main coordinates of feature space, by what it costs in all of it."""
     rows, reference, k = context.rows, context.reference, context.n_clusters
     part = slice(None) if rows.encoded.row_of is None else rows.encoded.row_of
     coordinates = context.space.main_coordinates(MAIN_COORDINATES)[context.space.position[part]]
     metric = as_matrix(np.ascontiguousarray(coordinates))
     means = rows.centers(KMEANS, reference.labels, k, raw=True)[0]
+    provider = context.provider()
     starts = [
-        truncate_growth(grow_tree(rows.encoded, reference.labels, means, costs, algorithm=name, max_leaves=k), k)
-        for name in RECIPES["search"].starts
+        truncate_growth(grow_on(provider, means, algorithm=name, max_leaves=k), k) for name in RECIPES["search"].starts
     ]
     search = SearchCheaper(
         rows.encoded,
@@ -318,7 +299,8 @@ def _search(
         KMEANS.centers(metric, reference.labels, k, rows.weights, rows.n_jobs)[0],
         reference.labels,
         means,
-        lambda partitions, _: context.cost_of_each(parts() for parts in partitions),
+        context.costs_of_parts,
+        provider,
         n_leaves=k,
         effort=Effort(),
         n_jobs=rows.n_jobs,
@@ -328,7 +310,7 @@ def _search(
         return found
     return expand_tree(
         found,
-        MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs),
+        provider.anew(),
         expansion=model.expansion,
         max_leaves=max_leaves,
         n_clusters=k,
@@ -574,12 +556,10 @@ class ExplainableKernelKMeans(TreeClusterer):
     ) -> KernelContext:
         return make_kernel_context(self, table, space, self._read_matrix(K, table), sample_weight, stages)
 
-    def _grow(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> GrownTree:
+    def _grow(self, context: FitContext, max_leaves: int, stages: Stages) -> GrownTree:
         assert isinstance(context, KernelContext)
-        scaled, features = space.preprocessor is not None, self._features(context.space.kernel)
-        grown, self.surrogate_features_ = grow_kernel_tree(
-            self, context, features, max_leaves, stages.leaves, scaled=scaled
-        )
+        features = self._features(context.space.kernel)
+        grown, self.surrogate_features_ = grow_kernel_tree(self, context, features, max_leaves, stages.leaves)
         return grown
 
     def _features(self, kernel: Kernel) -> dict[str, SurrogateFeatures]:

@@ -97,7 +97,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         weights = read_weights(sample_weight, table.n_rows)
         if weights is not None and not weights.all():
             table, weights = replace(table, values=table.values[weights > 0]), weights[weights > 0]
-        means, variances = _moments(table, weights)
+        means, variances = _moments(np.asarray(table.values), weights)
         columns = [np.asarray(values, dtype=np.float64) for values in _columns(table)]
         known = [np.unique(values[~np.isnan(values)]) for values in columns]
         spreads = [
@@ -231,10 +231,9 @@ def _dense(table: Table) -> Table:
     return table
 
 
-def _moments(table: Table, weights: Float64 | None) -> tuple[Float64, Float64]:
+def _moments(values: npt.NDArray[Any], weights: Float64 | None) -> tuple[Float64, Float64]:
     """Mean and variance of the known values of every column, from exact sums, which no order of rows changes."""
-    values, of_sums = np.asarray(table.values), sum_weights(weights)
-    gaps = np.isnan(values)
+    gaps, of_sums = np.isnan(values), sum_weights(weights)
     found = list[Float64]()
     for squares in (False, True):
         mean = found[0] if squares else np.zeros(values.shape[1])
@@ -294,8 +293,5 @@ def standardize_table(scaler: Any, table: Table, sample_weight: Float64 | None) 
     values: Any = table.values
     if sample_weight is not None and not sample_weight.all():
         values, sample_weight = values[sample_weight > 0], sample_weight[sample_weight > 0]
-    weights = sum_weights(sample_weight)
-    total = float(len(values)) if weights is None else float(weights.sum())
-    matrix, one = as_matrix(values), np.zeros(len(values), dtype=np.int32)
-    means = core.cluster_means(matrix, one, 1, weights)[0][0]
-    standardize(scaler, total, means, core.cluster_means(matrix, one, 1, weights, squares_around=means)[0][0])
+    total = float(len(values) if sample_weight is None else sample_weight.sum())
+    standardize(scaler, total, *_moments(values, sample_weight))

@@ -24,6 +24,7 @@ from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
     KMEANS,
+    LazyCosts,
     Objective,
     Reference,
     Sums,
@@ -46,6 +47,9 @@ from cutwise.table.table import (
     encode_table,
 )
 from cutwise.tree.growing import GrownTree
+from cutwise.tree.provider import MemoryProvider, Provider
+from cutwise.tree.recipes import grow_on
+from cutwise.tree.refine import SearchCheaper
 from cutwise.tree.subtree import SizedTree, clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -119,21 +123,13 @@ class TrainingRows:
         """
         return with_values(tree, gaps, self.table.values[self.left_out]) if len(self.left_out) else gaps
 
-    def raw_row(self, row: int) -> Float64:
-        """One of the m rows in the columns that are searched."""
-        if self.encoded.searched is not None:
-            return core.gather_rows(self.encoded.matrix, np.array([row], dtype=np.int64)).ravel()
-        number = row if self.encoded.row_of is None else self.encoded.row_of[row]
-        return as_dense(self.table.values[[number]]).astype(np.float64).ravel()
-
     def sum(self, values: Float64) -> float:
         """The weighted sum of one cost a row; an ``InvalidInputError`` where one is beyond float64."""
         return sum_costs(values, self._summing_weights)
 
     def extent(self, column: int) -> tuple[float, float]:
         """The least and the largest known value in a column of the input."""
-        values = as_dense(self.table.values[:, [column]]).astype(np.float64)
-        values = values if self.encoded.row_of is None else values[self.encoded.row_of]
+        values = self._values(column)
         return float(np.nanmin(values)), float(np.nanmax(values))
 
     def deviations(self, columns: Sequence[int]) -> Float64:
@@ -152,28 +148,19 @@ class TrainingRows:
         return deviations
 
     def _variances(self, columns: Sequence[int]) -> Float64:
-        """Weighted variances, by one pass over blocks of rows (Chan, Golub, LeVeque 1983)."""
-        total, mean, squares = 0.0, np.zeros(len(columns)), np.zeros(len(columns))
-        for start in range(0, self.n_rows, _BLOCK):
-            rows = np.arange(start, min(start + _BLOCK, self.n_rows))
-            row_of = rows if self.encoded.row_of is None else self.encoded.row_of[rows].astype(np.int64)
-            x = core.gather_rows(self.table.matrix, row_of, np.asarray(columns, dtype=np.int64))
-            w = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[rows]
-            weight = float(w.sum())
-            if weight == 0:
-                continue
-            center = w @ x / weight
-            if np.isnan(center).any():  # what is missing is at the mean of the rest
-                known = ~np.isnan(x)
-                of_known = np.where(known.any(axis=0), w @ known, 1.0)
-                x = np.where(known, x, (w @ np.where(known, x, 0.0)) / np.where(of_known > 0, of_known, 1.0))
-                center = w @ x / weight
-            apart = center - mean
-            x -= center
-            squares += w @ np.square(x, out=x) + apart**2 * (total * weight / (total + weight))
-            total += weight
-            mean += apart * (weight / total)
-        return np.asarray(squares / total, dtype=np.float64)
+        """Weighted variances; what is missing is at the mean."""
+        found, weights = list[float](), np.ones(self.n_rows) if self.sample_weight is None else self.sample_weight
+        for x in map(self._values, columns):
+            known = np.where(np.isnan(x), 0.0, weights)
+            apart = np.nan_to_num(x, copy=False)
+            apart -= (known * apart).sum() / known.sum()
+            found.append((known * np.square(apart, out=apart)).sum() / weights.sum())
+        return np.array(found)
+
+    def _values(self, column: int) -> Float64:
+        """The values of the m rows in a column of the input."""
+        values: Float64 = self.compress(as_dense(self.table.values[:, [column]]).ravel()).astype(np.float64)
+        return values
 
     def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> Int64:
         """Integer weight of the rows of each code, 0 .. n_codes - 1."""
@@ -196,48 +183,19 @@ class TrainingRows:
     def _searched_centers(
         self, searched: SearchedColumns, objective: Objective, labels: Int32, n_clusters: int
     ) -> tuple[Float64, Float64]:
-        """A center's coordinates are those of its known values, and the share of each level.
-
-        A cluster without a known value goes where what is missing goes.
-        """
         values, weights = self.encoded.values, self._summing_weights
         assert values is not None
-        coordinates = np.empty((n_clusters, searched.n_columns))
-        own_levels = np.flatnonzero(searched.level >= 0)
-        if len(own_levels):
-            categories, of_category = np.unique(searched.source[own_levels], return_inverse=True)
-            levels = [self.encoded.levels(source) for source in categories.tolist()]
-            begin = np.cumsum([0, *(each.size for each in levels)])
-            cells = core.count_levels(levels, self.weights, labels, n_clusters)
-            own = cells[: begin[1]].sum(axis=0).astype(np.float64)  # every row has a level
-        else:
-            own = self.weight_of(labels, n_clusters).astype(np.float64)
-        own[own == 0] = np.nan
-        if len(own_levels):
-            coordinates[:, own_levels] = (cells / own)[begin[of_category] + searched.level[own_levels]].T
 
-        known = np.flatnonzero((searched.level < 0) & (searched.missing == 0))
-        at_once = 2**16 // max(len(values), 1) + 1  # a copy of all of them would be most of what a tree takes
-        for some in (known[i : i + at_once] for i in range(0, len(known), at_once)):
-            numbers = as_matrix(np.take(values, searched.source[some], axis=1))
-            sizes = self.encoded.column_sizes[some]
-            coordinates[:, some] = objective.centers(numbers, labels, n_clusters, weights, self.n_jobs, sizes)[0]
-            del numbers  # before the next ones are taken
-        for source in np.unique(searched.source[searched.missing != 0]).tolist():
-            columns = searched.of(source)
-            rows = np.isfinite(values[:, source])
-            center, weight = objective.centers(
-                as_matrix(values[rows, source][:, np.newaxis]),
-                np.ascontiguousarray(labels[rows]),
-                n_clusters,
-                None if weights is None else weights[rows],
-                self.n_jobs,
-            )
-            for j in columns.tolist():
-                nowhere = math.copysign(math.inf, searched.missing[j])
-                coordinates[:, j] = np.where(weight > 0, center[:, 0], nowhere)
-        coordinates[np.isnan(own)] = np.nan
-        return coordinates, np.nan_to_num(own)
+        def of_column(column: int) -> Any:
+            if searched.kinds[column].name == "category":
+                return core.count_levels([self.encoded.levels(column)], self.weights, labels, n_clusters).T
+            known = np.isfinite(values[:, column])
+            own, of_known = as_matrix(values[known, column][:, np.newaxis]), None if weights is None else weights[known]
+            center, weight = objective.centers(own, labels[known], n_clusters, of_known, self.n_jobs)
+            return center[:, 0], weight
+
+        own = self.weight_of(labels, n_clusters)
+        return searched.centers(own, of_column), own.astype(np.float64)
 
     def costs(self, objective: Objective, centers: Float64, labels: Int32) -> Float64:
         """Cost of each row by the center that it is labeled with."""
@@ -468,7 +426,53 @@ class FitContext:
     @property
     def total_weight(self) -> int:
         """Of the m rows, in integers."""
-        return int(self.rows.weight_of(np.zeros_like(self.reference.labels), 1)[0])
+        return self.counted[0][1]
+
+    @property
+    def counted(self) -> tuple[tuple[int, int], tuple[Int64 | None, Int64 | None]]:
+        """How many rows take part, equal ones and all, and what they weigh; the same of each of the m rows."""
+        encoded = self.rows.encoded
+        n_rows, weight = (encoded.n_rows if of is None else int(of.sum()) for of in (encoded.copies, encoded.weights))
+        return (n_rows, weight), (encoded.copies, encoded.weights)
+
+    @cached_property
+    def coordinates(self) -> Float64:
+        """The clusters' coordinates in the columns that may be cut, shape (k, D).
+
+        With a preprocessor these are the centers of the clusters' raw rows; a cluster without rows is put at the row
+        that is nearest to its center.
+        """
+        rows, reference, objective = self.rows, self.reference, self.objective
+        if rows.same_columns:
+            return reference.centers
+        coordinates, _ = rows.centers(objective, reference.labels, reference.n_clusters, raw=True)
+        for cluster in np.flatnonzero(np.isnan(coordinates).any(axis=1)):
+            distances = objective.costs(rows.metric.matrix, reference.centers[[cluster]], rows.n_jobs)[:, 0]
+            nearest = np.flatnonzero(distances == distances.min())
+            coordinates[cluster] = min(core.gather_rows(rows.encoded.matrix, nearest).tolist())  # whatever their order
+        return coordinates
+
+    def provider(self, centers: Float64 | None = None, *, several: bool = False) -> Provider:
+        """The rows, with costs by the reference's centers or by others; ``several``: see :class:`LazyCosts`."""
+        rows, reference = self.rows, self.reference
+        by, row_costs = (reference.centers, reference.row_costs) if centers is None else (centers, None)
+        costs = LazyCosts(
+            rows.metric.matrix, by, self.objective, rows.weights, rows.n_jobs, row_costs, self.given_costs, several
+        )
+        return MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs)
+
+    def grower(self, *, several: bool = False, **how: Any) -> Callable[..., GrownTree]:
+        """What grows trees of the rows: see ``grow_on``."""
+        return partial(grow_on, self.provider(several=several), self.coordinates, **how)
+
+    def search(self, **how: Any) -> SearchCheaper:
+        """A search on the rows: see :class:`SearchCheaper`."""
+        rows, reference = self.rows, self.reference
+        metric = rows.encoded.matrix if rows.same_columns else rows.metric.matrix
+        return SearchCheaper(
+            rows.encoded, metric, reference.centers, reference.labels, self.coordinates, self.costs_of_parts,
+            MemoryProvider(rows.encoded), objective=self.objective, **how,
+        )  # fmt: skip
 
     def of(self, grown: GrownTree) -> FitContext:
         """The same, by the rows that a tree's leaves are given for."""
@@ -491,26 +495,32 @@ class FitContext:
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """What clusters of the m rows cost, from the cluster of each; one without rows keeps the reference's center."""
-        rows, reference = self.rows, self.reference
-        measured = None if self.given_costs is not None else self._measure(codes)
-        if measured is None or measured.sums is None:
-            centers, weight = rows.centers(self.objective, codes, self.n_clusters)
-        else:
-            weight = measured.sums[2].astype(np.float64)
-            centers = core.means_of_sums(*measured.sums, rows.encoded.column_sizes, float(weight.sum()))
-        centers[weight == 0] = reference.centers[weight == 0]
-        if measured is None:
-            assert self.given_costs is not None
-            cost = rows.sum(self.given_costs[np.arange(len(codes)), codes])
-            return TreeCosts(cost, cost, centers, distances=False)
-        surrogate = rows.sum(measured.own)
-        by_means = self._cost_by_means(surrogate, centers, weight)
+        centers, weight, surrogate = self._by_reference(codes)
+        centers[weight == 0] = self.reference.centers[weight == 0]
+        if self.given_costs is not None:
+            return TreeCosts(surrogate, surrogate, centers, distances=False)
+        cost = self._cost_by_means(surrogate, centers, weight)
         return TreeCosts(
-            cost=rows.sum(rows.costs(self.objective, centers, codes)) if by_means is None else by_means,
+            cost=self._cost_around(codes, centers) if cost is None else cost,
             surrogate_cost=surrogate,
             centers=centers,
             between=cost_around_mean(centers, weight) if self.objective is KMEANS else None,
         )
+
+    def _by_reference(self, codes: Int32) -> tuple[Float64, Float64, float]:
+        """Centers of clusters of the m rows and what these weigh, and what all rows cost by the reference's centers."""
+        rows, given, k = self.rows, self.given_costs, self.n_clusters
+        measured = self._measure(codes) if given is None else MeasuredLabels(codes, given[np.arange(len(codes)), codes])
+        if measured.sums is None:
+            centers, weight = rows.centers(self.objective, codes, k)
+        else:
+            weight = measured.sums[2].astype(np.float64)
+            centers = core.means_of_sums(*measured.sums, rows.encoded.column_sizes, float(weight.sum()))
+        return centers, weight, rows.sum(measured.own)
+
+    def _cost_around(self, codes: Int32, centers: Float64) -> float:
+        """What clusters of the m rows cost by some centers."""
+        return self.rows.sum(self.rows.costs(self.objective, centers, codes))
 
     def _measure(self, codes: Int32) -> MeasuredLabels:
         """What follows from what is known of the last clusters, or of the reference's, and from the rows that moved."""
@@ -796,22 +806,6 @@ def make_reference(
         left_out = as_matrix(space.table.values[rows.left_out])
         labels[rows.left_out] = objective.assign(left_out, reference.centers, n_jobs)[0]
     return FitContext(rows, reference, labels, sample_weight, objective)
-
-
-def cut_coordinates(rows: TrainingRows, reference: Reference, space: MetricSpace, objective: Objective) -> Float64:
-    """The clusters' coordinates in the columns that may be cut, shape (k, d).
-
-    With a preprocessor these are the centers of the clusters' raw rows; a cluster without rows is put at the row that
-    is nearest to its center.
-    """
-    if space.preprocessor is None:
-        return reference.centers
-    coordinates, _ = rows.centers(objective, reference.labels, reference.n_clusters, raw=True)
-    for cluster in np.flatnonzero(np.isnan(coordinates).any(axis=1)):
-        distances = objective.costs(rows.metric.matrix, reference.centers[[cluster]], rows.n_jobs)[:, 0]
-        nearest = np.flatnonzero(distances == distances.min())
-        coordinates[cluster] = min(rows.raw_row(int(row)).tolist() for row in nearest)  # whatever their order
-    return coordinates
 
 
 def pipeline_steps(given: Any, preprocessor: Any) -> tuple[Any, Any] | None:

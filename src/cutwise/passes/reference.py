@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.core import Float64, Int64
-from cutwise.reference.objective import Objective
+from cutwise.reference.objective import KMEANS
 from cutwise.reference.search import (
     Importance,
     Points,
@@ -35,7 +35,6 @@ _SKETCHES, _CELLS = 3, 8
 
 def find_centers(
     rows: BatchedRows,
-    objective: Objective,
     n_clusters: int,
     *,
     n_init: int,
@@ -44,7 +43,7 @@ def find_centers(
     verbose: int,
 ) -> Float64:
     """The centers (k, p) that ``find_clustering`` finds in brief for the same rows in memory, to the bit."""
-    searched = SearchedBatches(rows, objective, n_clusters)
+    searched = SearchedBatches(rows, n_clusters)
     run = search_centers(
         searched, n_clusters, n_init=n_init, brief=True, random_state=random_state, n_jobs=n_jobs, verbose=verbose
     )
@@ -54,8 +53,10 @@ def find_centers(
 class SearchedBatches:
     """Rows in batches as a search for a clustering asks of them: what :class:`DistinctRows` says in memory."""
 
-    def __init__(self, rows: BatchedRows, objective: Objective, n_clusters: int) -> None:
-        self._rows, self.objective, self.n_rows = rows, objective, rows.n_rows
+    objective = KMEANS
+
+    def __init__(self, rows: BatchedRows, n_clusters: int) -> None:
+        self._rows, self.n_rows = rows, rows.n_rows
 
         def add(found: Smallest, part: Slice) -> None:
             _, weights, hashes = core.distinct_rows(part.metric.matrix, None)
@@ -73,10 +74,10 @@ class SearchedBatches:
 
     def weigh(self, centers: Float64) -> Int64:
         """What the rows of every cluster weigh."""
-        objective, k = self.objective, len(centers)
+        k = len(centers)
 
         def add(found: Total, part: Slice) -> None:
-            labels = objective.assign(part.metric.matrix, centers)[0]
+            labels = KMEANS.assign(part.metric.matrix, centers)[0]
             found.see([np.bincount(labels, part.weights, k).astype(np.int64)])
 
         weight: Int64 = self._rows.go_over("sizes of clusters", Total(), add).values[0]
@@ -84,10 +85,10 @@ class SearchedBatches:
 
     def importance(self, centers: Float64, n_jobs: int) -> Importance:
         """See :class:`SearchedRows`."""
-        objective, k = self.objective, len(centers)
+        k = len(centers)
 
         def costs_of(part: Slice) -> list[Float64]:
-            part.known["nearest"], own, _, _ = objective.assign(part.metric.matrix, centers)
+            part.known["nearest"], own, _, _ = KMEANS.assign(part.metric.matrix, centers)
             return [own]
 
         def add(found: Total, part: Slice) -> None:
@@ -100,12 +101,12 @@ class SearchedBatches:
         """See :class:`SearchedRows`."""
         if len(self) <= size:
             every = self._rows.go_over("distinct rows", Smallest(size), _keep_all)
-            return Points(self._values(every.values), every.weights, self.objective)
-        objective, total = self.objective, sum(each.total for each in matters)
+            return Points(self._values(every.values), every.weights, KMEANS)
+        total = sum(each.total for each in matters)
         bits = (_CELLS * size - 1).bit_length()
 
         def scores_of(matrix: core.Matrix) -> Float64:
-            scores = [each.scores(*objective.assign(matrix, each.centers)[:2]) for each in matters]
+            scores = [each.scores(*KMEANS.assign(matrix, each.centers)[:2]) for each in matters]
             total: Float64 = np.sum(scores, axis=0)
             return total
 
@@ -138,7 +139,7 @@ class SearchedBatches:
         values = self._values(np.concatenate([each.values for each in drawn])[first])
         weights = np.concatenate([each.weights for each in drawn])[first]
         chosen, exact = draw_rows(hashes, weights, scores_of(as_matrix(values)), size, seed, total)
-        return Points(values[chosen], sample_weights(exact), objective)
+        return Points(values[chosen], sample_weights(exact), KMEANS)
 
     def _values(self, own: npt.NDArray[Any]) -> Values:
         """Rows where distances are measured, of what ``_own`` gives."""
@@ -147,7 +148,7 @@ class SearchedBatches:
 
     def iterate(self, centers: Float64, stop: Stop, n_jobs: int, *, costed: bool = False) -> Run:
         """See :class:`SearchedRows`: as ``core.lloyd`` does it; costs at the end are not known."""
-        rows, objective, k, sizes = self._rows, self.objective, len(centers), self._rows.metric_sizes
+        rows, k, sizes = self._rows, len(centers), self._rows.metric_sizes
         total = float(rows.total_weight)
         largest = 0.0
         for size in sizes.tolist():
@@ -159,7 +160,7 @@ class SearchedBatches:
             before = centers
 
             def add(found: Total, part: Slice, centers: Float64 = centers) -> None:
-                labels, own, _, _ = objective.assign(part.metric.matrix, centers)
+                labels, own, _, _ = KMEANS.assign(part.metric.matrix, centers)
                 sums = core.cluster_sums(part.metric.matrix, labels, k, part.weights, sizes, total)
                 found.see([*sums, np.array(scale.split(np.minimum(own, largest), part.weights))])
 
@@ -172,7 +173,7 @@ class SearchedBatches:
             if is_new:
                 weight[:] = 0
                 continue
-            moves = np.sqrt(objective.label_costs(as_matrix(before), centers, np.arange(k, dtype=np.int32)))
+            moves = np.sqrt(KMEANS.label_costs(as_matrix(before), centers, np.arange(k, dtype=np.int32)))
             gain = 0.0
             for move, own in zip(moves.tolist(), weight.tolist(), strict=True):
                 gain += move * move * own
@@ -182,12 +183,12 @@ class SearchedBatches:
 
     def _refill(self, centers: Float64, weight: Int64) -> bool:
         """Put centers without rows at the row farthest from all others, one after the other; whether there were any."""
-        objective, kept, is_moved = self.objective, centers[weight > 0], False
+        kept, is_moved = centers[weight > 0], False
 
         for cluster in np.flatnonzero(weight == 0):
 
             def add(found: Least, part: Slice, kept: Float64 = kept) -> None:
-                found.see(-objective.assign(part.metric.matrix, kept)[1], part.metric.values)
+                found.see(-KMEANS.assign(part.metric.matrix, kept)[1], part.metric.values)
 
             found = self._rows.go_over("rows far from all centers", Least(), add)
             if not -found.cost > 0.0:

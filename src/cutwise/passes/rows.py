@@ -23,7 +23,6 @@ from cutwise.reference.objective import (
     ENOUGH_BITS,
     KMEANS,
     Cap,
-    Objective,
     check_apart,
     find_cap,
     fixed_costs_by,
@@ -79,7 +78,6 @@ class Recipe:
     transform: Callable[[Table], Table] | None = None
     measured: Columns | None = None
     searched: SearchedColumns | None = None
-    objective: Objective = KMEANS
     nearest: Float64 | None = None
     centers: Float64 | None = None
     edges: Float64 | None = None
@@ -129,15 +127,15 @@ class Slice:
         if name in ("weights", "nodes"):
             return {name: np.zeros(self.n, dtype=np.int32) if name == "nodes" else None}
         if name == "labels":
-            return {name: how.objective.assign(self.metric.matrix, how.nearest)[0]}
+            return {name: KMEANS.assign(self.metric.matrix, how.nearest)[0]}
         if name == "codes":
             ends = np.empty((2, how.begin[-1]))
             return {name: core.bin_codes(self.read("coded"), how.edges, how.begin, *ends)}
         if how.cap is not None:
-            costs = how.cap.costs(how.objective.costs(self.metric.matrix, how.centers), self.weights)
+            costs = how.cap.costs(KMEANS.costs(self.metric.matrix, how.centers), self.weights)
             return {"excess": costs.excess, "base": costs.base}
-        matrix, objective = self.metric.matrix, how.objective.name
-        of_rows = core.fixed_costs(matrix, how.centers, objective, how.scale, self.weights, how.wide)
+        matrix, name = self.metric.matrix, KMEANS.name
+        of_rows = core.fixed_costs(matrix, how.centers, name, how.scale, self.weights, how.wide)
         return dict(zip(("excess", "base", "sums", "magnitude"), of_rows, strict=True))
 
     @cached_property
@@ -421,12 +419,6 @@ class BatchedRows:
             add(sums, self.left_out.read(first, n), self.left_weights.read(first, n))
         return sums
 
-    def label_means(self) -> Float64:
-        """The means of the rows of every label, where distances are measured."""
-        assert self.classes is not None
-        k = len(self.classes)
-        return self.means(self.grouped_sums("means", lambda rows: [(rows.labels, k)])[0])
-
     def coordinates(self, labels_of: Callable[[Slice], Int32], k: int) -> Float64:
         """Where clusters are in the columns that are searched, see ``TrainingRows.centers``; nan without rows."""
         what, searched = "coordinates of the centers", self.searched
@@ -449,22 +441,15 @@ class BatchedRows:
             found.see([np.bincount(labels, weights, k).astype(np.int64), *of_columns])
 
         weight, *sums = self.go_over(what, Total(), add).values
-        own = np.where(weight > 0, weight, np.nan)
-        coordinates = np.empty((k, searched.n_columns))
-        for j, kind in enumerate(kinds):
-            columns = searched.of(j)
-            if kind.name == "category":
-                coordinates[:, columns] = (sums.pop(0).reshape(k, -1) / own[:, np.newaxis])[:, searched.level[columns]]
-                continue
-            (high, low, known), sums = sums[:3], sums[3:]
-            center = core.means_of_sums(high, low, known, sizes[[j]], totals[j])[:, 0]
-            for column in columns.tolist():
-                side = searched.missing[column]
-                coordinates[:, column] = np.where(
-                    known > 0, center, math.copysign(math.inf, side) if side else math.nan
-                )
-        coordinates[np.isnan(own)] = np.nan
-        return coordinates
+        parts = iter(sums)
+
+        def of_column(j: int) -> Any:
+            if kinds[j].name == "category":
+                return next(parts).reshape(k, -1)
+            high, low, known = next(parts), next(parts), next(parts)
+            return core.means_of_sums(high, low, known, sizes[[j]], totals[j])[:, 0], known
+
+        return searched.centers(weight, of_column)
 
     def grouped_sums(
         self, what: str, groups_of: Callable[[Slice], Sequence[tuple[Int32, int]]], *, raw: bool = False
@@ -659,14 +644,12 @@ class PreparedRows:
     that are cut.
     """
 
-    def __init__(self, rows: BatchedRows, centers: Float64, coordinates: Float64, objective: Objective) -> None:
-        self.rows, self.centers, self.coordinates, self.objective = rows, centers, coordinates, objective
+    def __init__(self, rows: BatchedRows, centers: Float64, coordinates: Float64) -> None:
+        self.rows, self.centers, self.coordinates = rows, centers, coordinates
         self.kinds, self.searched, self.n_clusters = rows.columns.kinds, rows.searched, len(centers)
         edges, begin = plan_bins(rows.sample, coordinates, rows.searched)
         self.bins = Bins.of(begin, rows.searched)
-        self.recipe = replace(
-            rows.recipe, objective=objective, nearest=centers, centers=centers, edges=edges, begin=begin
-        )
+        self.recipe = replace(rows.recipe, nearest=centers, centers=centers, edges=edges, begin=begin)
         self._stored = dict(rows.stored)
         self._measure("codes", *([] if rows.classes is not None else ["labels"]))
 
@@ -677,16 +660,15 @@ class PreparedRows:
 
     def _measure(self, *keep: str) -> None:
         """Label all rows, and work out their costs in fixed point; ``keep``: what else is not known yet."""
-        all_rows, centers, objective, begin = self.rows, self.centers, self.objective, self.bins.coded_begin
-
-        check_apart(centers, objective)
+        all_rows, centers, begin = self.rows, self.centers, self.bins.coded_begin
+        check_apart(centers, KMEANS)
 
         def look(found: tuple[Total, Total], rows: Slice) -> None:
-            labels, own, excess, _ = objective.assign(rows.metric.matrix, centers)
+            labels, own, excess, _ = KMEANS.assign(rows.metric.matrix, centers)
             if "labels" in keep:
                 rows.known["labels"], of_label = labels, own
             else:
-                of_label = objective.label_costs(rows.metric.matrix, centers, rows.labels)
+                of_label = KMEANS.label_costs(rows.metric.matrix, centers, rows.labels)
             found[0].see([np.float64(excess), own.max(), of_label.max()])
             if "codes" in keep:
                 low, high = np.full((2, begin[-1]), [[math.inf], [-math.inf]])
@@ -738,11 +720,11 @@ class PreparedRows:
 
     def _cap(self, scale: float) -> None:
         """Cap the costs where far rows would take all digits: 8 bytes a row, for a median of all rows."""
-        objective, centers = self.objective, self.centers
+        centers = self.centers
 
         def add(found: list[Any], rows: Slice) -> None:
             weights = np.ones(rows.n, dtype=np.int64) if rows.weights is None else rows.weights
-            found += [second_excess(objective.costs(rows.metric.matrix, centers)), weights]
+            found += [second_excess(KMEANS.costs(rows.metric.matrix, centers)), weights]
 
         found = self.rows.go_over("second nearest centers", Gathered(), add)
         cap = find_cap(np.concatenate(found[::2]), scale, self.rows.total_weight, np.concatenate(found[1::2]))
@@ -808,7 +790,7 @@ def _add_cost_sums(of_label: Scale, found: Total, rows: Slice) -> None:
     of_base, recipe = rows.read("base").sum(dtype=np.int64), rows.recipe
     rows.read("excess")
     assert recipe.centers is not None
-    costs = recipe.objective.label_costs(rows.metric.matrix, recipe.centers, rows.labels)
+    costs = KMEANS.label_costs(rows.metric.matrix, recipe.centers, rows.labels)
     own = np.array(of_label.split(costs, rows.weights))
     found.see([rows.known["sums"], of_base, np.int64(rows.known["magnitude"]), own])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import eq
@@ -223,6 +223,23 @@ class SearchedColumns:
         if self.level[j] >= 0:
             return np.asarray(x == self.level[j], dtype=np.float64)
         return np.where(np.isnan(x), np.copysign(np.inf, self.missing[j]), x) if self.missing[j] else x
+
+    def centers(self, weights: npt.NDArray[Any], of_column: Callable[[int], Any]) -> Float64:
+        """Centers of clusters of these weights (k,), nan where that is 0, as (k, D): the share of each level.
+
+        ``of_column``: of a category of the table what its levels weigh by cluster, (k, n_levels); of other columns the
+        centers (k,) of known values and what these weigh. A cluster without any goes where what is missing goes.
+        """
+        whole = np.where(weights > 0, weights, np.nan)[:, np.newaxis]
+        found = np.empty((len(weights), self.n_columns))
+        for column, kind in enumerate(self.kinds):
+            own = self.of(column)
+            if kind.name == "category":
+                found[:, own] = (of_column(column) / whole)[:, self.level[own]]
+            else:
+                center, known = (each[:, np.newaxis] for each in of_column(column))
+                found[:, own] = np.where(known > 0, center, np.copysign(np.inf, self.missing[own]))
+        return np.where(np.isnan(whole), np.nan, found)
 
     def codes(self, values: Float64) -> Float64:
         """Some rows of the table with one column for all levels of a category, (n, max(coded) + 1).

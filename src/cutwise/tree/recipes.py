@@ -14,7 +14,7 @@ import numpy.typing as npt
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError, listed
 from cutwise.reference.objective import FixedCosts, LazyCosts
 from cutwise.table.intake import check_integer, check_number, find_columns
-from cutwise.table.table import Columns, EncodedTable, SearchedColumns
+from cutwise.table.table import Columns, EncodedTable, SearchedColumns, searched_columns
 
 from .criteria.cliques import CliqueCriterion
 from .criteria.disagreement import DisagreementCriterion, GiniCriterion
@@ -141,7 +141,6 @@ class LimitsGiven:
     def read(
         self,
         columns: Columns,
-        searched: SearchedColumns | None,
         coordinates: npt.NDArray[np.float64],
         classes: Sequence[Any],
         totals: tuple[int, int],
@@ -159,7 +158,7 @@ class LimitsGiven:
             chosen = find_columns("cut_features", self.cut_features, columns)
             if not chosen:
                 raise InvalidInputError("cut_features names no column, so there is no cut. Name one, or leave it out.")
-            sources = np.isin(np.arange(len(columns.names)), sorted(chosen))
+            sources, searched = np.isin(np.arange(len(columns.names)), sorted(chosen)), searched_columns(columns.kinds)
             mask = (sources if searched is None else sources[searched.source]).astype(np.uint8)
             if not self.may_leave_out:
                 _check_separable(columns, searched, coordinates, mask, classes)

@@ -219,15 +219,14 @@ class SearchCheaper:
     reference clusters, which the leaves of the result are named after. ``coordinates`` (k, d) float64: where these are
     in the columns that are cut. ``judge``: what partitions of the m rows cost, each a call that gives the part of every
     row, 0 to the number of leaves - 1; those that do not cost least in their group may be off by rounding.
-    ``n_leaves``: of the result; those of the starts that have rows may be fewer. ``objective``: what the centers are
-    of. Searches themselves go by squared distances, whatever the judge measures. ``depth_penalty``: of the further
-    starts, which "exshallow" grows. ``size_penalty``: what one condition in every rule costs, as a share of the
-    reference's cost; a level of depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and
-    of tests. Trees are then searched at several prices of size. ``limits``: of all trees, also of the starts.
-    ``ends_at_reference``: whether a start that keeps every row in its reference cluster ends a search that would not
-    look at all columns.
-    ``n_jobs``: threads; the result does not depend on it. ``progress``: called twice a second with the cost ratio of
-    the cheapest tree of the sample.
+    ``rows``: the same, for trees with all of them. ``n_leaves``: of the result; those of the starts that have rows may
+    be fewer. ``objective``: what the centers are of. Searches themselves go by squared distances, whatever the judge
+    measures. ``depth_penalty``: of the further starts, which "exshallow" grows. ``size_penalty``: what one condition in
+    every rule costs, as a share of the reference's cost; a level of depth costs a quarter. ``max_size``: bounds on the
+    weighted average of conditions and of tests. Trees are then searched at several prices of size. ``limits``: of all
+    trees, also of the starts. ``ends_at_reference``: whether a start that keeps every row in its reference cluster ends
+    a search that would not look at all columns. ``n_jobs``: threads; the result does not depend on it. ``progress``:
+    called twice a second with the cost ratio of the cheapest tree of the sample.
     """
 
     table: EncodedTable
@@ -236,6 +235,7 @@ class SearchCheaper:
     labels: Int32
     coordinates: Float64
     judge: Callable[[Sequence[Callable[[], Int32]], Sequence[range]], list[float]]
+    rows: Provider
     n_leaves: int
     effort: Effort
     objective: Objective = KMEANS
@@ -391,7 +391,7 @@ class SearchCheaper:
         """The rows that were drawn, the first ones with a row of every cluster that has any: far ones cost much."""
         if n_sampled >= len(drawn.first):
             return drawn
-        labels = self._labels_of(drawn.first)
+        labels = self.labels[drawn.first]
         if np.isin(labels, labels[:n_sampled], kind="table").all():
             return drawn
         first = np.unique(labels, return_index=True)[1]
@@ -545,14 +545,11 @@ class SearchCheaper:
 
     def _replay(self, tests: Tests, cluster: Int32 | None = None) -> GrowingTree:
         """The splits of a tree, with all rows; see ``replay``."""
-        return replay(MemoryProvider(self.table), *tests, cluster)
+        return replay(self.rows.anew(), *tests, cluster)
 
     def _allows(self, grown: GrownTree) -> bool:
         assert self.limits is not None
         return self.limits.hold(grown.tree, grown.leaf_of_row, grown.rows)
-
-    def _labels_of(self, rows: Int64) -> Int32:
-        return self.labels[rows]
 
     def _by_label(self, grown: GrownTree) -> tuple[Int32, Int64 | None]:
         """Labels and weights of the rows that the leaves of a tree are given for."""
