@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
@@ -678,4 +678,12 @@ class ExpansionCriterion:
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """The cut of least cost, or None when the rows are equal in every column, or nothing is left to gain."""
+        search = self._search(sums)
+        cut: LeafCut | None = self._provider.search(node, search)
+        if cut is None or not self._intervals or (cut.cost == 0 and cut.impurity == 0.0):
+            return cut
+        return self._provider.search(node, replace(search, known=cut)) or cut
+
+    def _search(self, sums: NodeSums) -> Any:
+        """What is asked about cuts; with a ``known`` one, about intervals that are better."""
         raise NotImplementedError

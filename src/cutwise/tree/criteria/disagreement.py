@@ -9,9 +9,9 @@ import numpy as np
 
 from cutwise import core
 from cutwise.core import Int32, Int64
-from cutwise.tree.provider import CodedCategory, ExpansionCriterion, LeafCut, MemoryProvider, NodeSums
+from cutwise.tree.provider import CodedCategory, ExpansionCriterion, MemoryProvider, NodeSums
 
-from .surrogate import CheapestCut, leaf_cut
+from .surrogate import CheapestCut
 
 
 class DisagreementCriterion(ExpansionCriterion):
@@ -36,12 +36,8 @@ class DisagreementCriterion(ExpansionCriterion):
         counts = sums.totals.astype(np.float64)
         return float(counts.sum() - (counts * counts).sum() / counts.sum())
 
-    def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
-        """See :class:`ExpansionCriterion`."""
-        cut = self._provider.search(node, FewestDisagree(sums, self._limits, self._gini, self._gini_alone))
-        if cut is None or not self._intervals or (cut.cost == 0 and cut.impurity == 0.0):
-            return cut
-        return self._provider.search(node, FewestDisagreeInterval(sums, self._gini, cut)) or cut
+    def _search(self, sums: NodeSums) -> FewestDisagree:
+        return FewestDisagree(sums, self._limits, None, self._gini, self._gini_alone)
 
 
 class GiniCriterion(DisagreementCriterion):
@@ -79,21 +75,11 @@ class FewestDisagree(CheapestCut):
             self.gini_alone,
         )  # fmt: skip
 
+    def _interval(self, memory: MemoryProvider, rows: Int32, cost: int, impurity: float) -> tuple[Any, ...] | None:
+        return core.best_disagreement_interval(
+            memory.ranks, rows, memory.weights, memory.labels, self.sums.totals, self.gini, cost, impurity,
+            memory.n_jobs,
+        )  # fmt: skip
+
     def _level_sums(self, memory: MemoryProvider, rows: Int32, category: CodedCategory) -> Int64:
         return category.levels.count(rows, memory.weights, memory.labels, len(self.sums.totals))
-
-
-@dataclass(frozen=True, eq=False)
-class FewestDisagreeInterval:
-    """The same of intervals; None where none is better than a cut that is known."""
-
-    sums: NodeSums
-    gini: bool
-    known: LeafCut
-
-    def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
-        """See :class:`cutwise.tree.provider.Search`."""
-        return leaf_cut(core.best_disagreement_interval(
-            memory.ranks, rows, memory.weights, memory.labels, self.sums.totals, self.gini, int(self.known.cost),
-            self.known.impurity, memory.n_jobs,
-        ))  # fmt: skip

@@ -46,25 +46,27 @@ class SurrogateCriterion(ExpansionCriterion):
         """See :class:`ExpansionCriterion`."""
         return int(sums.totals[label])
 
-    def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
-        """See :class:`ExpansionCriterion`."""
-        cut = self._provider.search(node, CheapestCut(sums, self._limits))
-        if cut is None or not self._intervals or cut.cost == 0:
-            return cut
-        return self._provider.search(node, CheapestInterval(sums, cut)) or cut
+    def _search(self, sums: NodeSums) -> CheapestCut:
+        return CheapestCut(sums, self._limits)
 
 
 @dataclass(frozen=True, eq=False)
 class CheapestCut:
-    """The cut of a node whose two sides cost least, each served by one cluster; None where its rows are equal."""
+    """The cut of a node whose two sides cost least, each served by one cluster; None where its rows are equal.
+
+    ``known``: a cut; then the interval that costs least, None where none costs less.
+    """
 
     sums: NodeSums
     limits: Limits | None = None
+    known: LeafCut | None = None
 
     by_label, gini = False, False
 
     def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
+        if self.known is not None:
+            return leaf_cut(self._interval(memory, rows, int(self.known.cost), self.known.impurity))
         cut, histogram = leaf_cut(self._found(memory, rows)), self.sums.histogram
 
         def of_level(category: CodedCategory) -> Int64:
@@ -82,6 +84,12 @@ class CheapestCut:
             memory.zero_cost_rows, None if self.limits is None else self.limits.of_node, memory.n_jobs,
         )  # fmt: skip
 
+    def _interval(self, memory: MemoryProvider, rows: Int32, cost: int, impurity: float) -> tuple[Any, ...] | None:
+        """The same of intervals that are better than this."""
+        return core.best_surrogate_interval(
+            memory.ranks, rows, memory.weights, memory.costs.excess, self.sums.totals, cost, memory.n_jobs
+        )
+
     def _level_sums(self, memory: MemoryProvider, rows: Int32, category: CodedCategory) -> Int64:
         """What rows add, by level."""
         return category.of_rows(rows, memory.costs.excess)
@@ -98,21 +106,6 @@ class CheapestCut:
     ) -> LeafCut | None:
         """The better of a cut and the best set of levels."""
         return or_best_set(cut, sets, searched, by_label=self.by_label, gini=self.gini)
-
-
-@dataclass(frozen=True, eq=False)
-class CheapestInterval:
-    """The same of intervals; None where none costs less than a cut that is known."""
-
-    sums: NodeSums
-    known: LeafCut
-
-    def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
-        """See :class:`cutwise.tree.provider.Search`."""
-        return leaf_cut(core.best_surrogate_interval(
-            memory.ranks, rows, memory.weights, memory.costs.excess, self.sums.totals, int(self.known.cost),
-            memory.n_jobs,
-        ))  # fmt: skip
 
 
 def or_best_set(
