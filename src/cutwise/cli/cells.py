@@ -105,8 +105,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Format:
-    """How the files of a fit are written, as far as a model keeps it; nothing where nothing is known."""
+    """How files are written, as far as options say it, or a model keeps it of its fit; nothing where it is unknown."""
 
+    given_separator: str | None = None
+    given_header: bool | None = None
     separator: str = ""
     decimal: str = ""
     has_names: bool | None = None

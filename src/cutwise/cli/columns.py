@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cutwise.cli.cells import PLAIN, first_odd, with_columns
+from cutwise.cli.cells import PLAIN, Format, first_odd, with_columns
 from cutwise.cli.looks import Look, look_at, look_at_batches, shortened
 from cutwise.cli.options import (
     SCALES,
@@ -309,7 +309,9 @@ def find_source(
         n_clusters = clusters_of_example(table.example)
     if not table.files:
         return read_example(str(table.example)), n_clusters
-    source = open_source(table.files, separator=table.separator, header=table.header, max_memory=table.max_memory)
+    source = open_source(
+        table.files, table.max_memory, Format(given_separator=table.separator, given_header=table.header)
+    )
     return source, n_clusters
 
 

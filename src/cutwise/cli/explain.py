@@ -9,7 +9,7 @@ import typer
 
 from cutwise.cli.columns import check_as_fitted, columns_without_gaps
 from cutwise.cli.models import as_fitted, model_and_table, name_clusters, note_long_sets
-from cutwise.cli.options import AsJson, Header, ModelFile, Names, Separator, TableFile
+from cutwise.cli.options import AsJson, ModelFile, Names, TableFile, TextOptions
 from cutwise.cli.screen import print_json, print_line
 from cutwise.cli.tables import Source
 from cutwise.exceptions import InvalidInputError
@@ -38,8 +38,7 @@ def command(
     ] = None,
     name: Names = None,
     as_json: AsJson = False,
-    separator: Separator = None,
-    header: Header = None,
+    text: TextOptions = TextOptions(),
 ) -> None:
     """Say why a row is in its cluster, and the smallest change of one column that would move it to each other one.
 
@@ -47,7 +46,7 @@ def command(
     """
     from cutwise.readouts.changes import changes_in_words
 
-    fitted, source, table = model_and_table(model, file, separator=separator, header=header)
+    fitted, source, table = model_and_table(model, file, text)
     name_clusters(fitted, name or [])
     rows = _rows(source, row)
     check_as_fitted(fitted, source, table)

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from cutwise.cli.cells import Format
 from cutwise.cli.columns import with_numbers
-from cutwise.cli.options import SCALES
+from cutwise.cli.options import SCALES, TextOptions
 from cutwise.cli.screen import note, print_line, print_table
 from cutwise.cli.tables import Source, open_source
 from cutwise.estimators import advice_of, agreement_of, algorithm_of, certificate_line, words_of
@@ -29,20 +29,18 @@ if TYPE_CHECKING:
 
 
 def model_and_table(
-    model: str, file: str, *, separator: str | None, header: bool | None, max_memory: str | None = None
+    model: str, file: str, text: TextOptions, max_memory: str | None = None
 ) -> tuple[TreeEstimator, Source, pd.DataFrame]:
     """A saved model, the table beside it, and that table's columns that the model's tree asks about.
 
     With ``max_memory`` the rows of a larger table are left to be read in batches.
     """
     fitted = read_model(model, file)
-    known = format_of(fitted)
-    source = open_source([file], separator=separator, header=header, max_memory=max_memory, known=known)
-    source = with_lost_words(fitted, source)
+    source = with_lost_words(fitted, open_source([file], max_memory, format_of(fitted, text)))
     return fitted, source, tested_columns(fitted, source)
 
 
-def format_of(model: TreeEstimator) -> Format:
+def format_of(model: TreeEstimator, text: TextOptions) -> Format:
     """How files are read for a model, whatever a few of their cells look like: as at fit.
 
     Levels of text are words, also where the table of fit was no text.
@@ -54,7 +52,8 @@ def format_of(model: TreeEstimator) -> Format:
     cells = {**kept.get("cells", {}), **words}
     levels = frozenset[str]().union(*words.values())
     tested = [names[i] for i in _tested(model)] if names else ()
-    return Format(**{**kept, "cells": cells}, tested=tested, levels=levels, names=names)
+    given = {"given_separator": text.separator, "given_header": text.header}
+    return Format(**{**kept, "cells": cells, **given}, tested=tested, levels=levels, names=names)
 
 
 def with_lost_words(model: TreeEstimator, source: Source) -> Source:

@@ -104,6 +104,14 @@ OBJECTIVES = ("kmeans", "kmedians")
 
 
 @dataclass(frozen=True)
+class TextOptions:
+    """How a text file is written."""
+
+    separator: Separator = None
+    header: Header = None
+
+
+@dataclass(frozen=True)
 class TableOptions:
     """Which table, and which of its columns and rows."""
 

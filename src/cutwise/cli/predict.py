@@ -23,7 +23,7 @@ from cutwise.cli.models import (
     with_lost_words,
     write_labels,
 )
-from cutwise.cli.options import FILE_HELP, Header, ModelFile, Separator, out_option
+from cutwise.cli.options import FILE_HELP, ModelFile, TextOptions, out_option
 from cutwise.cli.screen import Outputs, file_or_stdout, note, working
 from cutwise.cli.tables import find_files, is_parquet, read_in_parts
 from cutwise.exceptions import InvalidInputError
@@ -56,8 +56,7 @@ def command(
     drop_missing: Annotated[
         bool, typer.Option("--drop-missing", help="Give no cluster to rows with missing values.")
     ] = False,
-    separator: Separator = None,
-    header: Header = None,
+    text: TextOptions = TextOptions(),
 ) -> None:
     """Print the cluster of every row: CSV lines of row number (from 0) and cluster.
 
@@ -65,7 +64,7 @@ def command(
     third column holds them. Clusters of Parquet files are written as such where a folder is asked for.
     """
     found = find_files(files)
-    read = partial(_predict, drop_missing=drop_missing, separator=separator, header=header)
+    read = partial(_predict, drop_missing=drop_missing, text=text)
     if found != files or len(files) > 1:
         _predict_each(model, found, out, read)
         return
@@ -92,12 +91,11 @@ def _predict(
     write: Callable[[pd.DataFrame], None],
     *,
     drop_missing: bool,
-    separator: str | None,
-    header: bool | None,
+    text: TextOptions,
 ) -> tuple[int, int]:
     """Write the clusters of a file's rows; gives how many these are, and how many have missing values and none."""
     n_rows = n_left_out = 0
-    for part in read_in_parts(path, _ROWS, separator=separator, header=header, known=format_of(fitted)):
+    for part in read_in_parts(path, _ROWS, format_of(fitted, text)):
         source = with_lost_words(fitted, part)
         table = tested_columns(fitted, source)
         check_as_fitted(fitted, source, table)

@@ -8,7 +8,7 @@ import typer
 
 from cutwise.cli.columns import check_as_fitted, chosen_names
 from cutwise.cli.models import as_fitted, check_model_path, model_and_table, other_columns, print_rules
-from cutwise.cli.options import Header, ModelFile, Separator, TableFile, out_option
+from cutwise.cli.options import ModelFile, TableFile, TextOptions, out_option
 from cutwise.cli.screen import Outputs, note
 from cutwise.exceptions import ColumnMismatchError, listed
 
@@ -27,8 +27,7 @@ def command(
     out: Annotated[
         str | None, out_option(metavar="FILE", help="Write the model to this file in place of its own.")
     ] = None,
-    separator: Separator = None,
-    header: Header = None,
+    text: TextOptions = TextOptions(),
 ) -> None:
     """Count rows at the leaves of a model anew, print its rules, and write the model.
 
@@ -37,7 +36,7 @@ def command(
     target = model if out is None else out
     with Outputs(target, inputs=[file]) as outputs:
         check_model_path(out)
-        fitted, source, tested = model_and_table(model, file, separator=separator, header=header)
+        fitted, source, tested = model_and_table(model, file, text)
         others = [name for name in other_columns(fitted, source) if name not in tested.columns]
         table = tested if labels_from is not None else source.frame[[*tested.columns, *others]]
         lacking = [name for name in getattr(fitted, "feature_names_in_", ()) if name not in table.columns]

@@ -20,12 +20,11 @@ from cutwise.cli.columns import (
 from cutwise.cli.models import as_fitted, model_and_table, name_clusters, other_columns, tested_columns
 from cutwise.cli.options import (
     DropMissing,
-    Header,
     MaxMemory,
     ModelFile,
     Names,
-    Separator,
     TableFile,
+    TextOptions,
     Weights,
     out_option,
     words_given,
@@ -65,8 +64,7 @@ def command(
     curve: Annotated[bool, typer.Option("--curve/--no-curve", help="Whether to show cost against leaves.")] = True,
     weights: Weights = None,
     drop_missing: DropMissing = False,
-    separator: Separator = None,
-    header: Header = None,
+    text: TextOptions = TextOptions(),
     max_memory: MaxMemory = "",
 ) -> None:
     """Write a report: what was found, what it costs, the tree, and a card for every cluster.
@@ -78,7 +76,7 @@ def command(
 
     check_form(out)
     with Outputs(out, inputs=[model, file]) as outputs:
-        fitted, source, tested = model_and_table(model, file, separator=separator, header=header, max_memory=max_memory)
+        fitted, source, tested = model_and_table(model, file, text, max_memory)
         name_clusters(fitted, name or [])
         described = [*tested.columns, *other_columns(fitted, source)]
         asked = {"y": ("--labels-from", labels_from), "sample_weight": ("--weights", weights)}

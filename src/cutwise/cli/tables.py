@@ -177,32 +177,23 @@ def _parts(files: Sequence[str]) -> str:
     return f"{len(files)} *{os.path.splitext(files[0])[1]} file{'s' if len(files) > 1 else ''}"
 
 
-def open_source(
-    given: Sequence[str],
-    *,
-    separator: str | None,
-    header: bool | None,
-    max_memory: str | None,
-    known: Format = UNKNOWN,
-) -> Source:
+def open_source(given: Sequence[str], max_memory: str | None, known: Format = UNKNOWN) -> Source:
     """Read a table from files, or, where it takes more memory than it may, make it ready to be read in batches."""
     limit = math.inf if max_memory is None else bytes_of(max_memory)
     if limit < math.inf and (size := size_in_memory(files := find_files(given))) > limit:
-        source = scan_source(given, files, separator=separator, header=header, known=known)
+        source = scan_source(given, files, known)
         note(
             f"{source.name} takes about {in_words(int(size))} in memory, so its rows are read in batches",
             of_table=False,
         )
         return source
     with working(f"reading {' '.join(given)}"):
-        return read_source(*given, separator=separator, header=header, known=known)
+        return read_source(*given, known=known)
 
 
-def read_source(
-    *given: str, separator: str | None = None, header: bool | None = None, known: Format = UNKNOWN
-) -> Source:
+def read_source(*given: str, known: Format = UNKNOWN) -> Source:
     """Read a table from files of the same columns, or from standard input for ``-``; see ``find_files``."""
-    sources = [_read_file(path, separator=separator, header=header, known=known) for path in find_files(given)]
+    sources = [_read_file(path, known) for path in find_files(given)]
     source = sources[0] if len(sources) == 1 else _joined(sources, name_of(given, len(sources)))
     if source.frame.empty:
         raise InvalidInputError(f"{source.name} holds no rows.")
@@ -329,14 +320,7 @@ def is_parquet(path: str) -> bool:
         return file.read(4) == _PARQUET
 
 
-def scan_source(
-    given: Sequence[str],
-    files: Sequence[str],
-    *,
-    separator: str | None,
-    header: bool | None,
-    known: Format = UNKNOWN,
-) -> Source:
+def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> Source:
     """A table of several files, or of a large one, that is to be read in batches."""
     _need("polars", "Reading tables in batches")
     import pandas as pd
@@ -354,9 +338,7 @@ def scan_source(
             places[-1] = in_utf8(path, copies.folder)
             with open(places[-1], "rb") as file:
                 sample, _ = sample_of(file, path)
-                layouts[-1] = find_layout(
-                    sample.decode("utf-8-sig"), path, separator=separator, header=header, known=known
-                )
+                layouts[-1] = find_layout(sample.decode("utf-8-sig"), path, known)
     layouts = _with_one_mark(layouts)
     for path, place, layout in zip(files, places, layouts, strict=True):
         if layout is None:
@@ -580,12 +562,10 @@ def _named(table: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
     return table.rename(dict(zip(found, names, strict=True)))
 
 
-def read_in_parts(
-    path: str, rows: int, *, separator: str | None, header: bool | None, known: Format
-) -> Iterator[Source]:
+def read_in_parts(path: str, rows: int, known: Format) -> Iterator[Source]:
     """The rows of a file, so many at a time where it is a Parquet file; text is read at once."""
     if not (os.path.isfile(path) and is_parquet(path)):
-        yield _with_readings(_read_file(path, separator=separator, header=header, known=known), known)
+        yield _with_readings(_read_file(path, known), known)
         return
     _need("pyarrow", "Reading Parquet files")
     from pyarrow import parquet
@@ -598,7 +578,7 @@ def read_in_parts(
             first += batch.num_rows
 
 
-def _read_file(path: str, *, separator: str | None, header: bool | None, known: Format) -> Source:
+def _read_file(path: str, known: Format) -> Source:
     """Read a table from one file.
 
     Separated text or Parquet; gzip, bzip2, xz and zip are unpacked on the way. The content decides, not the name's
@@ -635,7 +615,7 @@ def _read_file(path: str, *, separator: str | None, header: bool | None, known: 
                 file.seek(0)
             if start.startswith(_PARQUET):
                 return _read_parquet(file, name)
-            text = read_text(file, name, separator=separator, header=header, known=known)
+            text = read_text(file, name, known)
         layout = text.layout
         return Source(
             text.frame, name, text.line_of, layout.has_names, decimal=layout.decimal, layout=layout, cells=cells,

@@ -84,9 +84,7 @@ class Text:
         return cells.drop(index=self.no_rows).reset_index(drop=True)
 
 
-def read_text(
-    file: IO[bytes], name: str, *, separator: str | None, header: bool | None, known: Format = UNKNOWN
-) -> Text:
+def read_text(file: IO[bytes], name: str, known: Format = UNKNOWN) -> Text:
     """Read separated text from a seekable binary file, as far as it is known how."""
     sample, encoding = sample_of(file, name)
     file.seek(0)
@@ -97,11 +95,11 @@ def read_text(
         if other:
             kind = "HTML or XML" if other.group(1) == "<" else "JSON"
             raise InvalidInputError(f"{name} looks like {kind}. CSV, TSV and Parquet files can be read.")
-        return _read_as(file, text, encoding, name, separator, header, known)
+        return _read_as(file, text, encoding, name, known)
     except UnicodeDecodeError:
         note(f"{name} is not UTF-8; read as Windows-1252")
         file.seek(0)
-        return _read_as(file, sample.decode(_OTHER, _ERRORS), _OTHER, name, separator, header, known)
+        return _read_as(file, sample.decode(_OTHER, _ERRORS), _OTHER, name, known)
 
 
 def in_utf8(path: str, folder: Path) -> str:
@@ -126,12 +124,11 @@ def in_utf8(path: str, folder: Path) -> str:
     return str(copy)
 
 
-def find_layout(
-    sample: str, name: str, *, separator: str | None = None, header: bool | None = None, known: Format = UNKNOWN
-) -> Layout:
+def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
     """Find out how a text is written from its first lines, as far as that is not known."""
     stated = _SEPARATOR_LINE.match(sample)
-    separator = separator or (stated.group(1) if stated else "")
+    separator = known.given_separator or (stated.group(1) if stated else "")
+    header = known.given_header
     if not separator:
         lines = _split(sample, known.separator) if known.separator else []
         is_known = _line_of_names(lines, known) is not None
@@ -234,18 +231,10 @@ def sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
     return sample, encoding
 
 
-def _read_as(
-    file: IO[bytes],
-    sample: str,
-    encoding: str,
-    name: str,
-    separator: str | None,
-    header: bool | None,
-    known: Format,
-) -> Text:
+def _read_as(file: IO[bytes], sample: str, encoding: str, name: str, known: Format) -> Text:
     import pandas as pd
 
-    layout = find_layout(sample, name, separator=separator, header=header, known=known)
+    layout = find_layout(sample, name, known)
     as_text = {column: str for column in layout.names if column in known.cells}
     try:
         with warnings.catch_warnings():
