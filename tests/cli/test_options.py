@@ -15,7 +15,6 @@ OWN = {
     "table",
     "labels_from",
     "model",
-    "scale",
     "max_leaves",
     "algorithm",
     "as_json",

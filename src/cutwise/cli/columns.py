@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.cells import PLAIN, Format, first_odd, with_columns
@@ -14,6 +15,7 @@ from cutwise.cli.options import (
     SCALES,
     ClusteringOptions,
     GrowthOptions,
+    KernelOptions,
     LimitOptions,
     TableOptions,
     estimator_of,
@@ -238,10 +240,11 @@ class Task:
 class Clustering:
     """A table, and how it is to be clustered."""
 
+    source: Source
     task: Task
     n_clusters: int | None  # None where a column has the clusters
     scale: str
-    estimator: type[TreeEstimator]
+    estimator: Callable[..., TreeEstimator]
     params: dict[str, Any]
     limits: dict[str, Any]
 
@@ -266,29 +269,40 @@ class Clustering:
 def clustering(
     options: ClusteringOptions,
     growth: GrowthOptions,
-    limits: LimitOptions | None = None,
+    limits: LimitOptions,
     *,
     command: str,
     labels_from: str | None = None,
+    kernel: KernelOptions = KernelOptions(),
+    mixed: bool = True,
+    in_memory: Mapping[str, str] = MappingProxyType({}),
 ) -> Clustering:
-    """Read, choose and check what is to be clustered by centers, or the labels that are to be explained."""
+    """Read, choose and check what is to be clustered, or the labels that are to be explained.
+
+    ``in_memory``: what takes no table in batches, and what to do instead. ``mixed``: see ``prepare``.
+    """
     from cutwise import ClusterExplainer
 
     is_labeled, own = labels_from is not None, growth.params
     other = None if options.objective == "kmeans" else options.objective
-    refuse_beside_labels(labels_from, {"-k": options.n_clusters, "--objective": other})
-    estimator: type[TreeEstimator] = estimator_of(options.objective)
+    refuse_beside_labels(labels_from, {"-k": options.n_clusters, "--objective": other, "--kernel": kernel.kernel})
+    kernel.check(other)
+    estimator: Callable[..., TreeEstimator] = estimator_of(options.objective)
+    if kernel.kernel is not None:
+        estimator = kernel.estimator
     if is_labeled:
         estimator = ClusterExplainer
-        del own["n_init"]
-    check_option("--scale", options.scale, tuple(SCALES))
+        del own["n_init"]  # nothing is clustered
+    asked = check_option("--scale", kernel.scale if options.scale is None else options.scale, tuple(SCALES))
     source, n_clusters = find_source(options, options.n_clusters, command=command, is_labeled=is_labeled)
-    if command == "compare" and source.lazy is not None:
-        raise in_memory_alone(source, "compare", "Give a sample of its rows")
-    task = prepare(source, options, labels_from=labels_from)
-    scale, measure = task.measured(options.scale, options.objective)
-    limited = {} if limits is None else limits.params | cut_features(task, source, limits)
-    return Clustering(task, n_clusters, scale, estimator, {**measure, **own, **limited}, limited)
+    for what, instead in in_memory.items() if source.lazy is not None else ():
+        raise InvalidInputError(
+            f"{source.name} is read in batches, and {what} takes tables in memory. {instead}, or raise --max-memory."
+        )
+    task = prepare(source, options, labels_from=labels_from, mixed=mixed)
+    scale, measure = task.measured(asked, options.objective)
+    limited = limits.params | cut_features(task, source, limits)
+    return Clustering(source, task, n_clusters, scale, estimator, {**measure, **own, **limited}, limited)
 
 
 def find_source(
@@ -313,13 +327,6 @@ def find_source(
         table.files, table.max_memory, Format(given_separator=table.separator, given_header=table.header)
     )
     return source, n_clusters
-
-
-def in_memory_alone(source: Source, what: str, instead: str = "Leave it out") -> InvalidInputError:
-    """What is said of an option that needs all rows at once, where the table is read in batches."""
-    return InvalidInputError(
-        f"{source.name} is read in batches, and {what} takes tables in memory. {instead}, or raise --max-memory."
-    )
 
 
 def prepare(source: Source, table: TableOptions, *, labels_from: str | None = None, mixed: bool = True) -> Task:

@@ -47,7 +47,8 @@ def command(
     alone, with the clustering given. Under limits on rules: what they cost each algorithm, and its tree without them in
     the seconds.
     """
-    start = clustering(table, growth, limits, command="compare", labels_from=labels_from)
+    in_memory = {"compare": "Give a sample of its rows"}
+    start = clustering(table, growth, limits, command="compare", labels_from=labels_from, in_memory=in_memory)
     task, is_labeled = start.task, labels_from is not None
     entries, algorithms = [], recipes_for("labels" if is_labeled else "centers")
     with working(f"clustering {task.size}", steps=len(algorithms) + 2 - task.is_mixed) as begin:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
-from cutwise.cli.columns import Task, cut_features, find_source, in_memory_alone, prepare
+from cutwise.cli.columns import Task, clustering
 from cutwise.cli.models import check_model_path, labels_frame, labels_path, name_clusters, print_fit, write_labels
 from cutwise.cli.options import (
-    OBJECTIVES,
     SCALE_HELP,
-    SCALES,
     AsJson,
-    Clusters,
+    ClusteringOptions,
     GrowthOptions,
     KernelOptions,
     LabelsFrom,
     LimitOptions,
     MaxLeaves,
     Names,
-    Objective,
-    TableOptions,
-    estimator_of,
     of_output,
     of_tree,
-    refuse_beside_labels,
     words_given,
 )
 from cutwise.cli.screen import Outputs, note, noted, print_json, working
@@ -34,10 +29,6 @@ from cutwise.cli.tables import find_files
 from cutwise.estimators import model_document
 from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
-
-if TYPE_CHECKING:
-    from cutwise.estimators import TreeEstimator
-
 
 EXAMPLES = (
     "cutwise fit --example wine",
@@ -53,15 +44,19 @@ _NOT_OF_THE_MODEL = ("example", "max_memory", "jobs", "out", "labels", "as_json"
 """Options that another run on the same table may have otherwise and make the same model."""
 
 
+@dataclass(frozen=True)
+class FitOptions(ClusteringOptions):
+    """The same, where a kernel may be."""
+
+    scale: Annotated[str | None, of_tree(help=SCALE_HELP, show_default="auto; none for kernels of histograms")] = None
+
+
 def command(
     *,
     context: typer.Context,
-    table: TableOptions,
-    n_clusters: Clusters = None,
-    objective: Objective = "kmeans",
+    table: FitOptions,
     kernel: KernelOptions,
     labels_from: LabelsFrom = None,
-    scale: Annotated[str | None, of_tree(help=SCALE_HELP, show_default="auto; none for kernels of histograms")] = None,
     algorithm: Annotated[
         str | None,
         of_tree(
@@ -86,33 +81,29 @@ def command(
     verbose: Annotated[bool, of_output("--verbose", help="Say on standard error what takes how long.")] = False,
 ) -> None:
     """Cluster a table and print a rule for every cluster."""
-    scale = kernel.scale if scale is None else scale
-    check_option("--scale", scale, tuple(SCALES))
     check_option("--unknown", unknown, ("outside", "error"))
-    check_option("--objective", objective, OBJECTIVES)
-    other = None if objective == "kmeans" else objective
-    refuse_beside_labels(labels_from, {"-k": n_clusters, "--objective": other, "--kernel": kernel.kernel})
-    kernel.check(other)
-    params: dict[str, Any] = {"max_leaves": max_leaves, "verbose": 2 if verbose else 0, **growth.params}
-    if algorithm is not None:
-        params["algorithm"] = algorithm
+    is_kernel = kernel.kernel is not None
+    in_memory = {"--labels": "cutwise predict writes the clusters"} if labels is not None else {}
+    in_memory = {"--kernel": "Leave it out"} if is_kernel else in_memory
+    mixed = not is_kernel and algorithm not in ("optimal", "cart")
     with Outputs(out, labels_path(labels), inputs=find_files(table.files or [])) as outputs:
         check_model_path(out)
         with noted() as notes:
-            is_labeled = labels_from is not None
-            source, n_clusters = find_source(table, n_clusters, command="fit", is_labeled=is_labeled)
-            if source.lazy is not None:
-                what = "--kernel" if kernel.kernel is not None else "--labels" if labels is not None else None
-                if what is not None:
-                    instead = "cutwise predict writes the clusters" if what == "--labels" else "Leave it out"
-                    raise in_memory_alone(source, what, instead)
-            only_numbers = kernel.kernel is not None or algorithm in ("optimal", "cart")
-            task = prepare(source, table, labels_from=labels_from, mixed=not only_numbers)
-        scale, measure = task.measured(scale, objective)
-        params |= limits.params | cut_features(task, source, limits)
-        params |= measure | ({"handle_unknown": unknown} if task.is_mixed else {})
+            start = clustering(
+                table, growth, limits,
+                command="fit", labels_from=labels_from, kernel=kernel, mixed=mixed, in_memory=in_memory,
+            )  # fmt: skip
+        source, task, scale = start.source, start.task, start.scale
+        own = {} if algorithm is None else {"algorithm": algorithm}
+        own |= {"handle_unknown": unknown} if task.is_mixed else {}
+        model = start.model(max_leaves=max_leaves, verbose=2 if verbose else 0, **own)
+        # "auto" does nothing to complete numbers either, and says so where one column outweighs all others.
+        as_is = not (is_kernel or labels_from or task.in_batches) and model.preprocessor is None
         with working(f"working on {task.size}", quiet=verbose):
-            model = _fitted(task, params, objective, kernel, n_clusters)
+            model.set_params(**({"preprocessor": "auto"} if as_is else {})).fit(task.table, **task.beside)
+        if as_is:
+            model.set_params(preprocessor=None)
+            model._remember_params()
         model._remember_texts(source.readings)
         words = words_given(context, but=_NOT_OF_THE_MODEL)
         model._intake = {
@@ -148,23 +139,3 @@ def _without_part(task: Task) -> Iterator[str]:
         yield f"{noise} of {task.n_rows} rows are labeled -1 (noise): sizes and figures leave them out"
     if task.weights is not None and (weightless := int((task.weights == 0).sum())):
         yield f"{weightless} of {task.n_rows} rows have weight 0: sizes and figures leave them out"
-
-
-def _fitted(
-    task: Task, params: dict[str, Any], objective: str, kernel: KernelOptions, n_clusters: int | None
-) -> TreeEstimator:
-    if n_clusters is None:
-        from cutwise import ClusterExplainer
-
-        own = {name: value for name, value in params.items() if name != "n_init"}  # nothing is clustered
-        return ClusterExplainer(**own).fit(task.table, **task.beside)
-    if kernel.kernel is not None:
-        return kernel.estimator(n_clusters, params).fit(task.table, **task.beside)
-    # "auto" does nothing to complete numbers either, and says so where one column outweighs all others.
-    as_is = params.get("preprocessor", "auto") is None and not task.in_batches
-    params |= {"preprocessor": "auto"} if as_is else {}
-    model = estimator_of(objective)(n_clusters, **params).fit(task.table, **task.beside)
-    if as_is:
-        model.set_params(preprocessor=None)
-        model._remember_params()
-    return model

@@ -134,7 +134,7 @@ class ClusteringOptions(TableOptions):
 
     n_clusters: Clusters = None
     objective: Objective = "kmeans"
-    scale: Annotated[str, of_tree(help=SCALE_HELP)] = "auto"
+    scale: Annotated[str | None, of_tree(help=SCALE_HELP, show_default="auto")] = None
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class KernelOptions:
         """How columns are scaled by default: values that may not be negative stay as they are."""
         return "auto" if self.kernel is None else "none" if needs_nonnegative(self.kernel) else "standard"
 
-    def estimator(self, n_clusters: int, growth: dict[str, Any]) -> ExplainableKernelKMeans:
+    def estimator(self, n_clusters: int, **growth: Any) -> ExplainableKernelKMeans:
         """The estimator, unfitted; ``growth`` are the parameters that all estimators have, and k-means' own."""
         from cutwise import ExplainableKernelKMeans
 
