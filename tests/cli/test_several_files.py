@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cutwise import load_model
+from cutwise.cli import looks
 from cutwise.passes.spill import Column
 
 
@@ -287,12 +288,15 @@ def test_gaps_of_csv_in_batches_are_those_of_memory(cutwise, table, tmp_path):
 
 
 @pytest.mark.usefixtures("in_batches")
-def test_texts_in_batches_are_left_out_where_they_identify_rows(cutwise, tmp_path):
+def test_texts_in_batches_are_left_out_where_they_identify_rows(cutwise, tmp_path, monkeypatch):
     n = 300
     rows = pl.DataFrame({"x": np.arange(n) % 7, "name": [f"n{i // 2 if i < 100 else i}" for i in range(n)]})
     rows.write_parquet(tmp_path / "t.parquet")
     result = cutwise("fit", tmp_path / "t.parquet", "-k", 2, "--max-memory", "1kB")
     assert "left out: name (free text: 250 different texts in 300 rows)" in result.err
+    monkeypatch.setattr(looks, "MOST_ITEMS", 100)
+    result = cutwise("fit", tmp_path / "t.parquet", "-k", 2, "--max-memory", "1kB")
+    assert "left out: name (free text: more than 100 different texts in 300 rows)" in result.err
 
 
 @pytest.mark.usefixtures("in_batches")

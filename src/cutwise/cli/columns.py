@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.cells import PLAIN, Format, first_odd, with_columns
-from cutwise.cli.looks import Look, look_at, look_at_batches, shortened
+from cutwise.cli.looks import Look, look_at, shortened
 from cutwise.cli.options import (
     SCALES,
     ClusteringOptions,
@@ -23,10 +23,10 @@ from cutwise.cli.options import (
     scaler_of,
 )
 from cutwise.cli.screen import note
-from cutwise.cli.tables import Rows, Source, clusters_of_example, in_batches, open_source, read_example
+from cutwise.cli.tables import Source, clusters_of_example, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
-from cutwise.passes.sources import Batches, LazyTable, as_lazy, polars_table, scan_dataset
+from cutwise.passes.sources import Batches, LazyTable, as_lazy, scan_dataset
 from cutwise.table.intake import check_option
 from cutwise.table.table import NUMBER, Columns
 from cutwise.tree.recipes import LimitsGiven
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
-    import polars as pl
 
     from cutwise.estimators import TreeEstimator
 
@@ -346,14 +345,9 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     source = with_numbers(source, asked["--number"])
     columns = choose_columns(source, table, apart)
     names = list(dict.fromkeys([*columns, *apart]))
-    read = partial(source.read, as_words=() if labels_from is None else (labels_from,))
-    rows = None if source.lazy is None else read(source.lazy.select(names))
-    if rows is None:
-        looks = [look_at(source, name) for name in names if name not in apart or name == weights]
-    else:
-        looks = look_at_batches(source, rows, names)
-        if not looks[0].n_rows:
-            raise InvalidInputError(f"{source.name} holds no rows.")
+    looks = look_at(source, names)
+    if not looks[0].n_rows:
+        raise InvalidInputError(f"{source.name} holds no rows.")
     by_name = {name for names in asked.values() for name in names}
     own = [look for look in looks if look.name not in apart]
     left_out = _columns_left_out(source, own, by_name, mixed=mixed)
@@ -372,7 +366,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
         "source": source.name, "columns": columns, "left_out": left_out,
         "categories": categories if is_mixed else None, "numbers": asked["--number"],
     }  # fmt: skip
-    if rows is None:
+    if source.lazy is None:
         taken = source.frame[names]
         complete = complete_rows(source, taken[checked], drop_missing=table.drop_missing, needed=apart)
         taken = taken if complete.all() else whole_again(taken[complete])
@@ -386,30 +380,21 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
         missing = {look.name: look.n_rows - look.n_known for look in looks if look.name in kept}
         n = n_before = looks[0].n_rows
         if any(missing.values()):
-            n = count_rows(complete_only(rows.select(checked)))
+            n = sum(len(batch.dropna()) for batch in source.batches(checked))
             check_complete(source, missing, n_before, n, drop_missing=table.drop_missing, needed=apart)
-        assert source.lazy is not None
-        floats = [*(columns if n < n_before else ()), *(() if labels_from is None else (labels_from,))]
-        batches = _batches_to_fit(source, names, read, floats, drop_missing=table.drop_missing)
-        as_in_files = rows.select(columns).collect_schema() == source.lazy.select(columns).collect_schema()
+        words = () if labels_from is None else (labels_from,)
+        whole = [*(columns if n < n_before else ()), *words]
+        for batch in batches_of(source, names, words, drop_missing=table.drop_missing).batches() if whole else ():
+            found = whole_again(batch[whole])
+            whole = [name for name in whole if found[name].dtype.kind in "iu"]
+        batches = batches_of(source, names, words, drop_missing=table.drop_missing, whole=whole)
+        rows = source.lazy.select(columns)
+        as_in_files = source.read(rows).collect_schema() == rows.collect_schema() and not source.numbers
         if source.parquet is not None and as_in_files and not is_mixed and not table.drop_missing:
             batches = replace(batches, again=partial(scan_dataset, source.parquet))
         about |= {"table": batches, "n_rows": n, "rows": None, "weights": weights, "labels": labels_from}
     _say_what_is_used(source, own, left_out, by_name, mixed=mixed)
     return Task(**about)
-
-
-def _batches_to_fit(
-    source: Source, names: list[str], read: Callable[[Any], Any], floats: Sequence[str], *, drop_missing: bool
-) -> LazyTable:
-    """Columns of a table in batches, and of some, floats where rows are missing, whole numbers where they all are."""
-    assert source.lazy is not None
-
-    def take(rows: Any) -> Any:
-        return complete_only(read(rows)) if drop_missing else read(rows)
-
-    whole = _whole_again(take(source.lazy.select(names)), floats)
-    return batches_of(source, names, lambda rows: take(rows).with_columns(whole))
 
 
 def _columns_left_out(
@@ -466,36 +451,17 @@ def _say_readings(source: Source, columns: Iterable[str]) -> None:
 _MANY_ALIKE = 5
 
 
-def complete_only(rows: Rows) -> Rows:
-    """Those that have a value in every column."""
-    import polars as pl
+def batches_of(
+    source: Source, names: list[str], as_words: Collection[str], *, drop_missing: bool, whole: Sequence[str] = ()
+) -> LazyTable:
+    """Columns of a table in batches as pandas has them: models say of what kind these were.
 
-    return rows.drop_nulls().filter(pl.all_horizontal(pl.selectors.float().is_not_nan(), True))
-
-
-def count_rows(rows: pl.LazyFrame) -> int:
-    """How many there are, by going over them."""
-    import polars as pl
-
-    return int(rows.select(pl.len()).collect(engine="streaming").item())
-
-
-def batches_of(source: Source, names: list[str], read: Callable[[Any], Any]) -> LazyTable:
-    """Columns of a table as a function reads them, in batches as pandas has them: models say of what kind these were.
-
-    Those of Parquet files are read one by one, since the engine would read ahead.
+    ``drop_missing``: whether rows without a value are left out. ``whole``: columns of whole numbers then.
     """
-    import polars as pl
 
     def batches() -> Iterator[Any]:
-        assert source.lazy is not None
-        if source.parquet is None:
-            found = polars_table(read(source.lazy.select(names))).batches()
-        else:
-            found = (read(pl.DataFrame(batch)) for batch in scan_dataset(source.parquet, names))
-        with in_batches(source.name):
-            for batch in found:
-                yield batch.to_pandas()
+        for batch in source.batches(names, as_words):
+            yield (batch.dropna() if drop_missing else batch).astype(dict.fromkeys(whole, "int64"))
 
     lazy = as_lazy(Batches(batches))
     assert lazy is not None
@@ -506,48 +472,16 @@ def with_numbers(source: Source, names: Sequence[str]) -> Source:
     """The table with columns of ``--number`` as numbers, where a cell that is none is missing."""
     import pandas as pd
 
+    lost = Counter[str]()
+    for batch in source.batches(names) if names else ():
+        numbers = {name: pd.to_numeric(batch[name], errors="coerce") for name in names}
+        lost.update({name: int((own.isna() & batch[name].notna()).sum()) for name, own in numbers.items()})
+    for name, n in lost.items():
+        if n:
+            note(f"{name}: {n:,} cells that are no numbers are taken as missing")
     if source.lazy is not None:
-        return _with_numbers_in_batches(source, names)
-    numbers = {name: pd.to_numeric(source.frame[name], errors="coerce") for name in names}
-    for name, values in numbers.items():
-        _say_lost(name, int((values.isna() & source.frame[name].notna()).sum()))
+        return replace(source, frame=source.frame.astype(dict.fromkeys(names, "float64")), numbers=names)
     return replace(source, frame=with_columns(source.frame, numbers)) if names else source
-
-
-def _with_numbers_in_batches(source: Source, names: Sequence[str]) -> Source:
-    """The same of a table in batches: texts as numbers, whole ones where all are."""
-    import polars as pl
-
-    assert source.lazy is not None
-    rows, numbers = source.read(source.lazy), dict[str, pl.Expr]()
-    types = rows.collect_schema()
-    for name in names:
-        if types[name] == pl.String:
-            x = pl.col(name).str.strip_chars()
-            number, whole = x.cast(pl.Float64, strict=False).fill_nan(None), x.cast(pl.Int64, strict=False)
-            lost = (x.is_not_null() & number.is_null()).sum().alias("lost")
-            n_lost, is_whole = rows.select(lost, whole.is_not_null().all()).collect(engine="streaming").row(0)
-            _say_lost(name, n_lost)
-            numbers[name] = whole if is_whole else number
-    return replace(source, frame=source.frame.astype(dict.fromkeys(numbers, "float64")), numbers=numbers)
-
-
-def _whole_again(rows: pl.LazyFrame, names: Sequence[str]) -> list[pl.Expr]:
-    """Of these columns those whose numbers are all whole, as whole numbers."""
-    import polars as pl
-
-    types = rows.collect_schema()
-    x = [pl.col(name) for name in names if types[name].is_float()]
-    if not x:
-        return []
-    are_whole = [((own % 1 == 0) & (own.abs() < 2**53)).all(ignore_nulls=False) for own in x]
-    found = rows.select(are_whole).collect(engine="streaming").row(0, named=True)
-    return [pl.col(name).cast(pl.Int64) for name, is_whole in found.items() if is_whole]
-
-
-def _say_lost(name: str, n: int) -> None:
-    if n:
-        note(f"{name}: {n:,} cells that are no numbers are taken as missing")
 
 
 def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -> None:
@@ -571,7 +505,7 @@ def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -
             raise InvalidInputError(
                 f"Column {column!r} holds {shortened(odd)!r} in {row}, and held {needed} at fit. Write it so."
             )
-    check_numbers(source, [look_at(source, column) for column in numbers], may_drop=False)
+    check_numbers(source, look_at(source, numbers), may_drop=False)
     _say_readings(source, frame.columns)
     for column, kind in kinds.items():
         if kind == "date" and (unread := _unread(source, column)):

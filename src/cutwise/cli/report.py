@@ -12,9 +12,7 @@ from cutwise.cli.columns import (
     check_as_fitted,
     check_complete,
     columns_without_gaps,
-    complete_only,
     complete_rows,
-    count_rows,
     need_column,
 )
 from cutwise.cli.models import as_fitted, model_and_table, name_clusters, other_columns, tested_columns
@@ -30,7 +28,7 @@ from cutwise.cli.options import (
     words_given,
 )
 from cutwise.cli.screen import Outputs, note, working
-from cutwise.cli.tables import Rows, Source
+from cutwise.cli.tables import Source
 from cutwise.readouts.sql import DIALECTS
 
 if TYPE_CHECKING:
@@ -119,22 +117,17 @@ def _in_batches(
     model: TreeEstimator, source: Source, columns: list[str], beside: dict[str, str], drop_missing: bool
 ) -> tuple[Any, int, dict[str, Any]]:
     """The same of a table that is read in batches, which has the further columns among its own."""
-    assert source.lazy is not None
     used = list(dict.fromkeys([*columns, *beside.values()]))
-    n = count_rows(source.lazy.select(used))
+    n = sum(len(batch) for batch in source.batches(used[:1]))
     if drop_missing:
-        n_before, n = n, count_rows(complete_only(source.read(source.lazy.select(used))))
+        n_before, n = n, sum(len(batch.dropna()) for batch in source.batches(used))
         check_complete(source, {}, n_before, n, drop_missing=True)
 
     def as_given(frame: pd.DataFrame) -> Any:
         own: Any = as_fitted(model, source, frame[columns])
         return own.assign(**{name: frame[name] for name in beside.values()}) if beside else own
 
-    def read(rows: Rows) -> Rows:
-        rows = source.read(rows, as_words=[beside["y"]] if "y" in beside else [])
-        return complete_only(rows) if drop_missing else rows
-
-    batches = batches_of(source, used, read)
+    batches = batches_of(source, used, [beside["y"]] if "y" in beside else [], drop_missing=drop_missing)
     return batches.read_by(as_given), n, dict(beside)
 
 

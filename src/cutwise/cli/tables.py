@@ -35,7 +35,7 @@ from cutwise.cli.text import (
     sample_of,
 )
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
-from cutwise.passes.sources import polars_table, scan_dataset
+from cutwise.passes.sources import BATCH_ROWS, polars_table, scan_dataset
 from cutwise.passes.spill import Copies
 from cutwise.reference.resources import in_words
 from cutwise.table.intake import check_option
@@ -76,7 +76,7 @@ class Source:
     lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
     parquet: Dataset | None = None  # the same rows, where all files are Parquet of the same columns and types
     values: Mapping[str, pl.Expr] = field(default_factory=dict)  # of columns of text in such a table
-    numbers: Mapping[str, pl.Expr] = field(default_factory=dict)  # of those in which other cells are missing
+    numbers: Collection[str] = ()  # columns in which cells that are no numbers are missing
     decimal: str = ""  # of text whose cells are still to be read
     layout: Layout | None = None  # of text, that of the first file with the decimal mark of all
     cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # columns as they stand in the file
@@ -92,21 +92,38 @@ class Source:
 
     def first(self, column: str, what: Literal["value", "gap", "infinity"]) -> tuple[str, Any]:
         """The first row, in words, in which a column holds this, and what it holds there."""
-        if self.lazy is None:
-            import numpy as np
-
-            x = self.frame[column]
+        row = 0
+        for batch in self.batches([column]):
+            x = batch[column]
             is_such = x.notna() if what == "value" else x.isna() if what == "gap" else x.astype(float).abs() == math.inf
-            row = int(np.asarray(is_such).argmax())
-            return self.row(row), x.iloc[row]
+            if is_such.any():
+                at = int(is_such.to_numpy().argmax())
+                return self.row(row + at), x.iloc[at]
+            row += len(x)
+        raise ValueError(f"no {what} in {column}")
+
+    def batches(self, columns: Sequence[str], as_words: Collection[str] = ()) -> Iterator[pd.DataFrame]:
+        """The rows, all at once where they are in memory, of some columns; ``as_words``: see ``read``.
+
+        Those of Parquet files are read one by one, since the engine would read ahead.
+        """
+        if self.lazy is None:
+            yield self.frame[list(columns)]
+            return
+        import pandas as pd
         import polars as pl
 
-        own = pl.col(column)
-        such = own.is_not_null() if what == "value" else own.is_null() if what == "gap" else own.is_infinite()
-        rows = self.read(self.lazy.select(column)).with_row_index(f"row of {column}").filter(such)
-        with in_batches(self.name):
-            row, value = rows.head(1).collect(engine="streaming").row(0)
-        return self.row(row), value
+        with in_batches(self.name) if self.parquet is None else _readable_parquet(self.name):
+            if self.parquet is None:
+                rows = self.read(self.lazy.select(columns), as_words)
+                found: Iterator[Any] = rows.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
+            else:
+                batches = scan_dataset(self.parquet, list(columns))
+                found = (self.read(pl.DataFrame(batch), as_words) for batch in batches)
+            for batch in found:
+                frame = _with_types(batch.to_pandas())
+                numbers = {name: pd.to_numeric(frame[name], errors="coerce") for name in self.numbers if name in frame}
+                yield with_columns(frame, numbers)
 
     def read(self, rows: Rows, as_words: Collection[str] = ()) -> Rows:
         """Rows of a table in batches as the numbers, truth values, dates and texts that the files stand for.
@@ -117,12 +134,11 @@ class Source:
 
         names = set(rows.collect_schema().names())
         names -= {name for name in as_words if name in self.readings and self.readings[name].words is not None}
-        rows = rows.with_columns([own for name, own in self.values.items() if name in names]).with_columns(
+        return rows.with_columns([own for name, own in self.values.items() if name in names]).with_columns(
             (pl.selectors.decimal() | pl.selectors.by_dtype(pl.Int128)).cast(pl.Float64),
             pl.selectors.float().fill_nan(None),
             pl.selectors.categorical().cast(pl.String),
         )
-        return rows.with_columns([own for name, own in self.numbers.items() if name in names])
 
     def labels(self, column: str) -> pd.Series:
         """A column of labels, as they stand in the file: ``yes`` stays a word there."""
