@@ -9,6 +9,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from cutwise.table.instants import duration_text, instant_of, instant_text, time_of
@@ -27,10 +28,10 @@ def number(value: float) -> str:
     """Write a number as the shortest decimal that parses back to the very same float64.
 
     ``value``: finite. Returns ``text``: ``52000``, ``0.1``, ``-2.5``; with an exponent (``1e-09``, ``1.7e+18``) below
-    0.0001 and from 1e16 on, where writing out all zeros would be long.
+    0.0001, and from 1e16 on where it is beyond 64 bits or all zeros would be long.
     """
-    text = repr(float(value) + 0.0)  # adding 0.0 turns -0.0 into 0.0
-    return text.removesuffix(".0")
+    text = repr(float(value) + 0.0).removesuffix(".0")  # adding 0.0 turns -0.0 into 0.0
+    return min(text, f"{Decimal(text):f}", key=len) if 1e16 <= abs(value) < 2**63 else text
 
 
 def finite(value: float) -> float | None:
