@@ -31,8 +31,8 @@ Kind = Literal["integers", "numbers", "text", "ordered", "nested", "other"]
 class Look:
     """A column as far as its rows were seen.
 
-    ``low``, ``high``: of numbers. ``value``: the first one. ``few``: different whole numbers, one more than a few at
-    the least where there are many. ``counts``: of texts, how often each is there; of a table in batches not all, where
+    ``low``, ``high``: of numbers. ``value``: the first one. ``few``: different whole numbers, where these are from 1
+    to a few. ``counts``: of texts, how often each is there; of a table in batches not all, where
     they are very many (``is_cut``). ``word``: number and content of the first row that has a text that is no number.
     """
 
@@ -68,8 +68,8 @@ class Look:
         elif kind in ("integers", "numbers"):
             low, high = known.min(), known.max()
             self.low, self.high = (low, high) if is_first else (min(low, self.low), max(high, self.high))
-            if kind == "integers" and len(self.few) <= _FEW:
-                self.few.update(known.unique()[: _FEW + 1].tolist())
+            if kind == "integers" and low >= 1 and high <= _FEW:
+                self.few.update(known.unique().tolist())
 
     def _see_texts(self, values: pd.Series, known: pd.Series, n_before: int) -> None:
         import pandas as pd

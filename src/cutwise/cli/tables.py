@@ -70,7 +70,6 @@ class Source:
     frame: pd.DataFrame
     name: str  # what messages call it
     line_of: Callable[[int], int] | None = None  # the line of the file that holds a row, where rows are lines
-    has_names: bool = True  # False when the file's first line is data already; columns are then ``x0``, ``x1``, ...
     readings: Mapping[str, Reading] = field(default_factory=dict)  # what was decided about columns of text
     first_row: int = 0  # the number of row 0 in a file that is read in parts
     lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
@@ -83,6 +82,11 @@ class Source:
     held: Mapping[str, str] = field(default_factory=dict)  # what columns of a Parquet file hold by their types
     differing: Mapping[str, str] = field(default_factory=dict)  # columns that hold what in which of several such files
     copies: Copies | None = None  # of files in other encodings, as long as these rows are read
+
+    @property
+    def has_names(self) -> bool:
+        """False when the file's first line is data already; columns are then ``x0``, ``x1``, ..."""
+        return self.layout is None or self.layout.has_names
 
     def row(self, number: int) -> str:
         """A row in words: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
@@ -259,7 +263,7 @@ def _joined(sources: Sequence[Source], name: str) -> Source:
     frame = frame if decimal else _with_types(frame)
     differing = _differing({source.name: source.held for source in sources})
     layout = next(filter(None, layouts), None)
-    return Source(frame, name, has_names=first.has_names, decimal=decimal, layout=layout, differing=differing)
+    return Source(frame, name, decimal=decimal, layout=layout, differing=differing)
 
 
 def _with_one_mark(layouts: Sequence[Layout | None]) -> list[Layout | None]:
@@ -384,10 +388,7 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
         )
         first = next(filter(None, layouts), None)
         lines = None if len(files) > 1 or first is None else partial(line_with_values, places[0], first)
-        has_names = first is None or first.has_names
-        source = Source(
-            pd.DataFrame(), name, lines, has_names, lazy=table, layout=first, differing=differing, copies=copies
-        )
+        source = Source(pd.DataFrame(), name, lines, lazy=table, layout=first, differing=differing, copies=copies)
         if first is not None:
             source = _with_values(source, table, min(layout.decimal for layout in layouts if layout), known.cells)
         else:
@@ -632,10 +633,7 @@ def _read_file(path: str, known: Format) -> Source:
             if start.startswith(_PARQUET):
                 return _read_parquet(file, name)
             text = read_text(file, name, known)
-        layout = text.layout
-        return Source(
-            text.frame, name, text.line_of, layout.has_names, decimal=layout.decimal, layout=layout, cells=cells,
-        )  # fmt: skip
+        return Source(text.frame, name, text.line_of, decimal=text.layout.decimal, layout=text.layout, cells=cells)
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise InvalidInputError(f"{name} is compressed and damaged or cut short: {error}. Copy it again.") from error
 

@@ -455,12 +455,12 @@ def _source_of(series: Series) -> _Source | NonNumericValue:
     if dtype == nw.Boolean or dtype.is_integer():
         kind = BOOL if dtype == nw.Boolean else INTEGER
         if series.null_count() > 0 or dtype in (nw.Int128, nw.UInt128):
-            return _Source(np.dtype(np.float64), kind, lambda: _floats(series.cast(nw.Float64)))
+            return _Source(np.dtype(np.float64), kind, lambda: floats(series.cast(nw.Float64)))
         return _Source(np.dtype("bool" if kind is BOOL else str(dtype).lower()), kind, series.to_numpy)
     if dtype == nw.Decimal:
-        return _Source(np.dtype(np.float64), NUMBER, lambda: _floats(series.cast(nw.Float64)))
+        return _Source(np.dtype(np.float64), NUMBER, lambda: floats(series.cast(nw.Float64)))
     if dtype.is_numeric():
-        return _Source(np.dtype(str(dtype).lower()), NUMBER, lambda: _floats(series))
+        return _Source(np.dtype(str(dtype).lower()), NUMBER, lambda: floats(series))
     if len(series) == series.null_count():
         return _Source(np.dtype(np.float64), NUMBER, lambda: np.full(len(series), np.nan))
     if dtype in (nw.Object, nw.Unknown):
@@ -474,7 +474,7 @@ def _source_of(series: Series) -> _Source | NonNumericValue:
     return wrong if wrong is not None else NonNumericValue(0, items[0])
 
 
-def _floats(series: Series) -> npt.NDArray[np.generic]:
+def floats(series: Series) -> npt.NDArray[np.generic]:
     """A floating column with its nulls as NaN."""
     values = series.to_numpy()
     # Older pandas hands out its nulls as objects.

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from cutwise.core import Float64, Int64
 from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, listed, shown, warn
 
-from .convert import NonNumericValue, find_non_numeric, is_missing, reads_as_number, to_numbers
+from .convert import NonNumericValue, find_non_numeric, floats, is_missing, reads_as_number, to_numbers
 from .instants import as_duration, instant_of, to_ticks
 from .table import ColumnKind, KindName, Table
 
@@ -237,10 +237,7 @@ def _of_items(
 
 def _numbers(series: nw.Series[Any]) -> Float64:
     """A column of numbers with its nulls as NaN."""
-    values = series.to_numpy()
-    # Older pandas hands out its nulls as objects.
-    numbers = to_numbers(values.tolist()) if values.dtype.kind == "O" else values
-    return numbers.astype(np.float64)
+    return floats(series).astype(np.float64)
 
 
 @dataclass(eq=False)
