@@ -137,10 +137,8 @@ struct InducedSearch {
     }
     auto add = [&](size_t n_left, int64_t loss, int64_t left_low, int64_t left_high) {
       if (n_left == 0 || n_left >= line.size() || span_of[n_left] < 0) return;
-      // A side needs at least as many rows as centers, and no row counts less than 1.
-      const auto k_left = static_cast<int64_t>(n_left), k_right = static_cast<int64_t>(line.size() - n_left);
-      if (valid_cuts && depth.points > 0 && (left_high < k_left || depth.points - left_low < k_right)) return;
       Span &span = spans[span_of[n_left]];
+      if (!may_be_valid(span, left_low, left_high)) return;
       const int64_t induced = current + loss;
       // The least score and the least induced cost may belong to different cuts: together they still bound every cut.
       Key &bound = span.bound;
@@ -169,6 +167,12 @@ struct InducedSearch {
 
   int64_t count_of(const Span &span) const { return static_cast<int64_t>(span.n_left); }
 
+  // A side needs at least as many rows as centers, and no row counts less than 1.
+  bool may_be_valid(const Span &span, int64_t left_low, int64_t left_high) const {
+    if (!valid_cuts || depth.points == 0) return true;
+    return left_high >= count_of(span) && depth.points - left_low >= depth.centers - count_of(span);
+  }
+
   // Whether cuts of a span may, by bounds on their depth that are found faster than their depth.
   bool may_beat(const Key &mine, int64_t induced, int64_t left_low, int64_t left_high, const Span &span) const {
     const auto loses = [&](double bound) { return bound > mine.score && !DepthScore::is_near(bound, mine.score); };
@@ -178,7 +182,7 @@ struct InducedSearch {
   }
 
   void offer(const Span &span, double threshold, int64_t induced, int64_t left, Key &mine) const {
-    if (!span.valid.holds(threshold) || !may_beat(mine, induced, left, left, span)) return;
+    if (!span.valid.holds(threshold) || !may_be_valid(span, left, left) || !may_beat(mine, induced, left, left, span)) return;
     const int64_t deep = depth.depth_of(left, left, count_of(span), span.feature);
     const Key key{depth.score(induced, deep), induced, deep, {span.feature, threshold}};
     if (mine.cut.feature < 0 || is_before(depth, key, mine)) mine = key;
@@ -235,12 +239,9 @@ struct InducedSearch {
   }
 
   // Where the table is sparse: stored values alone are passed, and all zeros at once.
-  void evaluate(Span &span, const OpenedBins &stored, Key &mine) const {
+  void evaluate(const Span &span, const OpenedBins &stored, Key &mine) const {
     const CenterLine line = node.survivors.along(span.feature);
     const std::vector<PlacedRow> placed = stored.in_order();
-    if (valid_cuts) span.valid = valid_cuts->among(placed, span.begin, span.end, span.n_left, line.size() - span.n_left);
-    if (node.limits) span.valid = span.valid.within(node.allowed_cuts(span.feature).range(span.n_left));
-    if (span.valid.is_empty()) return;
     const SideCosts sides(*this, line, span.n_left);
     std::vector<Passed> passed = passed_rows(sides, placed);
     const Sides all = all_rows(sides);
@@ -309,13 +310,9 @@ struct InducedSearch {
     return closed;
   }
 
-  void evaluate(Span &span, Key &mine) const {
+  void evaluate(const Span &span, Key &mine) const {
     const Column &column = node.encoded.columns[span.feature];
     const CenterLine line = node.survivors.along(span.feature);
-    if (valid_cuts)
-      span.valid = valid_cuts->between(span.feature, span.begin, span.end, span.n_left, line.size() - span.n_left);
-    if (node.limits) span.valid = span.valid.within(node.allowed_cuts(span.feature).range(span.n_left));
-    if (span.valid.is_empty()) return;
     const SideCosts sides(*this, line, span.n_left);
     if (node.prefers_rows(column)) {
       const std::vector<PlacedRow> placed = place_all(node, span.feature);
@@ -356,6 +353,26 @@ struct InducedSearch {
     place_bins(node, &opened, 1);
     for (size_t j = 0; j < closed.size(); ++j)
       sweep_rows(span, passed_rows(sides, opened.placed[j]), closed[j].sum, closed[j].count, closed[j].from_begin, mine);
+  }
+
+  // Every valid cut of a span. Which are valid is asked for only where one would be the best: the answer is dear.
+  void evaluate_valid(Span &span, const OpenedBins *stored, Key &mine) const {
+    if (node.limits) span.valid = node.allowed_cuts(span.feature).range(span.n_left);
+    if (span.valid.is_empty()) return;
+    const auto evaluated = [&](Key key) {
+      if (stored) evaluate(span, *stored, key);
+      else evaluate(span, key);
+      return key;
+    };
+    const Key known = mine;
+    mine = evaluated(known);
+    if (!valid_cuts || !is_before(depth, mine, known)) return;
+    const size_t n_right = node.survivors.clusters.size() - span.n_left;
+    const ValidRange valid = stored ? valid_cuts->among(stored->in_order(), span.begin, span.end, span.n_left, n_right)
+                                    : valid_cuts->between(span.feature, span.begin, span.end, span.n_left, n_right);
+    if (valid.holds(mine.cut.threshold)) return;
+    span.valid = span.valid.within(valid);
+    mine = evaluated(known);
   }
 
   // Rows are elsewhere: the best valid cut around bins. sums (n_bins, 2 k + 1): see add_to_tallies. valid (2, d, k) holds by
@@ -472,8 +489,7 @@ struct InducedSearch {
       std::vector<Key> keys(batch.size(), best);
       const std::vector<OpenedBins> stored = is_sparse ? stored_values(batch) : std::vector<OpenedBins>();
       parallel_for(n_jobs, static_cast<int64_t>(batch.size()), [&](int64_t i) {
-        if (is_sparse) evaluate(batch[i], *stored_of(stored, batch[i].feature), keys[i]);
-        else evaluate(batch[i], keys[i]);
+        evaluate_valid(batch[i], is_sparse ? &*stored_of(stored, batch[i].feature) : nullptr, keys[i]);
       });
       for (const Key &key : keys)
         if (key.cut.feature >= 0 && (best.cut.feature < 0 || is_before(depth, key, best))) best = key;
