@@ -340,6 +340,13 @@ def test_a_report_describes_what_it_does_in_memory(customers):
         in_batches = report(model, door, curve=False).summary
         assert json.dumps(near(in_batches)) == json.dumps(near(in_memory))
     assert any(column.get("name", "").startswith("region") for column in in_memory["columns"])
+    weighted = customers.with_columns(w=pl.int_range(pl.len()) % 3)
+    in_memory = report(model, weighted, curve=False, sample_weight="w").summary
+    for door in (weighted.lazy(), Batches([weighted[300:], weighted[:300]])):
+        in_batches = report(model, door, curve=False, sample_weight="w").summary
+        assert json.dumps(near(in_batches)) == json.dumps(near(in_memory))
+    with pytest.raises(InvalidInputError, match="at least one non-zero"):
+        report(model, weighted.with_columns(w=0).lazy(), curve=False, sample_weight="w")
 
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")

@@ -160,6 +160,45 @@ class TestWhatCannotBeSaid:
         assert any("were there weights" in note for note in without["notes"])
         assert cutwise.report(model, X, sample_weight=weights).summary["curve"] is not None
 
+    @pytest.mark.parametrize("of_noise", [0, 7])
+    def test_shares_go_by_weight_and_rows_of_weight_0_are_those_of_fit(self, of_noise):
+        weights = np.array([0.0, 0.5, 9.0])[np.arange(len(X)) % 3]
+        y = np.where(np.arange(len(X)) < of_noise, -1, load_wine().target)
+        model = ClusterExplainer(max_leaves=4).fit(X, y, sample_weight=weights)
+        report = cutwise.report(model, X, y=y, sample_weight=weights)
+        summary, placed = report.summary, model.predict(X)
+        assert summary["source"]["is_fit"]
+        assert summary["curve"] is not None
+        assert sum("count each row once, whatever its weight" in note for note in summary["notes"]) == 1
+        for told in summary["clusters"]:
+            here = placed == told["label"]
+            share = weights[here].sum() / weights.sum()
+            assert (told["rows"], told["rows_share"]) == (here.sum(), pytest.approx(share))
+            assert f"{here.sum()} rows of 178 ({percent(share)} of the weight)" in told["sentence"]
+            assert f"| {told['title']} | {here.sum()} | {percent(share)} |" in report.to_markdown()
+            nodes = [node for node in summary["tree"] if node["cluster"] == told["code"]]
+            assert sum(node["share"] for node in nodes) == pytest.approx(share)
+            assert sum(node["rows"] for node in nodes) == here.sum()
+            root = dict(summary["tree"][0]["by_cluster"])
+            assert root[told["code"]] == pytest.approx(weights[here].sum())
+
+    @pytest.mark.parametrize(
+        ("weights", "wrong"),
+        [
+            (-np.ones(178), "Negative values"),
+            (np.ones(177), r"expected \(178,\)"),
+            (np.full(178, np.nan), "contains NaN"),
+            (np.full(178, np.inf), "contains infinity"),
+            (np.zeros(178), "at least one non-zero"),
+            (np.ones((178, 2)), "1D array"),
+            (["a"] * 178, "must hold numbers"),
+        ],
+    )
+    def test_wrong_weights_are_refused_before_anything_is_written(self, wine, tmp_path, weights, wrong):
+        with pytest.raises(InvalidInputError, match=wrong):
+            cutwise.report(wine[0], X, tmp_path / "report.md", curve=False, sample_weight=weights)
+        assert not list(tmp_path.iterdir())
+
     def test_limits_and_what_they_cost_are_said_in_every_form(self):
         table = X.rename(columns={"proline": "<i>*proline*</i>"})
         limits = {"max_depth": 2, "cut_features": ["alcohol", "<i>*proline*</i>"]}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cutwise._progress import tell
 from cutwise._whole import write_whole
@@ -32,20 +33,21 @@ from cutwise.exceptions import (
     listed,
 )
 from cutwise.passes.rows import BatchedRows
-from cutwise.passes.sources import as_lazy
+from cutwise.passes.sources import as_lazy, check_column_name, weights_of_batch
 from cutwise.passes.spill import Copies
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.report import (
     DescribedRows,
     ReportContext,
     build_summary,
+    count_rows,
     report_html,
     report_json,
     report_markdown,
 )
 from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
-from cutwise.table.intake import check_option, pop_column
+from cutwise.table.intake import check_option, pop_column, read_weights
 from cutwise.table.table import Table, are_plain
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
@@ -227,13 +229,20 @@ def _described(
     are taken out of it.
     """
     if (lazy := as_lazy(X)) is not None:
-        beside = y, fit.get("sample_weight")
+        beside, counted = (y, check_column_name(fit.get("sample_weight"), "sample_weight")), list[npt.NDArray[Any]]()
 
         def read(batch: Any) -> Table:
-            return model._read(pop_column(pop_column(batch, beside[0], "y")[0], beside[1], "sample_weight")[0])
+            given, own = pop_column(pop_column(batch, beside[0], "y")[0], beside[1], "sample_weight")
+            weights, table = None if own is None else weights_of_batch(own), model._read(given)
+            counted.append(count_rows(model.tree_, model.tree_.apply(table), weights))
+            return table
 
         with Copies() as copies:
-            return X, y, DescribedRows.in_batches(labeled, BatchedRows.read(lazy.read_by(read), copies))
+            batched = BatchedRows.read(lazy.read_by(read), copies)
+            in_leaves = np.sum(counted, axis=0)
+            if not in_leaves[2].any():
+                read_weights(0, 1)  # refused, in the words of tables in memory
+            return X, y, DescribedRows.in_batches(labeled, batched, in_leaves)
     X, y = pop_column(X, y, "y")
     if "sample_weight" in fit:
         X, fit["sample_weight"] = pop_column(X, fit["sample_weight"], "sample_weight")
@@ -249,7 +258,7 @@ def _described(
             )
     if rows.n_rows == 0:
         raise InvalidInputError("X has no rows, so there is nothing to report on. Give at least one row.")
-    return X, y, DescribedRows.of(labeled, rows)
+    return X, y, DescribedRows.of(labeled, rows, read_weights(fit.get("sample_weight"), rows.n_rows))
 
 
 def _curve(
@@ -258,7 +267,7 @@ def _curve(
     """The curve of the model's own growth, or None and a note that says why not."""
     left_out = "The curve of cost against leaves is left out"
     tree, counts = model.tree_, model._leaf_counts
-    if "sample_weight" not in fit and not counts.are_of(described.in_leaves):
+    if not counts.are_of(described.in_leaves[1]):
         return None  # other rows than those of fit: the summary says so
     if y is None and "n_clusters" not in model.get_params(deep=False):
         if as_lazy(X) is not None or len(model.reference_.labels) != described.n_rows:

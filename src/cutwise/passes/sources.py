@@ -502,7 +502,7 @@ def _apart(batch: Any, weights: str | None, y: str | None) -> tuple[Any, Float64
         batch, given = pop_column(batch, y, "y")
     if weights is not None:
         batch, own = pop_column(batch, weights, "sample_weight")
-        own = _weights_of(own)
+        own = weights_of_batch(own)
         if not (own == np.rint(own)).all():
             raise InvalidInputError(
                 f"sample_weight={weights!r} holds fractions, and tables in batches take whole numbers: how often a row "
@@ -679,7 +679,7 @@ def check_column_name(name: Any, what: str) -> str | None:
     )
 
 
-def _weights_of(column: Any) -> Float64:
+def weights_of_batch(column: Any) -> Float64:
     """Of a batch; all may be 0, for other batches may have rows that count."""
     values = np.asarray(column)
     if values.dtype.kind in "fiub" and not values.any():
@@ -693,7 +693,7 @@ def lazy_cost(lazy: LazyTable, sample_weight: Any, costs_of: Callable[[Any], npt
 
     def of_batch(given: Any) -> tuple[Float64, Float64 | None]:
         batch, weights = pop_column(given, name, "sample_weight")
-        return costs_of(batch), None if name is None else _weights_of(weights)
+        return costs_of(batch), None if name is None else weights_of_batch(weights)
 
     with Copies() as copies:
         costs, weights = (Column(copies.folder / what) for what in ("costs", "weights"))

@@ -204,8 +204,8 @@ class LeafCounts:
         total = math.fsum(self.weight)
         return math.fsum(self.agreeing) / total if total > 0 else math.nan
 
-    def are_of(self, in_leaves: npt.NDArray[np.integer[Any]]) -> bool:
-        """Whether as many rows are in every leaf as were counted there; ``in_leaves`` (n_leaves,)."""
+    def are_of(self, in_leaves: npt.NDArray[Any]) -> bool:
+        """Whether as many rows are in every leaf as were counted there; of positive weight, (n_leaves,)."""
         return bool(np.array_equal(in_leaves, self.n_rows + self.n_noise))
 
     @property

@@ -7,3 +7,4 @@ from .summary import SCHEMA_VERSION as SCHEMA_VERSION
 from .summary import DescribedRows as DescribedRows
 from .summary import ReportContext as ReportContext
 from .summary import build_summary as build_summary
+from .summary import count_rows as count_rows

@@ -69,16 +69,16 @@ class ReportContext:
 class DescribedRows:
     """What a report says of rows, at least one: how many there are in all and in every leaf, and their profile.
 
-    ``n_columns``: of the table, of which the profile may have some.
+    ``n_columns``: of the table, of which the profile may have some. ``in_leaves``: as ``count_rows`` gives it.
     """
 
     n_rows: int
     n_columns: int
-    in_leaves: npt.NDArray[np.int64]
+    in_leaves: npt.NDArray[Any]
     profile: Profile
 
     @classmethod
-    def of(cls, labeled: LabeledTree, table: Table) -> DescribedRows:
+    def of(cls, labeled: LabeledTree, table: Table, weights: npt.NDArray[np.float64] | None = None) -> DescribedRows:
         """Of rows in memory, in the tree's columns."""
         tree, k, others = labeled.tree, len(labeled.labels), list(range(table.n_columns))
         leaf = tree.apply(table)
@@ -86,21 +86,40 @@ class DescribedRows:
             others = telling_columns(table, tree.cluster[leaf], k, MOST_COLUMNS + len(table.unread))
         columns = [column for column in dict.fromkeys([*_tested(tree), *others]) if column not in table.unread]
         profile = profile_clusters(table, tree.cluster[leaf], k, columns[:MOST_COLUMNS], asked_levels(tree))
-        return cls(table.n_rows, table.n_columns, np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves], profile)
+        return cls(table.n_rows, table.n_columns, count_rows(tree, leaf, weights), profile)
 
     @classmethod
-    def in_batches(cls, labeled: LabeledTree, rows: BatchedRows) -> DescribedRows:
-        """Of rows that come in batches, in the tree's columns."""
+    def in_batches(cls, labeled: LabeledTree, rows: BatchedRows, in_leaves: npt.NDArray[Any]) -> DescribedRows:
+        """Of rows that come in batches, in the tree's columns; ``in_leaves``: of all of them."""
         tree, k = labeled.tree, len(labeled.labels)
-        in_nodes = np.zeros(tree.n_nodes, dtype=np.int64)
-        for part in rows.slices("leaves"):
-            in_nodes += np.bincount(tree.apply(part.table), minlength=tree.n_nodes)
         profile = profile_batches(rows, lambda part: tree.predict(part.table), k, asked_levels(tree))
         wide = tree.n_features > MOST_COLUMNS
         others = profile.columns[profile.telling].tolist() if wide else list(range(tree.n_features))
         columns = list(dict.fromkeys([*_tested(tree), *others]))[:MOST_COLUMNS]
         places = np.concatenate([np.flatnonzero(profile.columns == column) for column in columns])
-        return cls(rows.n_rows, tree.n_features, in_nodes[tree.leaves], profile.of(places))
+        return cls(rows.n_rows, tree.n_features, in_leaves, profile.of(places))
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether weights were given."""
+        return self.in_leaves.dtype.kind == "f"
+
+    def share(self, leaves: npt.NDArray[np.bool_]) -> float:
+        """The part of the weight that is in some leaves."""
+        return float(self.in_leaves[2, leaves].sum() / self.in_leaves[2].sum())
+
+
+def count_rows(
+    tree: ThresholdTree, leaf: npt.NDArray[np.integer], weights: npt.NDArray[np.float64] | None
+) -> npt.NDArray[Any]:
+    """Of every leaf all rows, those of positive weight, and their weight (3, n_leaves): whole numbers without weights.
+
+    ``leaf`` (n_rows,): what ``tree.apply`` gave.
+    """
+    if weights is None:
+        return np.tile(np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves], (3, 1))
+    counted = (np.ones(len(leaf)), weights > 0, weights)
+    return np.array([np.bincount(leaf, of_row, tree.n_nodes)[tree.leaves] for of_row in counted], dtype=np.float64)
 
 
 def _tested(tree: ThresholdTree) -> list[int]:
@@ -123,8 +142,8 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
             "A report says how many rows the rules catch, and the tree was edited after they were counted. Count them "
             "first: model.recount(X), or cutwise recount MODEL FILE."
         )
-    here, profile, n_columns = described.in_leaves, described.profile, described.n_columns
-    is_fit = counts.are_of(here)
+    profile, n_columns = described.profile, described.n_columns
+    is_fit = counts.are_of(described.in_leaves[1])
     tested, columns = _tested(tree), profile.columns.tolist()
     seen = sorted({*tested, *columns})  # of tens of thousands, a few hundred
     short_names = ShortNames([names[column] for column in seen])
@@ -136,6 +155,11 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
         notes.append(
             f"These {rows(described.n_rows)} are not the {int(counts.n_rows.sum()):,} of fit. Rows and profiles are "
             "those of this table; cost ratio, agreement, coverage and purity are those of fit."
+        )
+    if described.is_weighted:
+        notes.append(
+            "Shares, agreement, purity, coverage and costs go by weight. Rows, means and distributions count each row "
+            "once, whatever its weight."
         )
     n_noise = int(counts.n_noise.sum())
     if n_noise:
@@ -175,9 +199,7 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
             "cost_words": context.cost_words,
             "cart": None if context.cart is None else dict(context.cart),
         },
-        "clusters": [
-            _cluster(code, cluster, profile, called, labeled, described.n_rows) for code, cluster in enumerate(rules)
-        ],
+        "clusters": [_cluster(code, cluster, described, called, labeled) for code, cluster in enumerate(rules)],
         "columns": [
             {
                 "name": names[column],
@@ -194,7 +216,7 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
             }
             for j, column in enumerate(columns)
         ],
-        "tree": _nodes(labeled, short, here),
+        "tree": _nodes(labeled, short, described.in_leaves),
         "curve": None if context.curve is None else dict(context.curve),
         "sql": None if context.sql is None else dict(context.sql),
         "settings": [list(pair) for pair in context.settings],
@@ -204,17 +226,13 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
 
 
 def _cluster(
-    code: int,
-    cluster: ClusterRules,
-    profile: Profile,
-    names: Sequence[str],
-    labeled: LabeledTree,
-    n_rows: int,
+    code: int, cluster: ClusterRules, described: DescribedRows, names: Sequence[str], labeled: LabeledTree
 ) -> dict[str, Any]:
+    profile, tree = described.profile, labeled.tree
     difference, kinds = profile.difference[code], labeled.columns.kinds
-    order = _telling(profile, code, asked_levels(labeled.tree))
-    color = cluster_color(code)
-    described = [
+    order = _telling(profile, code, asked_levels(tree))
+    color, share = cluster_color(code), described.share(tree.cluster[tree.leaves] == code)
+    columns = [
         {
             "column": j,
             "mean": finite(profile.mean[code, j]),
@@ -234,7 +252,7 @@ def _cluster(
         "ink": ink_on(color),
         **{figure: entry[figure] for figure in ("size", "share", "coverage", "purity", "noise")},
         "rows": int(profile.size[code]),
-        "rows_share": float(profile.size[code] / n_rows),
+        "rows_share": share,
         "rules": [
             {
                 "conditions": [str(condition) for condition in rule.conditions],
@@ -243,8 +261,8 @@ def _cluster(
             }
             for rule, rule_entry in zip(cluster.rules, entry["rules"], strict=True)
         ],
-        "sentence": _sentence(code, cluster, profile, order, names, kinds, n_rows),
-        "profile": described,
+        "sentence": _sentence(code, cluster, described, share, order, names, kinds),
+        "profile": columns,
     }
 
 
@@ -275,18 +293,19 @@ def _whole(profile: Profile, j: int, kinds: Sequence[ColumnKind]) -> str:
 def _sentence(
     code: int,
     cluster: ClusterRules,
-    profile: Profile,
+    described: DescribedRows,
+    share: float,
     order: list[int],
     names: Sequence[str],
     kinds: Sequence[ColumnKind],
-    n_rows: int,
 ) -> str:
     """Say who is in a cluster, and in what its rows differ most from all rows."""
-    size = int(profile.size[code])
+    profile = described.profile
+    size, of = int(profile.size[code]), " of the weight" if described.is_weighted else ""
     if not cluster.rules:
         return "No leaf of the tree holds this cluster, so no row is placed here."
     several = ", by one of several rules" if len(cluster.rules) > 1 else ""
-    who = f"{rows(size)} of {n_rows:,} ({percent(size / n_rows)}){several}."
+    who = f"{rows(size)} of {described.n_rows:,} ({percent(share)}{of}){several}."
     first = {int(profile.columns[j]): j for j in reversed(order)}.values()  # of a category one
     strong = [j for j in order if j in first and abs(profile.difference[code, j]) >= 0.5][:3]
     if size == 0 or not strong:
@@ -336,12 +355,12 @@ def _in_a_row(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _nodes(labeled: LabeledTree, short: Mapping[int, str], here: npt.NDArray[np.int64]) -> list[dict[str, Any]]:
+def _nodes(labeled: LabeledTree, short: Mapping[int, str], in_leaves: npt.NDArray[Any]) -> list[dict[str, Any]]:
     tree = labeled.tree
-    of_leaf = np.zeros((tree.n_leaves, len(labeled.labels)), dtype=np.int64)
-    of_leaf[np.arange(tree.n_leaves), tree.cluster[tree.leaves]] = here
-    by_cluster = sum_up(tree, of_leaf)
-    size = by_cluster.sum(axis=1)
+    of_leaf = np.zeros((tree.n_leaves, len(labeled.labels)), dtype=in_leaves.dtype)
+    of_leaf[np.arange(tree.n_leaves), tree.cluster[tree.leaves]] = in_leaves[2]
+    by_cluster, size = sum_up(tree, of_leaf), sum_up(tree, in_leaves[0])
+    weight = by_cluster.sum(axis=1)
     full = {
         node: " and ".join(condition_text(c, short[c.feature]) for c in conditions_of(regions, labeled.columns))
         if is_reachable(regions)
@@ -360,11 +379,11 @@ def _nodes(labeled: LabeledTree, short: Mapping[int, str], here: npt.NDArray[np.
                 "shown": "all rows" if test is None else condition_text(test, short[test.feature]),
                 "path": full[node] if is_leaf else None,
                 "rows": int(size[node]),
-                "share": float(size[node] / max(int(size[0]), 1)),
+                "share": float(weight[node] / weight[0]),
                 "cluster": int(tree.cluster[node]) if is_leaf else None,
                 "purity": finite(labeled.purity.get(node, math.nan)) if is_leaf else None,
                 "by_cluster": [
-                    [code, int(by_cluster[node, code])] for code in np.flatnonzero(by_cluster[node]).tolist()
+                    [code, by_cluster[node, code].item()] for code in np.flatnonzero(by_cluster[node]).tolist()
                 ],
             }
         )
