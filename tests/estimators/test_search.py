@@ -1,5 +1,6 @@
 """``algorithm="search"``, the default: cheaper than the papers' trees, or as cheap, whatever else is asked for."""
 
+import dataclasses
 import itertools
 import signal
 import subprocess
@@ -256,6 +257,15 @@ def test_a_front_holds_the_trees_that_none_beats_in_cost_and_size(estimator, tmp
         front.shortest(1e-5)
     with pytest.raises(InvalidInputError, match=f"from 0 to {len(front) - 1}"):
         front.model(len(front))
+
+
+def test_a_tree_that_costs_nothing_is_close_to_a_reference_that_does():
+    X = np.repeat([[1.0], [5.0], [9.0]], 5, axis=0)
+    front = ExplainableKMeans(3, random_state=0).fit(X).front(X)
+    assert front.reference_cost == front.cost[-1] == 0
+    assert front.cost[front.shortest(0.01)] == 0
+    with pytest.raises(InvalidInputError, match="costs 2, and the reference nothing"):
+        dataclasses.replace(front, cost=front.cost + 2).shortest(0.01)
 
 
 def test_more_leaves_never_cost_more():

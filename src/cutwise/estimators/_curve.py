@@ -40,6 +40,17 @@ def _figures_html(trees: Any, columns: Sequence[str]) -> str:
     return table_html(columns, zip(*(getattr(trees, name).tolist() for name in columns), strict=True))
 
 
+def _close(trees: CostCurve | TreeFront, within: float) -> npt.NDArray[np.intp]:
+    """Places of the trees whose cost is at most ``1 + within`` times that of the reference, which may be 0."""
+    return np.flatnonzero(trees.cost <= (1.0 + within) * trees.reference_cost)
+
+
+def _costs(cost: float, reference_cost: float) -> str:
+    if reference_cost > 0:
+        return f"costs {cost / reference_cost:.4f} times as much"
+    return f"costs {cost:.4g}, and the reference nothing"
+
+
 @dataclass(frozen=True, eq=False)
 class CostCurve:
     """Costs of the trees of one growth, by their number of leaves.
@@ -100,18 +111,16 @@ class CostCurve:
             None of these trees comes that close; says how close the best one comes.
         """
         within = check_number("within", within, minimum=0)
-        close = np.flatnonzero(self.cost <= (1.0 + within) * self.reference_cost)
-        if len(close):
+        if len(close := _close(self, within)):
             return int(self.n_leaves[close[0]])
         best = int(np.argmin(self.cost))
-        ratio = self.cost[best] / self.reference_cost if self.reference_cost > 0 else math.inf
         last = int(self.n_leaves[-1])
         step = f"Allow more than {last} leaves, or a larger difference."
         if last < self.max_leaves:
             step = "No single cut gains anything more: allow a larger difference, or grow by another algorithm."
         raise InvalidInputError(
             f"No tree of up to {last} leaves is within {within:.4g} of the reference's cost: the best"
-            f" has {int(self.n_leaves[best])} leaves and costs {ratio:.4f} times as much. {step}"
+            f" has {int(self.n_leaves[best])} leaves and {_costs(self.cost[best], self.reference_cost)}. {step}"
         )
 
     def model(self, n_leaves: int) -> TreeEstimator:
@@ -406,7 +415,9 @@ class TreeFront:
     wad : ndarray of shape (n_trees,), float64
         Tests that a row passes, on average.
     cost, cost_ratio : ndarray of shape (n_trees,), float64
-        Decreasing; nan where the reference costs nothing.
+        Decreasing; the ratio is nan where the reference costs nothing.
+    reference_cost : float
+        The cost of the reference clustering, which the ratio compares with.
     """
 
     n_leaves: npt.NDArray[np.int64]
@@ -414,6 +425,7 @@ class TreeFront:
     wad: npt.NDArray[np.float64]
     cost: npt.NDArray[np.float64]
     cost_ratio: npt.NDArray[np.float64]
+    reference_cost: float
     _model: Callable[[int], Any] = field(repr=False)
 
     def __len__(self) -> int:
@@ -429,7 +441,7 @@ class TreeFront:
         return _figures_html(self, ("n_leaves", "waes", "wad", "cost", "cost_ratio"))
 
     def shortest(self, within: float) -> int:
-        """The number of the tree with the shortest rules whose cost ratio is at most ``1 + within``.
+        """The number of the tree with the shortest rules whose cost is at most ``1 + within`` times the reference's.
 
         Parameters
         ----------
@@ -447,12 +459,11 @@ class TreeFront:
             No tree is that cheap; says what the cheapest costs.
         """
         within = check_number("within", within, minimum=0)
-        cheap = np.flatnonzero(self.cost_ratio <= 1.0 + within)
-        if len(cheap):
-            return int(cheap[0])
+        if len(close := _close(self, within)):
+            return int(close[0])
         raise InvalidInputError(
-            f"No tree is within {within:.4g} of the reference's cost: the cheapest of these {len(self)} costs "
-            f"{self.cost_ratio[-1]:.4f} times as much. Allow more leaves, or a larger difference."
+            f"No tree is within {within:.4g} of the reference's cost: the cheapest of these {len(self)} "
+            f"{_costs(self.cost[-1], self.reference_cost)}. Allow more leaves, or a larger difference."
         )
 
     def model(self, number: int) -> Any:
@@ -536,5 +547,6 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         wad=np.array([one.wad for one in front]),
         cost=costs,
         cost_ratio=costs / reference if reference > 0 else np.full(len(costs), np.nan),
+        reference_cost=reference,
         _model=of_number,
     )
