@@ -23,6 +23,7 @@ from cutwise import (
     KMedians,
 )
 from cutwise.exceptions import InvalidInputError, LargeIntegersWarning, UnsupportedInputError
+from cutwise.metrics import weighted_average_depth
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
@@ -126,7 +127,7 @@ def test_what_is_no_data_is_called_by_its_name_and_what_is_proposed_works():
 
 def test_the_name_of_a_column_is_no_weights_where_tables_are_arrays():
     with pytest.raises(UnsupportedInputError, match=r"^sample_weight is a str \('w'\)\. Give .*one a row: X\['w'\]"):
-        KMedians(3).fit(TABLE, sample_weight="w")
+        weighted_average_depth(ExplainableKMeans(3).fit(TABLE).tree_, TABLE, sample_weight="w")
 
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")

@@ -117,8 +117,9 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or lazy table of shape (n_samples, n_features)
-            Rows with the columns of fit, in their own units. In a data frame the columns that no test asks about may be
-            missing, or hold anything; arrays go by position, so theirs must all be there, and finite.
+            Rows with the columns of fit, in their own units. In a data frame or an AnnData object the columns that no
+            test asks about may be missing, or hold anything; arrays go by position, so theirs must all be there, and
+            finite.
 
         Returns
         -------
@@ -275,9 +276,9 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows with the columns of fit, in their own units.
-        y : array-like of shape (n_samples,), default=None
-            The reference cluster of every row, as a label that ``predict`` gives, or -1 for noise. None takes the
-            nearest center of the reference; given labels and kernels have none.
+        y : array-like of shape (n_samples,) or str, default=None
+            The reference cluster of every row, as a label that ``predict`` gives, or -1 for noise; or the column of
+            ``X`` that holds them. None takes the nearest center of the reference; given labels and kernels have none.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each row counts; none negative, not all 0.
 
@@ -288,6 +289,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             for a tree that was edited.
         """
         check_is_fitted(self)
+        X, y = pop_column(X, y, "y")
+        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         table = self._read(X) if y is None else self._read_tested(X)
         weights = read_weights(sample_weight, table.n_rows)
         if y is not None:
@@ -512,7 +515,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return f"limits: {100 * price:+.1f} % ({self._limits_given.in_words(self._columns_of_fit())})"
 
     def _read_tested(self, X: Any) -> Table:
-        """Rows to route: the columns of a named frame that no test asks about may be missing, or hold anything."""
+        """Rows to route: columns with names that no test asks about may be missing, or hold anything."""
         check_is_fitted(self)
         return self._read(X, np.unique(self.tree_.feature[self.tree_.feature >= 0]))
 

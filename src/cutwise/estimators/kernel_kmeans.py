@@ -26,6 +26,7 @@ from cutwise.table.intake import (
     check_option,
     check_unread,
     check_verbose,
+    pop_column,
     read_random_state,
     read_table,
     read_weights,
@@ -350,6 +351,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         ColumnMismatchError, InvalidInputError
             As ``transform``.
         """
+        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         table = self._kernel_rows(X)
         weights = read_weights(sample_weight, table.n_rows)
         costs = self._centers.costs(table.values, check_n_jobs(self.n_jobs))
@@ -379,6 +381,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         recipe = KernelRecipe.of(self)
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
         with stages.stage("reading the table"):
+            X, sample_weight = pop_column(X, sample_weight, "sample_weight")
             table = read_table(X)
             weights = read_weights(sample_weight, table.n_rows)
             check_n_clusters(k, table, weights)

@@ -21,6 +21,7 @@ from cutwise.table.intake import (
     check_option,
     check_unread,
     check_verbose,
+    pop_column,
     read_centers,
     read_table,
     read_weights,
@@ -135,6 +136,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
         with stages.stage("reading the table"):
+            X, sample_weight = pop_column(X, sample_weight, "sample_weight")
             table = read_table(X)
             weights = read_weights(sample_weight, table.n_rows)
             check_n_clusters(k, table, weights)
@@ -210,6 +212,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         InvalidInputError
             Values that cannot be used, or distances beyond float64.
         """
+        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         table = self._read(X)
         weights = read_weights(sample_weight, table.n_rows)
         costs = KMEDIANS.assign(table.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))[1]
