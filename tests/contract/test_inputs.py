@@ -12,8 +12,9 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler
 
-from cutwise import ClusterExplainer, ExplainableKMeans, cost_curve, export_sql
+from cutwise import ClusterExplainer, ExplainableKMeans, KernelKMeans, KMedians, cost_curve, export_sql
 from cutwise.exceptions import InvalidInputError
+from cutwise.table.convert import as_dense
 from tests.oracle.models import fit_quietly, same_tree
 
 RNG = np.random.default_rng(0)
@@ -156,9 +157,39 @@ def _annotated(X):
 class _Lookalike:
     """The parts of an annotated matrix that are read."""
 
-    def __init__(self, X):
-        self.X, self.var_names, self.shape = X, [f"gene {i}" for i in range(X.shape[1])], X.shape
-        self.obs = pd.DataFrame({"leiden": np.where(X[:, [2]].toarray().ravel() > 0, "T", "B")})
+    def __init__(self, X, var_names=None):
+        self.X, self.var_names, self.shape = X, var_names or [f"gene {i}" for i in range(X.shape[1])], X.shape
+        self.obs = pd.DataFrame({"leiden": np.where(as_dense(X)[:, 1 if var_names else 2] > 0, "T", "B")})
+
+
+@pytest.mark.parametrize("estimator", [ExplainableKMeans, KMedians, KernelKMeans])
+def test_weights_may_be_a_column_of_the_table(estimator):
+    X = pd.DataFrame(VALUES[:, :2], columns=["a", "b"])
+    w, model = np.arange(len(X)) % 3, estimator(3, random_state=0)
+    labels, score = model.fit(X, sample_weight=w).labels_, model.score(X, sample_weight=w)
+    named = model.fit(X.assign(w=w), sample_weight="w")
+    assert (named.labels_.tolist(), named.score(X.assign(w=w), sample_weight="w")) == (labels.tolist(), score)
+    if estimator is ExplainableKMeans:
+        rules = str(model.rules())
+        assert str(model.recount(X.assign(w=w), sample_weight="w").rules()) == rules
+    with pytest.raises(InvalidInputError, match="sample_weight='v' is no column of X"):
+        model.fit(X.assign(w=w), sample_weight="v")
+
+
+def test_columns_that_no_test_asks_about_may_be_missing_from_a_dense_matrix_with_gaps():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    X[::5, 2] = np.nan
+    names = [f"gene {i}" for i in range(4)]
+    model = ClusterExplainer().fit(X, np.isnan(X[:, 2]) | (X[:, 2] > 0), feature_names=names)
+    assert model.predict(_Lookalike(X[:, [0, 2]], ["gene 0", "gene 2"])).tolist() == model.labels_.tolist()
+
+
+def test_the_raw_part_of_annotated_rows_is_refused_with_the_way_to_a_whole():
+    data = _annotated(sparse.csr_array(sparse.random(30, 4, density=0.5, random_state=1)))
+    data.raw = data
+    with pytest.raises(InvalidInputError, match=r"Give a whole one: adata.raw.to_adata\(\)"):
+        ClusterExplainer().fit(data.raw, "leiden")
 
 
 @pytest.mark.parametrize("annotate", [_annotated, _Lookalike], ids=["AnnData", "a lookalike"])
@@ -171,12 +202,20 @@ def test_an_annotated_matrix_is_read_as_it_is(annotate):
     assert "`gene 2` <= 0.0" in str(model.rules())
     assert model.predict(data).tolist() == np.asarray(data.obs["leiden"]).tolist()
     assert model.score(data, "leiden") == 1.0
+    rules = str(model.rules())
+    assert str(model.recount(data, "leiden").rules()) == rules
     assert cost_curve(model, data, "leiden").agreement[0] == 1.0
     named = ClusterExplainer().fit(X, np.asarray(data.obs["leiden"]), feature_names=list(data.var_names))
     assert str(named.rules()) == str(model.rules())
     clusters = ExplainableKMeans(2, random_state=0, preprocessor=MaxAbsScaler()).fit(data)
     alone = ExplainableKMeans(2, random_state=0, preprocessor=MaxAbsScaler()).fit(X)
     assert clusters.tree_.equals(alone.tree_)
+    for layout in (sparse.csr_array, sparse.csc_array, sparse.coo_array, np.asarray):
+        some = _Lookalike(layout(X.toarray()[:, [1, 2, 5]]), ["gene 1", "gene 2", "gene 5"])
+        assert model.predict(some).tolist() == model.predict(data).tolist()
+        assert model.explain(some) == model.explain(data)
+        with pytest.raises(InvalidInputError, match="The tree asks about 'gene 2'"):
+            model.predict(_Lookalike(layout(X.toarray()[:, [1, 5]]), ["gene 1", "gene 5"]))
     with pytest.raises(InvalidInputError, match=r"y='leidn' is no column of X. Did you mean 'leiden'"):
         model.fit(data, "leidn")
     with pytest.raises(InvalidInputError, match="X has no column names"):

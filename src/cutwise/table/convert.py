@@ -534,6 +534,8 @@ def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
     elif isinstance(given, Iterator):
         called, step = f"a {own}, which can be read only once", f"list({what})"
         step += "; of batches, a function that opens them anew: cutwise.Batches(lambda: iter(parts))" if table else ""
+    elif hasattr(given, "to_adata"):
+        called, step = "the raw part of an AnnData object", "a whole one: adata.raw.to_adata()"
     elif table and (
         getattr(getattr(given, "dtype", None), "names", None)
         or isinstance(given, Mapping)

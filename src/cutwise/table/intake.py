@@ -330,8 +330,8 @@ def read_table(
     to int64; uint64 to float64; a frame to one matrix of the smallest of these dtypes that holds every column.
 
     ``fitted`` are the columns of fit: names and their number are checked before any value is read. ``tested`` are those
-    of them that decide, ascending: in a data frame with names the others may be missing, and are not read. Arrays have
-    no names to tell columns apart, so all of theirs are read.
+    of them that decide, ascending: where columns have names the others may be missing, and are not read. Arrays have
+    none to tell columns apart, so all of theirs are read.
 
     With ``mixed`` options, columns of other kinds and missing values are taken too, as one float64 matrix that
     ``ColumnKind`` explains. Columns of fit that were of other kinds are read by these; ``unknown`` says what levels are
@@ -364,58 +364,76 @@ def read_table(
         # Before the values: a renamed column is the reason to give, not what reindexing put into it.
         check_same_columns(fitted, columns, estimator=estimator, tested=tested)
     check_shape(shape, what=what)
-    if fitted is not None and not sparse.issparse(X):
-        if frame is not None and tested is not None and fitted.has_names and columns.has_names:
-            return _read_tested(frame, fitted, tested, what, unknown)
-        if not are_plain(fitted.kinds) or any(kind.left_out for kind in fitted.kinds):
-            read = _read_by_kind(_columns_of(X, frame), fitted.kinds, columns, what, unknown)
-            return Table(read, columns.names, columns.has_names, fitted.kinds, library_of(frame) if frame else None)
+    # A sparse matrix of all columns is read sooner than some are taken out of it.
+    is_whole = sparse.issparse(X) and fitted is not None and columns.names == fitted.names
+    if fitted is not None and tested is not None and fitted.has_names and columns.has_names and not is_whole:
+        return _read_tested(X, frame, columns, fitted, tested, what, unknown)
+    library = None if frame is None else library_of(frame)
+    of_kinds = fitted is not None and (not are_plain(fitted.kinds) or any(kind.left_out for kind in fitted.kinds))
+    if fitted is not None and of_kinds and not sparse.issparse(X):
+        read = _read_by_kind(_columns_of(X, frame), fitted.kinds, columns, what, unknown)
+        return Table(read, columns.names, columns.has_names, fitted.kinds, library)
     if mixed is not None and not sparse.issparse(X):
         return _read_mixed(X, frame, columns, mixed, what)
     with _as_at_fit(fitted is not None):
-        if frame is not None:
-            values, kinds = convert_frame(frame, columns, what=what)
-        elif sparse.issparse(X):
-            values, kinds = convert_sparse(X, columns, what=what)
-        else:
-            values, kinds = convert_array(X, columns, what=what)
+        values, kinds = _convert(X, frame, columns, what)
         check_finite(values, columns, what=what)
-    return Table(values, columns.names, columns.has_names, kinds, None if frame is None else library_of(frame))
+    return Table(values, columns.names, columns.has_names, kinds, library)
+
+
+def _convert(
+    X: Any, frame: Frame | None, columns: Columns, what: str
+) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, tuple[ColumnKind, ...]]:
+    """A frame or a matrix as numbers, and the kinds of its columns."""
+    if frame is not None:
+        return convert_frame(frame, columns, what=what)
+    return (convert_sparse if sparse.issparse(X) else convert_array)(X, columns, what=what)
 
 
 def _read_tested(
-    frame: Frame, fitted: Columns, tested: npt.NDArray[np.integer], what: str, unknown: str | None
+    X: Any,
+    frame: Frame | None,
+    columns: Columns,
+    fitted: Columns,
+    tested: npt.NDArray[np.integer],
+    what: str,
+    unknown: str | None,
 ) -> Table:
     """The table of fit's columns of which only those that are tested are read; the others are zeros."""
-    n_columns = len(fitted.names)
+    n_rows, n_columns = X.shape[0] if frame is None else len(frame), len(fitted.names)
     names = [fitted.names[i] for i in tested]
     kinds = list(fitted.kinds)
     # Of zeros that nobody reads or writes the system keeps no pages, column by column.
-    values: npt.NDArray[np.generic] | sparse.csr_array = np.zeros((len(frame), n_columns), dtype=np.uint8, order="F")
+    values: npt.NDArray[np.generic] | sparse.csr_array = np.zeros((n_rows, n_columns), dtype=np.uint8, order="F")
     if names:
         own = Columns(tuple(names), True, tuple(kinds[i] for i in tested))
-        frame = frame.select(names)
+        if frame is not None:
+            frame = frame.select(names)
+        else:
+            whole = convert_sparse(X, columns, what=what)[0] if sparse.issparse(X) else X  # which may be damaged
+            X = whole[:, [columns.names.index(name) for name in names]]
         read: npt.NDArray[np.generic] | sparse.csr_array
         if are_plain(own.kinds):
             with _as_at_fit():
-                read, own_kinds = convert_frame(frame, own, what=what)
+                read, own_kinds = _convert(X, frame, own, what)
                 check_finite(read, own, what=what)
             for column, kind in zip(tested, own_kinds, strict=True):
                 kinds[column] = kind
         else:
-            read = _read_by_kind(_columns_of(None, frame), own.kinds, own, what, unknown)
+            read = _read_by_kind(_columns_of(X, frame), own.kinds, own, what, unknown)
         if isinstance(read, sparse.csr_array):
-            values = sparse.csr_array((read.data, tested[read.indices], read.indptr), shape=(len(frame), n_columns))
+            values = sparse.csr_array((read.data, tested[read.indices], read.indptr), shape=(n_rows, n_columns))
         else:
-            values = np.zeros((len(frame), n_columns), dtype=read.dtype, order="F")
+            values = np.zeros((n_rows, n_columns), dtype=read.dtype, order="F")
             values[:, tested] = read
+    library = None if frame is None else library_of(frame)
     unread = np.setdiff1d(np.arange(n_columns), tested)
-    return Table(values, fitted.names, True, tuple(kinds), library_of(frame), frozenset(unread.tolist()))
+    return Table(values, fitted.names, True, tuple(kinds), library, frozenset(unread.tolist()))
 
 
 def _columns_of(X: Any, frame: Frame | None) -> list[Items]:
-    """The columns of an array or a data frame, one by one."""
-    return list(X.T) if frame is None else list(frame.to_dict(as_series=True).values())
+    """The columns of a matrix or a data frame, one by one."""
+    return list(as_dense(X).T) if frame is None else list(frame.to_dict(as_series=True).values())
 
 
 def _read_mixed(X: Any, frame: Frame | None, columns: Columns, options: MixedOptions, what: str) -> Table:
@@ -424,7 +442,7 @@ def _read_mixed(X: Any, frame: Frame | None, columns: Columns, options: MixedOpt
     library = None if frame is None else library_of(frame)
     if not categories and _may_be_numbers(X, frame):
         try:
-            values, kinds = convert_frame(frame, columns, what=what) if frame else convert_array(X, columns, what=what)
+            values, kinds = _convert(X, frame, columns, what)
             if is_all_finite(values.data if isinstance(values, sparse.csr_array) else values):
                 return _warned(Table(values, columns.names, columns.has_names, kinds, library), what)
         except NotNumericError:
