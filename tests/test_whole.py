@@ -47,6 +47,13 @@ def test_an_error_names_the_file_that_was_asked_for_and_errors_of_others_are_lef
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="this system has no /proc")
+def test_a_folder_that_takes_no_files_is_said_to_take_none():
+    with pytest.raises(OSError, match="Nothing can be written in '/proc'") as caught:
+        write_whole("/proc/file", "text")
+    assert caught.value.filename == "/proc/file"
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_model_saved_into_a_pipe_leaves_the_pipe_in_its_place(tmp_path):
     pipe, read = tmp_path / "pipe", []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -58,6 +59,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         reason = os.strerror(error.errno)
         if not place.parent.is_dir():
             reason = f"There is no folder {str(place.parent)!r}; make it first"
+        elif error.errno == errno.ENOENT:  # as of a folder that is no place for files, such as /proc
+            reason = f"Nothing can be written in {str(place.parent)!r}"
         raise OSError(error.errno, reason, str(path)) from error
     finally:
         with suppress(OSError):
