@@ -256,3 +256,14 @@ def test_pictures_have_names(page_of):
     assert len(names) == 8 * 6 + 1
     assert all(names)
     assert "Cost ratio by number of leaves" in names[-1]
+
+
+@pytest.mark.parametrize("name", ["x" * 200, "many words " * 20])
+def test_a_long_name_is_wrapped_in_the_table_of_a_notebook_and_leaves_short_ones_whole(opened, tmp_path, name):
+    model = copy.deepcopy(made(2)[0]).name_clusters({0: name, 1: "students"})
+    (tmp_path / "rules.html").write_text(model.rules()._repr_html_(), "utf-8")
+    page = opened(tmp_path / "rules.html", width=900)
+    assert page.page.eval_on_selector(".cutwise", "e => e.scrollWidth - e.clientWidth") <= 0
+    long, short = page.page.eval_on_selector_all("td span", "spans => spans.map(e => e.getClientRects()[0].height)")
+    assert long > 3 * short
+    assert short < 30

@@ -318,8 +318,8 @@ def rules_html(rules: Rules, headline: Sequence[str] = ()) -> str:
     for code, cluster in enumerate(rules):
         color = cluster_color(code)
         who = (
-            f'<span style="display:inline-block;padding:0 8px;border-radius:6px;font-weight:600;background:{color};'
-            f'color:{ink_on(color)}">{escape(str(cluster.title))}</span>'
+            '<span style="display:inline-block;max-width:24em;overflow-wrap:break-word;padding:0 8px;border-radius:6px;'
+            f'font-weight:600;background:{color};color:{ink_on(color)}">{escape(str(cluster.title))}</span>'
         )
         for figures, rule, note in table_lines(cluster):
             text = f"<i>{note}</i>" if rule is None else f"<code>{escape(rule)}</code>"
