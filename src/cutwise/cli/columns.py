@@ -384,7 +384,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
             check_complete(source, missing, n_before, n, drop_missing=table.drop_missing, needed=apart)
         words = () if labels_from is None else (labels_from,)
         whole = [*(columns if n < n_before else ()), *words]
-        for batch in batches_of(source, names, words, drop_missing=table.drop_missing).batches() if whole else ():
+        for batch in batches_of(source, checked, words, drop_missing=table.drop_missing).batches() if whole else ():
             found = whole_again(batch[whole])
             whole = [name for name in whole if found[name].dtype.kind in "iu"]
         batches = batches_of(source, names, words, drop_missing=table.drop_missing, whole=whole)

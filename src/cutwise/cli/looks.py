@@ -31,9 +31,9 @@ Kind = Literal["integers", "numbers", "text", "ordered", "nested", "other"]
 class Look:
     """A column as far as its rows were seen.
 
-    ``low``, ``high``: of numbers. ``value``: the first one. ``few``: different whole numbers, where these are from 1
-    to a few. ``counts``: of texts, how often each is there; of a table in batches not all, where
-    they are very many (``is_cut``). ``word``: number and content of the first row that has a text that is no number.
+    ``low``, ``high``: of numbers. ``value``: the first of others. ``few``: different whole numbers, of which none is
+    below 1 or large. ``counts``: of texts, how often each is there; of a table in batches not all, where they are very
+    many (``is_cut``). ``word``: number and content of the first row that has a text that is no number.
     """
 
     source: Source
@@ -61,15 +61,17 @@ class Look:
             self.kind = kind if is_first else self.kind
             return
         self.kind = kind if is_first or kind == self.kind else "numbers"  # whole ones, and others or gaps
+        if kind in ("integers", "numbers"):
+            low, high = known.min(), known.max()
+            self.low, self.high = (low, high) if is_first else (min(low, self.low), max(high, self.high))
+            self.is_one_value = bool(self.low == self.high)
+            if kind == "integers" and low >= 1 and high <= _FEW:
+                self.few.update(known.unique().tolist())
+            return
         self.value = known.iloc[0] if is_first else self.value
         self.is_one_value = self.is_one_value and bool((known == self.value).all())
         if kind == "text":
             self._see_texts(values, known.astype(str), n_before)
-        elif kind in ("integers", "numbers"):
-            low, high = known.min(), known.max()
-            self.low, self.high = (low, high) if is_first else (min(low, self.low), max(high, self.high))
-            if kind == "integers" and low >= 1 and high <= _FEW:
-                self.few.update(known.unique().tolist())
 
     def _see_texts(self, values: pd.Series, known: pd.Series, n_before: int) -> None:
         import pandas as pd

@@ -79,8 +79,7 @@ def command(
         described = [*tested.columns, *other_columns(fitted, source)]
         asked = {"y": ("--labels-from", labels_from), "sample_weight": ("--weights", weights)}
         beside = {what: need_column(source.frame, c, o, source) for what, (o, c) in asked.items() if c is not None}
-        choose = _in_batches if source.lazy is not None else _in_memory
-        rows, n, given = choose(fitted, source, described, beside, drop_missing)
+        rows, n, given = _rows(fitted, source, described, beside, drop_missing)
         with working(f"looking at {n:,} rows and {len(described)} columns", steps=3 if curve else 1):
             made = report(
                 fitted,
@@ -98,25 +97,23 @@ def command(
     note(f"wrote {out}")
 
 
-def _in_memory(
+def _rows(
     model: TreeEstimator, source: Source, columns: list[str], beside: dict[str, str], drop_missing: bool
 ) -> tuple[Any, int, dict[str, Any]]:
-    """The model's columns of a table, how many rows it has, and the further columns that were asked for."""
-    tested = tested_columns(model, source)
-    check_as_fitted(model, source, tested)
-    # Rules place rows with gaps elsewhere; who left them out when fitting leaves them out here, too.
-    needed = [*(columns if drop_missing else columns_without_gaps(model, tested)), *beside.values()]
-    used = source.frame[list(dict.fromkeys(needed))]
-    complete = complete_rows(source, used, drop_missing=drop_missing, needed=list(used.columns))
-    rows = as_fitted(model, source, source.frame.loc[complete, columns])
-    found = {what: source.labels(c) if what == "y" else source.frame[c] for what, c in beside.items()}
-    return rows, int(complete.sum()), {what: column.to_numpy()[complete] for what, column in found.items()}
+    """The model's columns of a table, how many rows it has, and the further columns that were asked for.
 
-
-def _in_batches(
-    model: TreeEstimator, source: Source, columns: list[str], beside: dict[str, str], drop_missing: bool
-) -> tuple[Any, int, dict[str, Any]]:
-    """The same of a table that is read in batches, which has the further columns among its own."""
+    A table that is read in batches has these among its own.
+    """
+    if source.lazy is None:
+        tested = tested_columns(model, source)
+        check_as_fitted(model, source, tested)
+        # Rules place rows with gaps elsewhere; who left them out when fitting leaves them out here, too.
+        needed = [*(columns if drop_missing else columns_without_gaps(model, tested)), *beside.values()]
+        needed = list(dict.fromkeys(needed))
+        complete = complete_rows(source, source.frame[needed], drop_missing=drop_missing, needed=needed)
+        rows = as_fitted(model, source, source.frame.loc[complete, columns])
+        found = {what: source.labels(c) if what == "y" else source.frame[c] for what, c in beside.items()}
+        return rows, int(complete.sum()), {what: column.to_numpy()[complete] for what, column in found.items()}
     used = list(dict.fromkeys([*columns, *beside.values()]))
     n = sum(len(batch) for batch in source.batches(used[:1]))
     if drop_missing:
