@@ -129,7 +129,8 @@ class TrainingRows:
 
     def extent(self, column: int) -> tuple[float, float]:
         """The least and the largest known value in a column of the input."""
-        values = self._values(column)
+        values = as_dense(self.table.values[:, [column]]).astype(np.float64)
+        values = values if self.encoded.row_of is None else values[self.encoded.row_of]
         return float(np.nanmin(values)), float(np.nanmax(values))
 
     def deviations(self, columns: Sequence[int]) -> Float64:
@@ -148,19 +149,28 @@ class TrainingRows:
         return deviations
 
     def _variances(self, columns: Sequence[int]) -> Float64:
-        """Weighted variances; what is missing is at the mean."""
-        found, weights = list[float](), np.ones(self.n_rows) if self.sample_weight is None else self.sample_weight
-        for x in map(self._values, columns):
-            known = np.where(np.isnan(x), 0.0, weights)
-            apart = np.nan_to_num(x, copy=False)
-            apart -= (known * apart).sum() / known.sum()
-            found.append((known * np.square(apart, out=apart)).sum() / weights.sum())
-        return np.array(found)
-
-    def _values(self, column: int) -> Float64:
-        """The values of the m rows in a column of the input."""
-        values: Float64 = self.compress(as_dense(self.table.values[:, [column]]).ravel()).astype(np.float64)
-        return values
+        """Weighted variances, by one pass over blocks of rows (Chan, Golub, LeVeque 1983)."""
+        total, mean, squares = 0.0, np.zeros(len(columns)), np.zeros(len(columns))
+        for start in range(0, self.n_rows, _BLOCK):
+            rows = np.arange(start, min(start + _BLOCK, self.n_rows))
+            row_of = rows if self.encoded.row_of is None else self.encoded.row_of[rows].astype(np.int64)
+            x = core.gather_rows(self.table.matrix, row_of, np.asarray(columns, dtype=np.int64))
+            w = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[rows]
+            weight = float(w.sum())
+            if weight == 0:
+                continue
+            center = w @ x / weight
+            if np.isnan(center).any():  # what is missing is at the mean of the rest
+                known = ~np.isnan(x)
+                of_known = np.where(known.any(axis=0), w @ known, 1.0)
+                x = np.where(known, x, (w @ np.where(known, x, 0.0)) / np.where(of_known > 0, of_known, 1.0))
+                center = w @ x / weight
+            apart = center - mean
+            x -= center
+            squares += w @ np.square(x, out=x) + apart**2 * (total * weight / (total + weight))
+            total += weight
+            mean += apart * (weight / total)
+        return np.asarray(squares / total, dtype=np.float64)
 
     def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> Int64:
         """Integer weight of the rows of each code, 0 .. n_codes - 1."""
