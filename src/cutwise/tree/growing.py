@@ -635,9 +635,12 @@ def expand(
         smaller, larger = sorted(children, key=tree.provider.size)
         of_smaller = criterion.sums(smaller)
         of_larger = None if leaf.sums is None else leaf.sums.subtract(of_smaller)
+        if of_larger is not None:  # these first: of two that are not kept together, they take longer to add up again
+            consider(larger, of_larger)
         consider(smaller, of_smaller)
         del of_smaller
-        consider(larger, criterion.sums(larger) if of_larger is None else of_larger)
+        if of_larger is None:
+            consider(larger, criterion.sums(larger))
 
     def take() -> bool:
         # Whether that made a leaf more. Sums are large: none may outlive their use in a variable of the loop.
