@@ -349,8 +349,8 @@ class TreeSearch {
         require(sample_.code(i, c) < sample_.n_bins(c), "codes are below the number of bins of their column");
   }
 
-  std::vector<Result> run(const std::vector<CutArrays> &starts, int32_t n_leaves, bool swaps, double tolerance,
-                          int n_jobs, int32_t n_deletions, int32_t n_insertions, int64_t work, const nb::object &progress,
+  std::vector<Result> run(const std::vector<CutArrays> &starts, int32_t n_leaves, bool swaps, double tolerance, int n_jobs,
+                          int32_t n_deletions, int32_t n_insertions, int64_t work, const nb::object &progress,
                           int64_t most_work) const {
     std::vector<TreeCuts> cuts;
     for (const CutArrays &start : starts) cuts.push_back(read_cuts(start, sample_));
