@@ -33,8 +33,8 @@ from .growing import GrowingTree, GrownTree, expand, separate, tree_size
 from .limits import Limits
 from .provider import GrowthProblem, MemoryProvider, Provider
 from .recipes import RECIPES
+from .refine_far import FarCut, cut_off_far
 from .refine_sample import (
-    COVARIANCE_ROWS,
     FEWER_ROWS,
     GROWN_ROWS,
     GROWN_ROWS_A_CLUSTER,
@@ -56,7 +56,6 @@ from .refine_sample import (
     place_tests,
     room,
     sample_sizes,
-    searched_columns,
     tests_of,
 )
 from .threshold_tree import NodeTest
@@ -89,9 +88,6 @@ WHOLE_VALUES = 21_000_000
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 8, 8
 """Of the clusterings of the sample that further trees start from: how many are kept, the better half of those that are
 made together; iterations; columns that rows are sorted by."""
-FAR, FAR_SHARE = 500.0, 0.02
-"""Clusters are far apart where the square of their distance is so many times what a row costs in the mean, and so many
-times what this share of all rows costs."""
 LEAST_WORK = 1_000_000
 """What repeated searches count the work before as, at least: ten milliseconds, for few rows to end at the best tree."""
 
@@ -298,8 +294,13 @@ class SearchCheaper:
         n_polished = sample_sizes(self.n_leaves, max(matrix.n_cols, self.metric.n_cols))[1]
         drawn = distinct_rows(core.row_hashes(matrix, self.n_jobs), n_polished)
         known = [tests for grown in starts if (tests := tests_of(grown.tree, table.searched)) is not None]
-        has_rows = np.bincount(self._by_label(starts[0])[0], minlength=self.n_leaves) > 0
-        cuts, near, drawn = self._without_far(drawn, has_rows)
+        cuts, near = list[FarCut](), np.arange(len(self.centers))
+        bounded = self.limits is not None or self.max_size is not None or self.size_penalty > 0.0
+        if not bounded and self.n_leaves == len(near) and np.isfinite(self.coordinates).all():
+            has_rows = np.bincount(self._by_label(starts[0])[0], minlength=self.n_leaves) > 0
+            cuts, near, drawn = cut_off_far(
+                matrix, self.metric, self.centers, self.coordinates, has_rows, drawn, self._total_weight(), self.n_jobs
+            )
         rest = replace(
             self, centers=self.centers[near], coordinates=self.coordinates[near], n_leaves=self.n_leaves - len(cuts)
         )
@@ -308,54 +309,9 @@ class SearchCheaper:
             known = [part_of_tree(tests, leaves_by(rows, tests)) for tests in known]
             known = [tests for tests in known if np.count_nonzero(tests[0] < 0) <= rest.n_leaves]
         n_starts, found, price = rest._find_near(drawn, known, len(starts))
-        for cut, is_above in reversed(cuts):
-            found = [each.beside(cut, is_above) for each in found]
+        for cut in reversed(cuts):
+            found = [each.beside(*cut) for each in found]
         return n_starts, found, price
-
-    @np.errstate(over="ignore")  # what is beyond float64 is far
-    def _without_far(
-        self, drawn: DrawnRows, has_rows: npt.NDArray[np.bool_]
-    ) -> tuple[list[tuple[NodeTest, bool]], Int64, DrawnRows]:
-        """Cuts that part single clusters far away from all others, and the clusters and rows that are left.
-
-        Whether the far one is above each cut. Far ones spoil the scale of all that a search measures.
-        """
-        cuts, left = list[tuple[NodeTest, bool]](), np.arange(len(self.centers))
-        bounded = self.limits is not None or self.max_size is not None or self.size_penalty > 0.0
-        if bounded or self.n_leaves != len(left) or not np.isfinite(self.coordinates).all():
-            return cuts, left, drawn
-        columns = searched_columns(self.centers, np.empty(0, dtype=np.int32))
-        centers = np.ascontiguousarray(self.centers[:, columns])
-
-        def nearest(drawn: DrawnRows) -> tuple[Int32, float]:
-            rows = as_matrix(core.gather_rows(self.metric, drawn.first, columns))
-            labels, own = KMEANS.assign(rows, centers, self.n_jobs)[:2]
-            return labels, float(own.mean()) * max(FAR, FAR_SHARE * self._total_weight())
-
-        labels, least = nearest(drawn.begin(COVARIANCE_ROWS))  # few rows tell almost always
-        while len(left) > 1:
-            along = np.sort(centers[left], axis=0)
-            is_top, column = divmod(int(np.argmax([along[1] - along[0], along[-1] - along[-2]])), len(columns))
-            far = left[np.argsort(centers[left, column])[-is_top]]
-            others = left[left != far]
-            apart = ((centers[others] - centers[far]) ** 2).sum(axis=1).min()
-            if apart > least and not cuts:
-                labels, least = nearest(drawn)
-            if not (apart > least and has_rows[far]):
-                break
-            own, rest = self.coordinates[far], self.coordinates[others]
-            low, high = rest.min(axis=0), rest.max(axis=0)
-            gaps = np.maximum(low - own, own - high)
-            cut = int(np.argmax(gaps / np.maximum(np.ptp(self.coordinates[left], axis=0), np.finfo(np.float64).tiny)))
-            is_above = bool(own[cut] > high[cut])
-            test = NodeTest(cut, float(own[cut] + ((high if is_above else low)[cut] - own[cut]) / 2))
-            is_near = labels != far
-            values = core.gather_rows(self.table.matrix, drawn.first, np.array([cut]))[:, 0]
-            if not np.array_equal((values > test.threshold) != is_above, is_near):  # also where there is no gap
-                break
-            cuts.append((test, is_above))
-            left, labels, drawn = others, labels[is_near], drawn.part(is_near)
-        return cuts, left, drawn
 
     def _find_near(self, drawn: DrawnRows, known: Sequence[Tests], n_grown: int) -> tuple[int, list[Found], float]:
         """What ``_find`` finds of the rows that were drawn; ``known``: trees to start from."""
