@@ -100,8 +100,7 @@ class Effort:
     In the end it goes on from what was found by more rows, as many as choose thresholds. ``n_starts``:
     trees that are looked at. ``n_kept``: the best of these, whose cuts are chosen anew. ``n_swapped``: the best of
     these, in which leaves are moved. ``n_further``: how often that goes on with two more starts, and with the best tree
-    in which no leaves were moved. ``n_deletions``, ``n_insertions``: leaves that may go, and places where a new one may
-    come, of which every pair is tried. ``tolerance``: a pair is tried where it is estimated to raise the cost by less
+    in which no leaves were moved. ``tolerance``: leaves are moved where that is estimated to raise the cost by less
     than this share of the reference's. ``repeated``: searches from the best tree with some leaves moved at random, as a
     multiple of the work done before.
     """
@@ -110,8 +109,6 @@ class Effort:
     n_kept: int = 4
     n_swapped: int = 3
     n_further: int = 0
-    n_deletions: int = 5
-    n_insertions: int = 3
     tolerance: float = 0.006
     repeated: float = 0.0
 
@@ -581,8 +578,6 @@ def _search(
             list(trees),
             n_leaves=n_leaves,
             swaps=swaps,
-            n_deletions=effort.n_deletions,
-            n_insertions=effort.n_insertions,
             tolerance=effort.tolerance * sample.cost * unit,
             work=work,
             n_jobs=n_jobs,
