@@ -7,6 +7,7 @@ from scipy.stats import ttest_ind
 
 from cutwise.bench.measures import compare, is_far_from, standard_error, with_error
 from cutwise.bench.shallow import ALGORITHMS, PUBLISHED
+from tests.each import each
 
 
 def test_a_mean_is_far_beyond_the_tolerance_or_three_combined_standard_errors():
@@ -21,7 +22,7 @@ def test_a_mean_is_far_beyond_the_tolerance_or_three_combined_standard_errors():
     assert with_error(pd.Series([1.0, 1.2]), 2) == "1.10 ± 0.10"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_the_t_test_is_scipys(seed):
     rng = np.random.default_rng(seed)
     a, b = rng.normal(0.8, 1, 12), rng.normal(0, 1, 12)

@@ -11,6 +11,7 @@ import pytest
 from cutwise.cli.cells import find_decimal
 from cutwise.cli.tables import read_source
 from cutwise.exceptions import InvalidInputError
+from tests.each import each
 
 NAN = np.nan
 EITHER = "dates that may have day or month first (write them like 2024-12-31)"
@@ -30,8 +31,8 @@ def read(tmp_path, capsys):
     return from_file
 
 
-@pytest.mark.parametrize(
-    ("cells", "expected", "said"),
+@each(
+    "cells, expected, said",
     [
         (["1", "?", "3"], [1, NAN, 3], "'?' in 1 cell is read as missing"),
         (
@@ -146,7 +147,7 @@ def read(tmp_path, capsys):
         (["2:1", "3:02"], ["2:1", "3:02"], ""),
     ],
 )
-@pytest.mark.parametrize("separator", [";", "\t", ","])
+@each("separator", [";", "\t", ","])
 def test_a_column_is_read_for_what_its_cells_say(read, cells, expected, said, separator):
     quoted = [f'"{cell}"' if separator in cell else cell for cell in cells]
     # Beside it a decimal point, so that the file's mark is known.
@@ -168,8 +169,8 @@ def test_a_code_is_seen_wherever_it_stands_in_a_large_file(read, shift):
     assert source.frame["b"].tolist() == ["2"] * n + ["007"] + ["2"] * 10
 
 
-@pytest.mark.parametrize(
-    ("columns", "decimal"),
+@each(
+    "columns, decimal",
     [
         ([["1,5", "2"]], ","),
         ([["1.5"], ["1,000"]], "."),

@@ -21,6 +21,7 @@ from cutwise import (
     load_model,
 )
 from cutwise.baselines import CART, CUBT, CLTree, KDTree
+from tests.each import each
 from tests.oracle.models import fit_quietly, same_tree
 
 K = 4
@@ -156,8 +157,11 @@ def assert_alike(model, other, X, *, samples=True, rel=0.0):
 
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
-@pytest.mark.parametrize(("name", "change"), [(n, c) for n in MODELS for c in CHANGES if (n, c) not in EXCEPT])
+@pytest.mark.parametrize("name", MODELS)
+@each("change", CHANGES)
 def test_nothing_about_a_model_depends_on(name, change, tmp_path):
+    if (name, change) in EXCEPT:
+        return
     # Kernels are summed over rows in their order, sparse rows from what they store, costs beside weights as products.
     rel = 1e-12 if change in ("sparse rows", "rows without weight") or name.startswith("kernel") else 0.0
     for seed in range(2):

@@ -18,6 +18,7 @@ from cutwise.core import (
     label_costs,
 )
 from cutwise.table.table import as_matrix
+from tests.each import each
 
 OBJECTIVES = ["kmeans", "kmedians"]
 DTYPES = [np.float32, np.float64, np.int32, np.int64, np.uint8]
@@ -73,11 +74,9 @@ def layouts(values):
 # ---- dense costs
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
-    ("n", "d", "k"), [(1, 1, 1), (7, 3, 2), (200, 5, 4), (5000, 17, 9), (300, 2, 33), (33, 700, 12)]
-)
+@each("objective", OBJECTIVES)
+@each("dtype", DTYPES)
+@each("n, d, k", [(1, 1, 1), (7, 3, 2), (200, 5, 4), (5000, 17, 9), (300, 2, 33), (33, 700, 12)])
 def test_costs_are_sums_over_the_columns_in_order(objective, dtype, n, d, k):
     values, centers = problem(n + d + k, n, d, k, dtype)
     expected = plain_costs(values, centers, objective)
@@ -86,7 +85,7 @@ def test_costs_are_sums_over_the_columns_in_order(objective, dtype, n, d, k):
         np.testing.assert_array_equal(got, expected, err_msg=name)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 7, 8, 11])
+@each("k", [1, 2, 3, 4, 5, 7, 8, 11])
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_nearest_center_is_the_first_of_the_smallest_costs(objective, k):
     rng = np.random.default_rng(0)
@@ -119,7 +118,7 @@ def test_an_offset_costs_no_digits(offset, objective):
     np.testing.assert_array_equal(shifted, plain)
 
 
-@pytest.mark.parametrize("k", [7, 8, 29])
+@each("k", [7, 8, 29])
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_label_costs_pick_the_cost_of_the_label(objective, k):
     values, centers = problem(3, 5000, 4, k)
@@ -139,7 +138,7 @@ def test_label_costs_pick_the_cost_of_the_label(objective, k):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("dtype", DTYPES)
+@each("dtype", DTYPES)
 def test_sparse_costs_equal_dense_costs_within_rounding(objective, dtype):
     values, centers = problem(5, 300, 40, 9, dtype)
     values[np.random.default_rng(6).random(values.shape) < 0.8] = 0
@@ -282,8 +281,8 @@ def test_means_are_those_of_exact_arithmetic(spread):
             np.testing.assert_allclose(means[j], expected, rtol=3e-16)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 3])
-@pytest.mark.parametrize("weights", [None, "whole", "fractions"])
+@each("n_jobs", [1, 3])
+@each("weights", [None, "whole", "fractions"])
 def test_means_of_sparse_rows_are_those_of_dense_ones_to_the_bit(weights, n_jobs):
     rng = np.random.default_rng(13)
     values = np.where(rng.random((9000, 5)) < 0.3, rng.normal(size=(9000, 5)) * [1, 1e8, 1e-8, 1, 3], 0.0)
@@ -392,8 +391,8 @@ def test_a_cluster_without_weight_has_no_mean():
     np.testing.assert_array_equal(means, [[1, 1], [np.nan] * 2, [np.nan] * 2])
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+@each("make", [np.asarray, sparse.csr_array])
+@each("size", [1e-200, 1.0, 1e200])
 def test_means_know_no_unit_of_weights_and_values(make, size):
     values = np.array([[1.0, 8.0], [3.0, 0.0], [5.0, 0.0]]) * size
     labels = np.array([0, 1, 1], np.int32)

@@ -14,6 +14,7 @@ from scipy import sparse
 from cutwise import core
 from cutwise.table.table import as_matrix
 from tests.core.encoding_twin import check, decode, encode, same
+from tests.each import each
 
 DTYPES = [np.float32, np.float64, np.int32, np.int64, np.uint8]
 
@@ -38,16 +39,16 @@ def mixed(n, seed=0, dtype=np.float32):
     return X.astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [1, 2, 150, 700, 3000, 5000, 20000])
+@each("dtype", DTYPES)
+@each("n", [1, 2, 150, 700, 3000, 5000, 20000])
 def test_dense_codes_decode_to_their_values(dtype, n):
     X = mixed(n, dtype=dtype)
     check(X, encode(X))
     check(X, encode(X, bundle=False))
 
 
-@pytest.mark.parametrize("n", [300, 601, 1023])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("n", [300, 601, 1023])
+@each("dtype", [np.float32, np.float64])
 def test_values_that_occur_once_share_bins_of_one_size(dtype, n):
     values = (np.random.default_rng(n).permutation(n) / 7).astype(dtype)[:, None]
     encoded, most, fill = encode(values, bundle=False), 32, 0.8 * n / 32
@@ -85,8 +86,8 @@ def test_threads_change_nothing(n_jobs):
     same(encode(S, n_jobs=n_jobs), encode(S))
 
 
-@pytest.mark.parametrize("n_distinct", [255, 256, 257, 300])
-@pytest.mark.parametrize("step", [1.0, 0.25, 7.0, 1e-3])
+@each("n_distinct", [255, 256, 257, 300])
+@each("step", [1.0, 0.25, 7.0, 1e-3])
 def test_a_column_is_exact_up_to_256_distinct_values(n_distinct, step):
     rng = np.random.default_rng(n_distinct)
     for n in (400, 30000):
@@ -218,8 +219,8 @@ def test_long_csr_columns_keep_zero_apart_from_values_a_sample_missed(dtype):
     check(X, encode(S))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("seed", range(6))
+@each("dtype", DTYPES)
+@each("seed", range(6))
 def test_csr_columns_of_any_distribution_keep_the_definition(dtype, seed):
     rng = np.random.default_rng([31, seed])
     n = int(rng.integers(700, 9000))

@@ -8,6 +8,7 @@ import pytest
 from cutwise import core
 from cutwise.table.table import as_matrix
 from tests.core.encoding_twin import check, encode, same, sampled_rows
+from tests.each import each
 
 
 def hidden_rows(n, seed=0):
@@ -29,8 +30,8 @@ def test_the_hidden_rows_are_hidden():
     check(X, encode(X))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-@pytest.mark.parametrize("n_distinct", [200, 256, 257])
+@each("dtype", [np.float32, np.float64, np.int32])
+@each("n_distinct", [200, 256, 257])
 def test_values_that_a_sample_misses_get_bins_of_their_own(dtype, n_distinct):
     # One row each for most values, among 100,000 rows: a sample sees next to none of them.
     n = 100_000
@@ -120,8 +121,8 @@ def test_new_values_in_conflict_with_each_other_are_told_apart():
     check(X, encode(X))
 
 
-@pytest.mark.parametrize("distinct", [40, 250, 20_000])
-@pytest.mark.parametrize("bundled", [False, True])
+@each("distinct", [40, 250, 20_000])
+@each("bundled", [False, True])
 def test_a_column_that_the_sample_misjudged_is_planned_anew(distinct, bundled):
     n = 60_000
     rng = np.random.default_rng(distinct)
@@ -147,8 +148,8 @@ def test_a_surprise_in_every_memory_order_and_thread_count_gives_the_same():
         same(encode(X, n_jobs=n_jobs), expected)
 
 
-@pytest.mark.parametrize("n_known", [0, 40, 255, 256, 40_000])
-@pytest.mark.parametrize("missing", ["seen", "hidden", "most", "none"])
+@each("n_known", [0, 40, 255, 256, 40_000])
+@each("missing", ["seen", "hidden", "most", "none"])
 def test_what_is_missing_has_a_bin_of_its_own_on_either_side(n_known, missing):
     n = 60_000
     rng = np.random.default_rng(n_known)

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from cutwise import core
 from cutwise.table.table import as_matrix
+from tests.each import each
 
 
 @dataclass
@@ -73,7 +74,7 @@ def all_intervals(case: Case) -> Iterator[tuple[int, float, float, np.ndarray]]:
                 yield feature, float(ends[a]), float(ends[b]), (column > ends[a]) & (column <= ends[b])
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_best_interval_is_that_of_all_intervals(case: Case) -> None:
     costs = case.costs[case.rows].astype(np.int64)
     scored = [
@@ -98,7 +99,7 @@ def test_the_best_interval_is_that_of_all_intervals(case: Case) -> None:
 
 
 @pytest.mark.parametrize("gini", [False, True])
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_best_interval_by_disagreement_is_that_of_all_intervals(case: Case, gini: bool) -> None:
     weight = case.weight(case.rows)
     labels = case.labels[case.rows]
@@ -180,7 +181,7 @@ def test_the_order_of_the_rows_changes_no_interval(seed):
     assert k > one[5] >= 0
 
 
-@pytest.mark.parametrize("case", CASES[:6])
+@each("case", CASES[:6])
 def test_a_partition_by_an_interval_keeps_order_and_tells_its_gaps(case: Case) -> None:
     matrix = as_matrix(case.values)
     encoded = core.encode(matrix)

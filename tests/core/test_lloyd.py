@@ -6,6 +6,7 @@ from scipy import sparse
 
 from cutwise.core import assign, center_costs, cluster_means, cluster_medians, drop_centers, lloyd, plusplus
 from cutwise.table.table import as_matrix
+from tests.each import each
 
 CENTERS = {"kmeans": cluster_means, "kmedians": cluster_medians}
 both = pytest.mark.parametrize("objective", CENTERS)
@@ -31,9 +32,9 @@ LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("max_iter", [1, 2, 5, 300])
+@each("dtype", [np.float32, np.float64, np.uint8])
+@each("weighted", [False, True])
+@each("max_iter", [1, 2, 5, 300])
 @both
 def test_bounds_skip_rows_and_change_nothing(layout, dtype, weighted, max_iter, objective):
     rng = np.random.default_rng(0)
@@ -84,7 +85,7 @@ def test_an_offset_changes_nothing(offset):
     np.testing.assert_allclose(shifted - offset, plain, atol=4e-6)  # float64's own step there is 2e-6
 
 
-@pytest.mark.parametrize("exponent", [-400, -200, -130, 130, 400])
+@each("exponent", [-400, -200, -130, 130, 400])
 @both
 def test_the_unit_of_the_data_changes_nothing(exponent, objective):
     # Bounds are float32: such distances are below, near and above what float32 holds.

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from cutwise.core import cluster_medians
 from cutwise.table.table import as_matrix
+from tests.each import each
 
 
 def plain_median(values, weights):
@@ -40,8 +41,8 @@ def problem(seed, dtype=np.float64):
     return np.abs(X).astype(dtype) if dtype == np.uint8 else X.astype(dtype), rng.integers(-1, k, n).astype(np.int32), k
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, np.uint8])
-@pytest.mark.parametrize("weighted", ["no", "whole", "fractions", "dyadic"])
+@each("dtype", [np.float64, np.float32, np.int64, np.int32, np.uint8])
+@each("weighted", ["no", "whole", "fractions", "dyadic"])
 def test_a_median_is_the_lowest_value_that_half_of_the_weight_does_not_exceed(dtype, weighted):
     for seed in range(12):
         X, labels, k = problem(seed, dtype)

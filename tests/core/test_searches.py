@@ -12,6 +12,7 @@ from scipy import sparse
 from cutwise import core
 from cutwise.table.table import as_matrix
 from cutwise.tree.criteria.induced import new_states
+from tests.each import each
 
 
 @dataclass
@@ -102,7 +103,7 @@ def histogram_of(case: Case, cluster: np.ndarray, first: np.ndarray | None, seco
     return histogram, totals
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_rows_taken_out_of_a_histogram_leave_nothing(case: Case) -> None:
     histogram, totals = histogram_of(case, case.labels, case.weights, None, 1)
     assert totals.sum() == case.weight(case.rows).sum()
@@ -111,7 +112,7 @@ def test_rows_taken_out_of_a_histogram_leave_nothing(case: Case) -> None:
     assert not totals.any()
 
 
-@pytest.mark.parametrize("seed", range(12, 20))
+@each("seed", range(12, 20))
 def test_narrow_cells_of_a_sparse_table_say_the_same(seed: int) -> None:
     case = make_case(seed, as_csr=True)
     weights = np.ones(len(case.values), dtype=np.int64)
@@ -143,8 +144,8 @@ def test_narrow_cells_are_refused_for_dense_tables() -> None:
         core.add_to_cluster_histogram(case.encoded, None, case.rows, case.labels, None, None, narrow, totals, 1)
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("n_jobs", [1, 3])
+@each("case", CASES)
+@each("n_jobs", [1, 3])
 def test_packs_and_threads_change_no_sum(case: Case, n_jobs: int) -> None:
     every = np.tile(case.rows, 300)  # enough rows for packs and threads to be used
     packed = core.pack_codes(case.encoded)
@@ -161,7 +162,7 @@ def test_packs_and_threads_change_no_sum(case: Case, n_jobs: int) -> None:
     np.testing.assert_array_equal(plain[used], with_packs[used])
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_groups_go_to_the_last_pack_while_it_has_room_for_them_largest_first(seed: int) -> None:
     rng = np.random.default_rng([11, seed])
     values = rng.integers(0, rng.integers(1, rng.choice([4, 20, 100], 40) + 1), (600, 40)).astype(np.float64)
@@ -213,7 +214,7 @@ def test_what_does_not_fit_is_refused() -> None:
         )
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_a_partition_keeps_order_and_tells_its_gap(case: Case) -> None:
     for feature, threshold, is_left in list(cuts(case, with_centers=False))[::7]:
         rows = case.rows.copy()
@@ -225,7 +226,7 @@ def test_a_partition_keeps_order_and_tells_its_gap(case: Case) -> None:
 
 
 @pytest.mark.parametrize("with_histogram", [True, False])
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_fewest_mistakes_are_those_of_all_cuts(case: Case, with_histogram: bool) -> None:
     cluster = np.where(np.isin(case.labels, case.survivors), case.labels, -1).astype(np.int32)
     histogram, totals = histogram_of(case, cluster, case.weights, None, 1)
@@ -252,7 +253,7 @@ def test_fewest_mistakes_are_those_of_all_cuts(case: Case, with_histogram: bool)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.2, 1.0])
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_cheapest_of_tied_cuts_serves_each_side_by_its_best_center(case: Case, share: float) -> None:
     rng = np.random.default_rng(int(100 * share))
     along = case.coordinates[case.survivors]
@@ -281,7 +282,7 @@ def test_the_cheapest_of_tied_cuts_serves_each_side_by_its_best_center(case: Cas
             assert found == np.argmin(scores)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_tied_cuts_that_separate_no_row_are_settled_by_clusters_as_by_rows(seed: int) -> None:
     rng = np.random.default_rng([5, seed])
     k, d, n = 6, 4, 300
@@ -312,7 +313,7 @@ def test_tied_cuts_that_separate_no_row_are_settled_by_clusters_as_by_rows(seed:
 
 
 @pytest.mark.parametrize("with_histogram", [True, False])
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_best_surrogate_cut_is_that_of_all_cuts(case: Case, with_histogram: bool) -> None:
     k = case.excess.shape[1]
     histogram = np.zeros((case.encoded.n_slots, k), dtype=np.int64) if with_histogram else None
@@ -335,7 +336,7 @@ def test_the_best_surrogate_cut_is_that_of_all_cuts(case: Case, with_histogram: 
 
 
 @pytest.mark.parametrize("gini", [False, True])
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_best_disagreement_cut_is_that_of_all_cuts(case: Case, gini: bool) -> None:
     histogram, totals = histogram_of(case, case.labels, case.weights, None, 1)
     found = core.best_disagreement_cut(
@@ -369,7 +370,7 @@ def test_the_best_disagreement_cut_is_that_of_all_cuts(case: Case, gini: bool) -
 
 @pytest.mark.parametrize("with_histogram", [True, False])
 @pytest.mark.parametrize("penalty", [0.0, 0.5])
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, with_histogram: bool) -> None:
     n, k = case.excess.shape
     width = 2 if penalty else 1

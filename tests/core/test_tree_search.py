@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cutwise import core
+from tests.each import each
 
 LEAF_COSTS = ("squares", "counts", "least")
 
@@ -116,15 +117,14 @@ def best_by_trial(tree, make, cuts, present, judge):
     return best
 
 
-@pytest.fixture(params=range(30))
-def problem(request):
+def problem_of(seed):
     """Codes, payloads, a tree without empty leaves, a leaf cost and a price of conditions."""
-    rng = np.random.default_rng(request.param)
-    kind = LEAF_COSTS[request.param % 3]
-    size_price = np.array(((0.0, 0.0), (0.7, 0.2))[request.param % 4 == 0])
+    rng = np.random.default_rng(seed)
+    kind = LEAF_COSTS[seed % 3]
+    size_price = np.array(((0.0, 0.0), (0.7, 0.2))[seed % 4 == 0])
     n, n_bins = int(rng.integers(30, 120)), rng.integers(2, 9, size=int(rng.integers(1, 6)))
     codes = np.column_stack([rng.integers(0, b, size=n) for b in n_bins]).astype(np.uint8)
-    width = (4, 8, 12)[request.param % 7 % 3]
+    width = (4, 8, 12)[seed % 7 % 3]
     if kind == "squares":
         rows = np.round(rng.normal(size=(n, width)) * 50 + codes[:, :1] * 40)
     elif kind == "least":
@@ -142,7 +142,7 @@ def problem(request):
     else:
         tree = Tree([0, int(np.sort(codes[:, 0])[0]), 0, 1])
     # Nothing is free, or conditions and levels are, one of them a little less than there are.
-    shares = ((0.0, 0.0), (0.98, 1.01), (1.01, 0.98))[request.param // 4 % 3]
+    shares = ((0.0, 0.0), (0.98, 1.01), (1.01, 0.98))[seed // 4 % 3]
     free = shares * sizes(tree, codes, rows)
     return codes, n_bins.astype(np.int32), rows, tree, kind, (size_price, free)
 
@@ -152,12 +152,16 @@ def search_of(problem):
     return core.TreeSearch(codes, n_bins, rows, kind, 1e-9, size_price=tuple(size_price), free_size=tuple(free_size))
 
 
-def test_a_trees_value_is_what_its_leaves_and_rules_cost(problem):
+@each("seed", range(30))
+def test_a_trees_value_is_what_its_leaves_and_rules_cost(seed):
+    problem = problem_of(seed)
     codes, _, rows, tree, kind, price = problem
     assert search_of(problem).value(tree.cuts()) == pytest.approx(value(tree, codes, rows, kind, price), rel=1e-12)
 
 
-def test_the_cut_of_a_node_is_the_best_of_all_columns_and_bins(problem):
+@each("seed", range(30))
+def test_the_cut_of_a_node_is_the_best_of_all_columns_and_bins(seed):
+    problem = problem_of(seed)
     codes, n_bins, rows, tree, kind, price = problem
 
     def judge(changed):
@@ -179,7 +183,9 @@ def test_the_cut_of_a_node_is_the_best_of_all_columns_and_bins(problem):
         assert judge(changed) == pytest.approx(best, rel=1e-9)
 
 
-def test_a_leaf_is_inserted_at_the_best_of_all_places(problem):
+@each("seed", range(30))
+def test_a_leaf_is_inserted_at_the_best_of_all_places(seed):
+    problem = problem_of(seed)
     codes, n_bins, rows, tree, kind, price = problem
 
     def judge(changed):
@@ -220,7 +226,9 @@ def _holds(parent, node):
     return _is(parent[2], node) or _is(parent[3], node)
 
 
-def test_doing_without_a_leaf_changes_the_value_by_what_is_said(problem):
+@each("seed", range(30))
+def test_doing_without_a_leaf_changes_the_value_by_what_is_said(seed):
+    problem = problem_of(seed)
     codes, _, rows, tree, kind, price = problem
     nodes = tree.nodes()
     for number, leaf in enumerate(nodes):
@@ -242,7 +250,9 @@ def run(search, starts, n_leaves, *, swaps=True, work=0, n_jobs=1, tolerance=50.
     return search.run(starts, n_leaves, swaps, tolerance, n_jobs, work=work)
 
 
-def test_every_step_of_a_search_is_better_and_has_all_leaves(problem):
+@each("seed", range(30))
+def test_every_step_of_a_search_is_better_and_has_all_leaves(seed):
+    problem = problem_of(seed)
     codes, _, rows, tree, kind, price = problem
     n_leaves = len(tree.cuts()[0]) // 2 + 1
     search = search_of(problem)
@@ -275,7 +285,9 @@ def test_more_leaves_than_distinct_rows_is_no_tree():
     assert run(search, [Tree([0, 0, 0, 1]).cuts()], 3)[0][1] == []
 
 
-def test_starts_are_independent_and_threads_change_nothing(problem):
+@each("seed", range(30))
+def test_starts_are_independent_and_threads_change_nothing(seed):
+    problem = problem_of(seed)
     rng = np.random.default_rng(1)
     n_bins = problem[1]
     starts = [random_tree(rng, 4, n_bins).cuts() for _ in range(6)]
@@ -289,7 +301,9 @@ def test_starts_are_independent_and_threads_change_nothing(problem):
     assert together == [plain(run(search, [start], 4, work=5_000))[0] for start in starts]
 
 
-def test_arrays_that_are_no_tree_are_refused(problem):
+@each("seed", range(30))
+def test_arrays_that_are_no_tree_are_refused(seed):
+    problem = problem_of(seed)
     search = search_of(problem)
     column, last_bin, right = problem[3].cuts()
     for wrong in (

@@ -9,6 +9,7 @@ import pytest
 from cutwise import datasets, metrics
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
 from cutwise.reference import resources
+from tests.each import each
 
 SETS = {
     "basis": lambda seed: datasets.make_standard_basis(6),
@@ -171,7 +172,7 @@ MAY_BE_NONE = {("make_synthetic_i", "n_flipped"), ("make_hypercube", "n_features
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.parametrize("value", ["a", None, [3], 1j, float("nan"), -1, True], ids=repr)
+@each("value", ["a", None, [3], 1j, float("nan"), -1, True])
 def test_no_generator_takes_what_is_no_size_number_or_seed(generator, value):
     make = getattr(datasets, generator)
     for name in inspect.signature(make).parameters:

@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, ExplainableKMedians, load_model
 from cutwise.baselines import CART
+from tests.each import each
 
 RNG = np.random.default_rng(0)
 CENTERS = np.array([[0.0, 0, 0], [4, 1, 0], [0, 5, 30]])
@@ -86,10 +87,10 @@ def test_models_that_are_not_fitted_have_none():
 
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
-@pytest.mark.parametrize("offset", [0.0, 1e3, 1e9])
-@pytest.mark.parametrize("apart", [0.0, 1e-3, 1.0, 30.0])
-@pytest.mark.parametrize("spread", [0.0, 1e-2, 1.0])
-@pytest.mark.parametrize("weighted", [False, True])
+@each("offset", [0.0, 1e3, 1e9])
+@each("apart", [0.0, 1e-3, 1.0, 30.0])
+@each("spread", [0.0, 1e-2, 1.0])
+@each("weighted", [False, True])
 def test_the_cost_is_that_of_the_clusters_own_means(offset, apart, spread, weighted):
     rng = np.random.default_rng(3)
     where = np.arange(60) % 3

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, cost_curve, export_text, load_model, metrics
 from cutwise.exceptions import InvalidInputError
+from tests.each import each
 from tests.papers.optima import clustering_cost, single_cuts
 
 OBJECTIVES = {"kmeans": ExplainableKMeans, "kmedians": ExplainableKMedians}
@@ -33,7 +34,7 @@ def objective(request):
     return request.param
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_no_single_cut_costs_less(objective, seed):
     X = rows(seed, n=40)
     model = optimal(objective).fit(X)

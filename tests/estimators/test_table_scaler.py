@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from cutwise import TableScaler
 from cutwise.exceptions import InvalidInputError
@@ -115,6 +115,7 @@ def test_it_stands_in_pipelines_and_names_frames():
         TableScaler().fit(sparse.csr_array([[1.0], [0.0]]))
 
 
-@parametrize_with_checks([TableScaler(), TableScaler("robust", "absolute")])
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("scaler", [TableScaler(), TableScaler("robust", "absolute")], ids=str)
+def test_scikit_learns_checks(scaler):
+    results = check_estimator(scaler, on_skip=None)
+    assert sum(result["status"] == "passed" for result in results) > 30

@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from cutwise import ExplainableKMedians
+from tests.each import each
 from tests.oracle.cases import SMALL, many_values, many_values_continuous, small_case
 from tests.oracle.grow import penalty_used
 from tests.oracle.models import fit_case, fit_quietly, same_tree
@@ -23,7 +24,7 @@ from tests.oracle.verify import (
 )
 
 N_SEEDS = 3
-KINDS = pytest.mark.parametrize("kind", range(len(SMALL)), ids=lambda kind: SMALL[kind].__name__)
+KINDS = each("kind", range(len(SMALL)))
 
 fit = partial(fit_case, estimator=ExplainableKMedians)
 

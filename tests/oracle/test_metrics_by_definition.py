@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from cutwise import metrics
+from tests.each import each
 from tests.oracle import measures
 from tests.oracle.cases import SMALL, small_case
 from tests.oracle.models import fit_case
 
-KINDS = pytest.mark.parametrize("kind", range(len(SMALL)), ids=lambda kind: SMALL[kind].__name__)
+KINDS = each("kind", range(len(SMALL)))
 
 
 @KINDS

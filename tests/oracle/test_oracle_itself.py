@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.each import each
 from tests.oracle import grow, measures
 from tests.oracle.cases import SMALL, Case, many_values, small_case
 from tests.oracle.problem import Cut, Problem, as_integers, candidate_cuts, exact_squared_distances, separating_cuts
@@ -53,8 +54,8 @@ def tree_of(given: Problem, root: grow.Node) -> SimpleNamespace:
 # thresholds
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "integer", "expected"),
+@each(
+    "a, b, integer, expected",
     [
         (34, 36, True, 34),  # 34 and 35 are as near to 34.5
         (35, 36, True, 35),
@@ -257,7 +258,7 @@ def test_measures_by_hand():
 # twins and verifiers against each other
 
 
-@pytest.mark.parametrize("kind", range(len(SMALL)), ids=lambda kind: SMALL[kind].__name__)
+@each("kind", range(len(SMALL)))
 def test_the_fast_twin_grows_the_naive_trees(kind):
     for seed in range(4):
         case = small_case(kind, seed)
@@ -280,7 +281,7 @@ def test_the_fast_twin_grows_the_naive_trees(kind):
             assert np.array_equal(fast.n_node_samples, slow["n_node_samples"]), (algorithm, seed)
 
 
-@pytest.mark.parametrize("kind", range(len(SMALL)), ids=lambda kind: SMALL[kind].__name__)
+@each("kind", range(len(SMALL)))
 def test_verifiers_accept_the_naive_trees(kind):
     for seed in range(2):
         given = problem(small_case(kind, seed))

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from cutwise import ExplainableKMeans
+from tests.each import each
 from tests.oracle.cases import SMALL, Case, many_values, many_values_continuous, small_case
 from tests.oracle.grow import penalty_used
 from tests.oracle.models import WholeGrowth, fit_case, fit_quietly, same_tree
@@ -26,20 +27,15 @@ from tests.oracle.verify import (
 
 # A few cases of every kind always, the others with the long proofs.
 FEW, MORE = range(3), range(3, 14)
-KINDS = pytest.mark.parametrize(
-    ("kind", "seeds"),
-    [
-        pytest.param(kind, seeds, id=f"{make.__name__}, seeds from {seeds[0]}", marks=marks)
-        for seeds, marks in ((FEW, []), (MORE, [pytest.mark.slow]))
-        for kind, make in enumerate(SMALL)
-    ],
-)
+KINDS = each("kind", range(len(SMALL)))
+SEEDS = pytest.mark.parametrize("seeds", [FEW, pytest.param(MORE, marks=pytest.mark.slow)])
 
 
 def _cases(kind: int, seeds: range) -> list[tuple[int, Case]]:
     return [(seed, small_case(kind, seed)) for seed in seeds]
 
 
+@SEEDS
 @KINDS
 def test_every_imm_node_has_the_fewest_mistakes_of_all_cuts(kind, seeds):
     for seed, case in _cases(kind, seeds):
@@ -63,6 +59,7 @@ def test_sparse_tables_grow_the_same_trees(name, algorithm):
         assert same_tree(dense.tree_, csr.tree_), f"{case}, seed {seed}"
 
 
+@SEEDS
 @KINDS
 def test_every_exgreedy_node_has_the_least_induced_cost_of_all_cuts(kind, seeds):
     for seed, case in _cases(kind, seeds):
@@ -74,6 +71,7 @@ def test_every_exgreedy_node_has_the_least_induced_cost_of_all_cuts(kind, seeds)
             raise AssertionError(f"{case}, seed {seed}: {error}") from error
 
 
+@SEEDS
 @KINDS
 def test_every_exshallow_node_has_the_least_price_and_depth_of_all_cuts(kind, seeds):
     for seed, case in _cases(kind, seeds):
@@ -114,6 +112,7 @@ def test_fractional_weights_count_in_the_depth_term_in_their_common_unit(kind_of
             check_induced(model.tree_, given, penalty_used(given, penalty))
 
 
+@SEEDS
 @KINDS
 def test_exkmc_takes_the_largest_gain_at_every_leaf_it_adds(kind, seeds):
     for seed, case in _cases(kind, seeds):
@@ -130,6 +129,7 @@ def test_exkmc_takes_the_largest_gain_at_every_leaf_it_adds(kind, seeds):
             raise AssertionError(f"{case}, seed {seed}: {error}") from error
 
 
+@SEEDS
 @KINDS
 @pytest.mark.parametrize("expansion", ["exkmc", "expand"])
 @pytest.mark.parametrize("algorithm", ["imm", "exshallow"])
@@ -148,6 +148,7 @@ def test_expansion_takes_the_largest_gain_at_every_leaf_it_adds(kind, seeds, alg
             raise AssertionError(f"{case}, seed {seed}: {error}") from error
 
 
+@SEEDS
 @KINDS
 @pytest.mark.parametrize(("algorithm", "expansion"), [("imm", "exkmc"), ("exshallow", "expand"), ("exkmc", "exkmc")])
 def test_the_cheapest_tree_of_at_most_so_many_leaves_is_returned(kind, seeds, algorithm, expansion):

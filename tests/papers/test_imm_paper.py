@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, datasets, metrics
 from cutwise.tree.optimal import optimal_cut
+from tests.each import each
 from tests.oracle.models import fit_quietly
 from tests.papers.optima import clustering_cost, optimum, side_centers, single_cuts
 
@@ -38,7 +39,7 @@ def test_the_best_single_cut_is_within_its_factor_of_the_best_two_clusters(objec
     assert max(ratios) > 1.3  # the bound was asked something
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
+@each("k", [2, 3, 4])
 @pytest.mark.parametrize("objective", MODELS)
 def test_imm_stays_within_its_bound_of_the_best_clusters(objective, k):
     """Theorem 5.1: (8 H k + 2) times for k-means, 2 H + 1 times for k-medians."""
@@ -79,7 +80,7 @@ def test_the_guarantee_of_an_imm_tree_lies_between_its_cost_and_the_worst_case(o
         assert guarantee == pytest.approx(min(by_lemma, factor * reference), rel=1e-9)
 
 
-@pytest.mark.parametrize("k", [3, 5, 12])
+@each("k", [3, 5, 12])
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc"])
 def test_the_standard_basis_is_split_exactly_by_a_caterpillar(k, algorithm):
     """Section 3: the cost is 0, and no tree of depth below k - 1 reaches it."""
@@ -105,7 +106,7 @@ def test_far_outliers_keep_their_own_leaf_where_entropy_splits_them(algorithm):
     assert ratios[1] > 10 * ratios[0] > 10
 
 
-@pytest.mark.parametrize("d", [3, 4, 8])
+@each("d", [3, 4, 8])
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_no_single_cut_of_the_negated_clusters_is_cheaper_than_proved(d, objective):
     """Theorem 4.4: 3 (1 - 1/d)^2 for 2-means, 2 - 1/d for 2-medians, which the best cut has exactly."""

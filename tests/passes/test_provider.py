@@ -19,6 +19,7 @@ from cutwise.table.intake import read_table
 from cutwise.table.table import INTEGER, NUMBER, as_matrix, encode_table
 from cutwise.tree.provider import GrowthProblem
 from cutwise.tree.recipes import grow, grow_tree
+from tests.each import each
 
 ALGORITHMS = ("exkmc", "imm", "exgreedy", "exshallow", "expand")
 
@@ -165,9 +166,9 @@ def test_nodes_share_passes(algorithm):
     assert len(passes) <= 21  # 15 splits, each of which needs two alone; cuts that tie are settled by one of their own
 
 
-@pytest.mark.parametrize("k", [2, 5, 8, 9])
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-@pytest.mark.parametrize("weights", [None, "some"])
+@each("k", [2, 5, 8, 9])
+@each("dtype", [np.int32, np.int64])
+@each("weights", [None, "some"])
 def test_sums_of_sides_are_those_of_the_plain_twin(k, dtype, weights):
     rng = np.random.default_rng(k)
     n, d, n_nodes = 10_000, 2, 3  # more than one tile, and nodes of few and of many rows

@@ -8,6 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, ExplainableKMedians, metrics
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.metrics import adjusted_rand, contingency, normalized_information
+from tests.each import each
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 2))
@@ -15,7 +16,7 @@ LABELS = RNG.integers(0, 3, 80)
 MODEL = ExplainableKMeans(3, random_state=0).fit(X)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@each("seed", range(15))
 def test_both_measures_are_scikit_learns_and_weights_are_repeated_rows(seed):
     rng = np.random.default_rng(seed)
     first, second = rng.integers(0, rng.integers(1, 5), 30), rng.integers(0, rng.integers(1, 5), 30)

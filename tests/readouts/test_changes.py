@@ -13,6 +13,7 @@ from cutwise import ClusterExplainer, ExplainableKMeans, load_model
 from cutwise.readouts.changes import changes_in_words, smallest_changes
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.table.table import INTEGER, Columns
+from tests.each import each
 from tests.readouts.test_rules import made, small_tree
 from tests.tree.random_trees import chain, naive_apply, random_tree
 
@@ -39,7 +40,7 @@ def by_trying(tree, row, unit):
 
 
 @pytest.mark.parametrize("intervals", [0.0, 0.6])
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_no_change_of_one_column_is_smaller(seed, intervals):
     tree, X, _, _, _ = made(seed, intervals=intervals, n_leaves=9)
     unit = np.array([0.5, 1.0, 3.0])
@@ -62,9 +63,9 @@ def test_no_change_of_one_column_is_smaller(seed, intervals):
             assert change.target in (change.upper, np.nextafter(change.lower, np.inf))
 
 
-@pytest.mark.parametrize("scale", [0.5, 1.0])
-@pytest.mark.parametrize("intervals", [0.0, 0.6])
-@pytest.mark.parametrize("seed", range(4))
+@each("scale", [0.5, 1.0])
+@each("intervals", [0.0, 0.6])
+@each("seed", range(4))
 def test_whole_numbers_move_to_the_nearest_whole_number(seed, intervals, scale):
     rng = np.random.default_rng(seed)  # thresholds lie at whole numbers, as in fitted trees, or at halves, as edited
     cuts = rng.permutation(30)[:16] * scale

@@ -11,6 +11,7 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.tree.threshold_tree import ThresholdTree
+from tests.each import each
 from tests.readouts.test_rules import small_tree
 from tests.readouts.test_words import NASTY
 from tests.tree.random_trees import chain, random_tree, rows_for
@@ -32,8 +33,8 @@ def made(seed, *, n_features=3, n_leaves=15, n_clusters=6, intervals=0.4, values
     return tree, rows_for(tree, rng)
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e-3, 1.0, 1e12, 1e300])
-@pytest.mark.parametrize("seed", range(4))
+@each("scale", [1e-300, 1e-12, 1e-3, 1.0, 1e12, 1e300])
+@each("seed", range(4))
 def test_it_gives_what_predict_gives(seed, scale):
     tree, X = made(seed, values=np.random.default_rng(seed).normal(size=15) * scale)
     function = loaded(tree_python(LabeledTree(tree, ["a", "b", "c"])))
@@ -41,7 +42,7 @@ def test_it_gives_what_predict_gives(seed, scale):
     assert found == tree.predict(X).tolist()
 
 
-@pytest.mark.parametrize("start", range(0, len(NASTY), 4))
+@each("start", range(0, len(NASTY), 4))
 def test_any_names_of_columns_and_labels_are_held(start):
     names = (NASTY + NASTY)[start : start + 4]
     tree, X = made(start, n_features=4, n_clusters=len(NASTY))

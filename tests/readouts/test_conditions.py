@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cutwise.readouts.conditions import Condition, Region, conditions_of, explanation_sizes, walk_leaves
 from cutwise.table.table import INTEGER, Columns
+from tests.each import each
 from tests.readouts.reading import read_rule
 from tests.tree.random_trees import chain, naive_apply, random_tree, rows_for
 
@@ -70,8 +71,8 @@ def test_a_region_is_described_in_the_fewest_conditions(path):
     assert sum(condition.size for condition in conditions_of({0: region}, ONE_COLUMN)) == region.size
 
 
-@pytest.mark.parametrize(
-    ("condition", "text"),
+@each(
+    "condition, text",
     [
         (Condition(0, "age", upper=60.0), "age <= 60"),
         (Condition(0, "age", lower=35.0), "age > 35"),
@@ -116,7 +117,7 @@ def test_an_exclusion_that_touches_a_bound_moves_it():
     assert [str(c) for c in conditions_of({0: region.inside(4.0, math.inf)}, ONE_COLUMN)] == ["5 < x <= 10"]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(30))
 def test_the_conditions_of_a_leaf_hold_exactly_for_its_rows(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, n_leaves=int(rng.integers(1, 14)), intervals=0.4)
@@ -135,7 +136,7 @@ def test_the_conditions_of_a_leaf_hold_exactly_for_its_rows(seed):
     assert seen == tree.leaves.tolist()
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(30))
 def test_explanation_sizes_count_the_directions_of_each_column(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, n_leaves=int(rng.integers(1, 20)), n_features=2)

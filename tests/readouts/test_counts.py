@@ -3,9 +3,9 @@
 import json
 
 import numpy as np
-import pytest
 
 from cutwise.readouts.labeled_tree import LeafCounts, count_leaves
+from tests.each import each
 from tests.tree.random_trees import random_tree, rows_for
 
 NAMES = ["n_rows", "n_noise", "weight", "agreeing", "cluster_weight"]
@@ -20,8 +20,8 @@ def problem(seed, noise=0.2):
     return rng, tree, tree.apply(X), codes
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("weighted", [False, True])
+@each("seed", range(5))
+@each("weighted", [False, True])
 def test_counts_are_those_of_counting_row_by_row(seed, weighted):
     rng, tree, leaf, codes = problem(seed)
     weights = rng.integers(0, 3, size=len(leaf)).astype(float) if weighted else None

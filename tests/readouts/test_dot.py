@@ -11,6 +11,7 @@ import pytest
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LabeledTree, count_leaves
 from cutwise.readouts.rules import tree_dot
+from tests.each import each
 from tests.readouts.reading import as_rows, read_rule, unquote
 from tests.readouts.test_rules import made, small_tree
 from tests.readouts.test_words import NASTY
@@ -46,15 +47,15 @@ def read_dot(text):
     return predict
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
-@pytest.mark.parametrize("seed", range(5))
+@each("scale", [1e-12, 1.0, 1e12])
+@each("seed", range(5))
 def test_reading_the_text_gives_predict_on_every_row(seed, scale):
     tree, X, _, _, counts = made(seed, values=np.random.default_rng(seed).normal(size=9) * scale)
     predict = read_dot(tree_dot(LabeledTree(tree, ["a", "b c", 'd"'], counts)))
     assert [predict(row) for row in as_rows(X, ["a", "b c", 'd"'])] == [str(code) for code in tree.predict(X)]
 
 
-@pytest.mark.parametrize("start", range(0, len(NASTY), 3))
+@each("start", range(0, len(NASTY), 3))
 def test_any_names_can_be_read_back(start):
     names = (NASTY + NASTY)[start : start + 3]
     classes = np.array([*NASTY, "&lt;b&gt; \\N \\G"], dtype=object)

@@ -9,6 +9,7 @@ from cutwise import ClusterExplainer, ExplainableKMeans, export_text, load_model
 from cutwise.exceptions import InvalidInputError
 from cutwise.metrics import imm_certificate, imm_guarantee
 from cutwise.readouts.guarantee import _rounded_up
+from tests.each import each
 
 # Random centers: some cluster may lose all its rows.
 pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
@@ -44,7 +45,7 @@ def written_out(X, centers, tree, weights):
 
 
 @pytest.mark.parametrize("dtype", [float, int])
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_the_bound_is_its_definition_and_holds(seed, dtype):
     rng, X, centers = problem(seed)
     X, centers = X.astype(dtype) // (1 if dtype is float else 5), centers / (1 if dtype is float else 5)

@@ -3,10 +3,10 @@
 import re
 
 import numpy as np
-import pytest
 
 from cutwise.readouts.labeled_tree import LabeledTree, count_leaves
 from cutwise.readouts.rules import build_rules, rules_markdown
+from tests.each import each
 from tests.readouts.reading import as_rows, read_rule, unquote
 from tests.readouts.test_rules import made, small_tree
 from tests.readouts.test_words import NASTY
@@ -44,7 +44,7 @@ def read_markdown(text):
     return predict
 
 
-@pytest.mark.parametrize("start", range(0, len(NASTY), 3))
+@each("start", range(0, len(NASTY), 3))
 def test_reading_the_table_gives_predict_on_every_row(start):
     names = (NASTY + NASTY)[start : start + 3]
     classes = np.array([*NASTY, "a|b", "\\|", "<script>", "*x*"], dtype=object)

@@ -17,6 +17,7 @@ from cutwise.exceptions import (
     NotFiniteError,
     UnknownOptionError,
 )
+from tests.each import each
 from tests.tree.random_trees import chain, random_tree, rows_for
 
 
@@ -74,8 +75,8 @@ KINDS = ["none", "whole", "fractional"]
 # Costs ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("kind", KINDS)
+@each("seed", range(4))
+@each("kind", KINDS)
 @pytest.mark.parametrize("metric", ["kmeans", "kmedians"])
 def test_the_cost_of_a_tree_is_its_definition(seed, kind, metric):
     rng, tree, X = problem(seed)
@@ -86,9 +87,9 @@ def test_the_cost_of_a_tree_is_its_definition(seed, kind, metric):
     assert metrics.partition_cost(X, labels, metric=metric, sample_weight=w) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("metric", ["kmeans", "kmedians"])
-@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
+@each("kind", KINDS)
+@each("metric", ["kmeans", "kmedians"])
+@each("form", [sparse.csr_array, sparse.csc_matrix])
 def test_sparse_rows_cost_what_dense_ones_do(kind, metric, form):
     rng, tree, X = problem(1)
     X = X * (rng.random(X.shape) < 0.4)
@@ -103,8 +104,8 @@ def test_sparse_rows_cost_what_dense_ones_do(kind, metric, form):
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("kind", KINDS)
+@each("seed", range(3))
+@each("kind", KINDS)
 @pytest.mark.parametrize("metric", ["kmeans", "kmedians"])
 def test_the_surrogate_cost_is_its_definition_and_never_below_the_cost(seed, kind, metric):
     rng, tree, X = problem(seed)
@@ -136,9 +137,9 @@ def test_another_space_is_measured_in_where_it_is_given(metric):
     )
 
 
-@pytest.mark.parametrize("offset", [1e9, 1e10, -1e10])
-@pytest.mark.parametrize("metric", ["kmeans", "kmedians"])
-@pytest.mark.parametrize("kind", KINDS)
+@each("offset", [1e9, 1e10, -1e10])
+@each("metric", ["kmeans", "kmedians"])
+@each("kind", KINDS)
 def test_an_offset_of_ten_billion_takes_no_digit_away(offset, metric, kind):
     rng, tree, X = problem(7)
     w = weights_of(rng, len(X), kind)
@@ -153,8 +154,8 @@ def test_an_offset_of_ten_billion_takes_no_digit_away(offset, metric, kind):
         assert found == pytest.approx(at_zero, rel=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(3))
+@each("kind", KINDS)
+@each("seed", range(3))
 def test_an_offset_takes_no_digit_away_from_sparse_rows(seed, kind):
     rng, tree, X = problem(seed, n_rows=2000)
     w = weights_of(rng, len(X), kind)
@@ -302,8 +303,8 @@ def test_text_without_classes_is_refused():
 # Depth and size -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("kind", KINDS)
+@each("seed", range(5))
+@each("kind", KINDS)
 def test_average_depth_and_size_are_taken_row_by_row(seed, kind):
     rng, tree, X = problem(seed)
     w = weights_of(rng, len(X), kind)

@@ -8,6 +8,7 @@ import pytest
 from cutwise import ClusterExplainer, ExplainableKMeans, export_text, load_model
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError
 from cutwise.readouts.labeled_tree import LabeledTree, read_cluster_names
+from tests.each import each
 from tests.readouts.reading import read_rules, read_tree
 from tests.readouts.test_rules import small_tree
 from tests.readouts.test_words import NASTY
@@ -139,7 +140,7 @@ class TestAModelThatRemembers:
         (tmp_path / "m.json").write_text(json.dumps(document), "utf-8")
         assert load_model(tmp_path / "m.json").cluster_names_ == {}
 
-    @pytest.mark.parametrize("start", range(0, len(NASTY), 3))
+    @each("start", range(0, len(NASTY), 3))
     def test_any_name_can_be_read_back(self, model, start):
         names = [name for name in (NASTY + NASTY)[start : start + 4] if name.strip() and name != "2"][:2]
         model.name_clusters(dict(enumerate(names)))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cutwise.readouts.shown import COLORS, cluster_color, ink_on
+from tests.each import each
 
 # Machado, Oliveira, Fernandes (2009), severity 1.0: linear RGB as seen without green, red or blue cones.
 VISION = {
@@ -52,7 +53,7 @@ def contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("color", COLORS)
+@each("color", COLORS)
 def test_ink_is_readable_on_every_color(color):
     assert contrast(color, ink_on(color)) >= 4.5
 

@@ -8,6 +8,7 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.profile import N_BINS, profile_clusters, telling_columns
 from cutwise.table.intake import read_table
 from cutwise.table.table import ColumnKind, Columns, Table
+from tests.each import each
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_columns_can_be_chosen_and_sparse_tables_are_the_same(rows):
     np.testing.assert_array_equal(some.counts[1], whole.counts[0])
 
 
-@pytest.mark.parametrize(
+@each(
     "column",
     [
         [1e308, -1e308, 1.7e308, 1e308],

@@ -17,6 +17,7 @@ from cutwise import (
     export_text,
     load_model,
 )
+from tests.each import each
 from tests.readouts.databases import Lite
 from tests.readouts.models import model_of, rows_at_cuts
 from tests.readouts.reading import read_rules, read_tree
@@ -106,8 +107,8 @@ READERS = [
 ]
 
 
-@pytest.mark.parametrize("intervals", [0.0, 0.5])
-@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1.0, 1e6, 1e12])
+@each("intervals", [0.0, 0.5])
+@each("scale", [1e-12, 1e-3, 1.0, 1e6, 1e12])
 def test_every_form_places_every_row_as_predict_does(scale, intervals, tmp_path):
     rng = np.random.default_rng([int(scale), int(intervals * 2)])
     # Cuts with few digits and with all seventeen.

@@ -12,6 +12,7 @@ from cutwise.exceptions import ColumnMismatchError, ColumnNamesWarning, InvalidI
 from cutwise.readouts.labeled_tree import LabeledTree, count_leaves
 from cutwise.readouts.rules import build_rules
 from cutwise.tree.threshold_tree import ThresholdTree
+from tests.each import each
 from tests.readouts.reading import as_rows, read_rule, read_rules
 from tests.readouts.test_words import NASTY
 from tests.tree.random_trees import chain, random_tree, rows_for
@@ -31,7 +32,7 @@ def made(seed, *, n_features=3, n_leaves=8, n_clusters=4, intervals=0.3, values=
 # The text is the tree -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each("seed", range(25))
 def test_reading_the_printed_rules_gives_predict_on_every_row(seed):
     tree, X, _, _, counts = made(seed)
     names = ["age", "petal length (cm)", "a`b > 3 and"]
@@ -39,8 +40,8 @@ def test_reading_the_printed_rules_gives_predict_on_every_row(seed):
     assert [predict(row) for row in as_rows(X, names)] == [str(code) for code in tree.predict(X)]
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-9, 0.1, 1.0, 1e9, 1e300])
-@pytest.mark.parametrize("seed", range(3))
+@each("scale", [1e-300, 1e-9, 0.1, 1.0, 1e9, 1e300])
+@each("seed", range(3))
 def test_printed_thresholds_are_exact_at_every_scale(seed, scale):
     values = np.random.default_rng(seed).normal(size=12) * scale
     tree, X, _, _, counts = made(seed, values=values)
@@ -56,7 +57,7 @@ def test_rules_read_in_float64_decide_rows_of_other_dtypes(dtype):
     assert [predict(row) for row in as_rows(X, ["a", "b", "c"])] == [str(code) for code in tree.predict(X)]
 
 
-@pytest.mark.parametrize("start", range(0, len(NASTY), 3))
+@each("start", range(0, len(NASTY), 3))
 def test_any_column_names_and_labels_can_be_read_back(start):
     names = (NASTY + NASTY)[start : start + 3]
     tree, X, _, _, counts = made(start, n_clusters=len(NASTY) - 1)
@@ -65,7 +66,7 @@ def test_any_column_names_and_labels_can_be_read_back(start):
     assert [predict(row) for row in as_rows(X, names)] == classes[tree.predict(X)].tolist()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_matches_is_reaching_the_leaf(seed):
     tree, X, _, _, counts = made(seed)
     leaf, predicted = tree.apply(X), tree.predict(X)
@@ -96,8 +97,8 @@ def test_matches_refuses_other_columns():
 # The figures ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("weighted", [False, True])
+@each("seed", range(5))
+@each("weighted", [False, True])
 def test_size_share_coverage_and_purity_are_what_they_are_called(seed, weighted):
     tree, X, codes, weights, counts = made(seed, weighted=weighted)
     w = np.ones(len(X)) if weights is None else weights

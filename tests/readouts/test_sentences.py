@@ -11,6 +11,7 @@ from cutwise.readouts.changes import explain_rows
 from cutwise.readouts.labeled_tree import LabeledTree, count_leaves
 from cutwise.readouts.rules import build_rules
 from cutwise.tree.threshold_tree import ThresholdTree
+from tests.each import each
 from tests.readouts.reading import as_rows, read_rule
 from tests.readouts.test_rules import made, small_tree
 from tests.tree.random_trees import chain
@@ -39,7 +40,7 @@ def test_the_form_of_a_sentence():
     ) == ["cluster `rich young` because income > 52000 (is 60000) and age <= 35 (is 30)"]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.int64])
 def test_every_sentence_is_true_of_its_row(seed, dtype):
     tree, X, _, _, _ = made(seed, values=[-2.5, -0.1, 0.1, 0.3, 1, 1.5, 7])
@@ -122,7 +123,7 @@ class TestOfAClusterAsAWhole:
             "50.0 % of them are in that cluster of the reference too, and 100 % of the latter are among them.",
         ]
 
-    @pytest.mark.parametrize("seed", range(6))
+    @each("seed", range(6))
     def test_who_is_named_is_who_is_in_it(self, seed):
         tree, X, _, _, counts = made(seed)
         rows = as_rows(X, ["a", "b", "c"])

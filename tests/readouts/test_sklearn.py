@@ -13,6 +13,7 @@ from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.threshold_tree import ThresholdTree
+from tests.each import each
 from tests.tree.random_trees import random_tree
 
 
@@ -121,7 +122,7 @@ def test_an_interval_becomes_two_thresholds():
     assert theirs.tree_.n_node_samples.tolist() == [7, 5, 2, 3, 2]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_trees_with_intervals_answer_as_ours_do(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, n_leaves=int(rng.integers(2, 12)), intervals=0.6)

@@ -11,6 +11,7 @@ from cutwise.exceptions import InvalidInputError, MissingDependencyError, Unknow
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.sql import DIALECTS, _Writer, exact_factors, sqlite_reads_exactly, tree_sql
 from cutwise.tree.threshold_tree import ThresholdTree
+from tests.each import each
 from tests.readouts.databases import quote
 from tests.readouts.test_rules import small_tree
 from tests.readouts.test_words import NASTY
@@ -67,7 +68,7 @@ def as_text(values):
 
 
 @pytest.mark.parametrize("kind", ["double", "real"])
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_rows_on_thresholds_and_one_step_beside_are_placed_alike(database, seed, kind):
     tree, names = made(seed), ["a", "b", "c"]
     X = rows_on_cuts(tree, np.random.default_rng(seed), kind)
@@ -78,11 +79,12 @@ def test_rows_on_thresholds_and_one_step_beside_are_placed_alike(database, seed,
         names,
         X,
         kinds=[kind] * 3,
+        table=f"rows {seed}",
     )
     assert as_text(found) == as_text(tree.predict(X).tolist())
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e-6, 1e6, 1e12, 1e300])
+@each("scale", [1e-300, 1e-12, 1e-6, 1e6, 1e12, 1e300])
 def test_thresholds_of_any_size_are_the_same_number(database, scale):
     rng = np.random.default_rng(7)
     tree = made(8, values=rng.normal(size=30) * scale, n_leaves=25)
@@ -93,6 +95,7 @@ def test_thresholds_of_any_size_are_the_same_number(database, scale):
         tree,
         ["a", "b", "c"],
         X,
+        table=f"rows {scale}",
     )
     assert as_text(found) == as_text(tree.predict(X).tolist())
 
@@ -145,7 +148,7 @@ def vars_of(tree):
     return {name: getattr(tree, name) for name in tree.__dataclass_fields__}
 
 
-@pytest.mark.parametrize("start", range(0, len(ODD_NAMES), 6))
+@each("start", range(0, len(ODD_NAMES), 6))
 def test_odd_names_of_columns_tables_and_labels_are_held(database, start):
     names = (ODD_NAMES + ODD_NAMES)[start : start + 6]
     tree = made(start, n_features=6, n_clusters=len(names))

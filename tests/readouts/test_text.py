@@ -6,6 +6,7 @@ import pytest
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LabeledTree, count_leaves
 from cutwise.readouts.rules import tree_text
+from tests.each import each
 from tests.readouts.reading import as_rows, read_tree
 from tests.readouts.test_rules import made, small_tree
 from tests.readouts.test_words import NASTY
@@ -48,7 +49,7 @@ def arrays(tree):
     return {"threshold": tree.threshold, "lower": tree.lower}
 
 
-@pytest.mark.parametrize("seed", range(15))
+@each("seed", range(15))
 @pytest.mark.parametrize("counted", [False, True])
 def test_reading_the_printed_tree_gives_predict_on_every_row(seed, counted):
     tree, X, _, _, counts = made(seed, n_leaves=int(1 + seed))

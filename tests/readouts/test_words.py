@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cutwise.readouts.words import number, percent, quoted, rows
+from tests.each import each
 from tests.readouts.reading import tokens
 
 NASTY = [
@@ -42,8 +43,8 @@ NASTY = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
+@each(
+    "value, text",
     [
         (52000.0, "52000"),
         (0.1, "0.1"),
@@ -70,12 +71,12 @@ def test_numbers_parse_back_to_the_very_same_float(value):
     assert tokens(number(value)) == [("number", value)]
 
 
-@pytest.mark.parametrize("name", ["age", "petal_length", "_x", "x0", "petal.length", "größe", "Ärger_2"])
+@each("name", ["age", "petal_length", "_x", "x0", "petal.length", "größe", "Ärger_2"])
 def test_plain_names_stay_as_they_are(name):
     assert quoted(name) == name
 
 
-@pytest.mark.parametrize("name", NASTY)
+@each("name", NASTY)
 def test_other_names_are_quoted_on_one_line_and_read_back(name):
     text = quoted(name)
     assert text.isprintable()
@@ -95,8 +96,8 @@ def test_labels_that_are_no_text_are_written_as_python_does(label, text):
     assert quoted(label) == text
 
 
-@pytest.mark.parametrize(
-    ("share", "text"),
+@each(
+    "share, text",
     [
         (0.275, "27.5 %"),
         (0.0, "0 %"),

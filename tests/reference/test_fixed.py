@@ -19,6 +19,7 @@ from cutwise.reference.objective import (
 )
 from cutwise.table.intake import read_table
 from cutwise.table.table import as_matrix
+from tests.each import each
 
 
 def squared_distances(values, centers):
@@ -119,7 +120,7 @@ def test_given_costs_equal_those_of_the_centers_they_came_from():
     assert given.scale == by_centers.scale
 
 
-@pytest.mark.parametrize("size", [0.0, 1e-300, 1e-160, 1e-9, 1.0, 1e150, 1e300])
+@each("size", [0.0, 1e-300, 1e-160, 1e-9, 1.0, 1e150, 1e300])
 def test_every_magnitude_of_costs_fits(size):
     costs = fixed_costs_from_array(np.array([[0.0, 1.0, 3.0], [5.0, 5.0, 5.0]]) * size)
     check_sums_fit(costs)
@@ -164,8 +165,8 @@ def test_equal_weights_are_no_weights(weight):
     assert scale * weight == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
+@each(
+    "given, expected",
     [
         ([1, 2, 5], [1, 2, 5]),
         ([0.25, 0.5, 1.25], [1, 2, 5]),

@@ -10,6 +10,7 @@ from cutwise.reference import resources
 from cutwise.reference.feature_space import check_precomputed, matrix_gram
 from cutwise.reference.kernels import KERNELS, check_domain, read_kernel
 from cutwise.table.intake import read_table
+from tests.each import each
 
 RNG = np.random.default_rng(0)
 ROWS = np.abs(RNG.normal(size=(12, 3))) * [1.0, 5.0, 0.2]
@@ -43,7 +44,7 @@ def settled(name, values=ROWS, **parameters):
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
+@each("kind", ["dense", "float32", "sparse"])
 def test_every_kernel_is_its_formula(name, kind):
     make = {"dense": np.asarray, "float32": lambda a: a.astype(np.float32), "sparse": sparse.csr_array}[kind]
     values, others = read_table(make(ROWS)).values, read_table(make(OTHERS)).values

@@ -11,6 +11,7 @@ from cutwise.reference.objective import KMEANS, KMEDIANS
 from cutwise.reference.search import Stop, draw_rows, find_clustering, largest_first, read_points
 from cutwise.table.intake import read_table
 from cutwise.table.table import as_matrix
+from tests.each import each
 
 
 def find_reference(table, n_clusters, **options):
@@ -173,8 +174,8 @@ def test_clusters_of_given_starts_keep_their_numbers():
 # ---- distinct rows and samples of them
 
 
-@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array], ids=str)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])
+@each("make", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array])
+@each("dtype", [np.float32, np.float64, np.int32, np.uint8])
 def test_distinct_rows_are_those_of_numpy_and_hash_by_what_they_hold(make, dtype):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (5000, 5)).astype(dtype)

@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from cutwise.core import MATRIX_DTYPES
 from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError, UnsupportedInputError
 from cutwise.table.intake import read_table
+from tests.each import each
 
 KEPT = [np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_]
 
@@ -36,7 +37,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", KEPT)
+@each("dtype", KEPT)
 def test_an_array_the_core_can_read_is_never_copied(dtype, layout):
     X = LAYOUTS[layout](grid(dtype))
     table = read_table(X)
@@ -64,8 +65,8 @@ def test_a_memory_map_is_not_read_into_memory(tmp_path):
     assert table.matrix.n_cols == 4
 
 
-@pytest.mark.parametrize(
-    ("given_dtype", "kept_dtype"),
+@each(
+    "given_dtype, kept_dtype",
     [
         ("float16", "float32"),
         ("int8", "int32"),

@@ -3,12 +3,12 @@
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cutwise.core import MATRIX_DTYPES
 from cutwise.table.convert import core_reads, matrix_dtype
+from tests.each import each
 
 # From the smallest to the largest; float32 before int64 at 4 bytes, and int32 before float32 as the more common.
 BY_SIZE = [np.dtype(t) for t in (np.uint8, np.int32, np.float32, np.int64, np.float64)]
@@ -30,7 +30,7 @@ def holds(target, dtype):
     return all(int(a) == int(b) if dtype.kind in "iub" else a == b for a, b in zip(values, moved, strict=True))
 
 
-@pytest.mark.parametrize("dtypes", list(itertools.combinations_with_replacement(NARROW, 2)), ids=str)
+@each("dtypes", list(itertools.combinations_with_replacement(NARROW, 2)))
 def test_the_common_dtype_holds_the_extremes_of_each_column_and_no_smaller_one_does(dtypes):
     chosen = matrix_dtype(dtypes)
     assert chosen in MATRIX_DTYPES

@@ -1,16 +1,16 @@
 """The table as the engine reads it."""
 
 import numpy as np
-import pytest
 from scipy import sparse
 
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
+from tests.each import each
 
 
-@pytest.mark.parametrize("make", [np.ascontiguousarray, sparse.csr_array])
-@pytest.mark.parametrize("n_values", [3, 10_000])
-@pytest.mark.parametrize("leave_out", [None, "weights", "keep"])
+@each("make", [np.ascontiguousarray, sparse.csr_array])
+@each("n_values", [3, 10_000])
+@each("leave_out", [None, "weights", "keep"])
 def test_column_sizes_are_the_largest_of_the_rows_that_take_part(make, n_values, leave_out):
     rng = np.random.default_rng(n_values)
     X = rng.integers(-n_values, n_values, (9000, 3)) * 0.5

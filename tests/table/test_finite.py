@@ -12,6 +12,7 @@ from scipy import sparse
 from cutwise.exceptions import NotFiniteError
 from cutwise.table.intake import check_finite, is_all_finite
 from cutwise.table.table import Columns
+from tests.each import each
 
 
 @given(hnp.arrays(st.sampled_from([np.float32, np.float64]), hnp.array_shapes(min_dims=1, max_dims=2, max_side=9)))
@@ -28,8 +29,8 @@ def test_huge_values_whose_sum_overflows_are_finite(dtype):
     assert is_all_finite(np.full((1000, 100), -largest, dtype=dtype)[:, ::2])
 
 
-@pytest.mark.parametrize("layout", ["C", "F", "strided", "reversed"])
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@each("layout", ["C", "F", "strided", "reversed"])
+@each("value", [np.nan, np.inf, -np.inf])
 def test_one_bad_value_anywhere_in_a_large_table_is_found(value, layout):
     rng = np.random.default_rng(3)
     for _ in range(10):

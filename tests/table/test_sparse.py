@@ -12,6 +12,7 @@ from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError, NotFiniteError
 from cutwise.table.intake import read_table
+from tests.each import each
 from tests.table.damaged_matrices import DAMAGED
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"]
@@ -52,8 +53,8 @@ def test_a_canonical_csr_shares_its_memory():
         assert np.shares_memory(table.values.indices, given_matrix.indices)
 
 
-@pytest.mark.parametrize(
-    ("given_dtype", "kept_dtype"),
+@each(
+    "given_dtype, kept_dtype",
     [
         ("bool", "uint8"),
         ("uint8", "uint8"),

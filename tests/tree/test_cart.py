@@ -13,6 +13,7 @@ from cutwise.table.table import encode_table
 from cutwise.tree.cart import cart_tree
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.subtree import truncate_growth
+from tests.each import each
 
 
 def cart(X, labels, max_leaves, weights=None):
@@ -118,9 +119,9 @@ def test_counts_are_the_rows_that_each_row_stands_for():
     assert tree.n_node_samples.tolist() == [8, 5, 3]
 
 
-@pytest.mark.parametrize("max_leaves", [2, 7, 40])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_rows", [90, 5_000])  # sorted columns, and bins that are opened
+@each("max_leaves", [2, 7, 40])
+@each("weighted", [False, True])
+@each("n_rows", [90, 5_000])  # sorted columns, and bins that are opened
 def test_growth_by_gini_impurity_alone_is_plain_cart_where_no_cuts_tie(n_rows, weighted, max_leaves):
     rng = np.random.default_rng(n_rows)
     labels = rng.integers(0, 5, n_rows).astype(np.int32)

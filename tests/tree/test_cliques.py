@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from scipy import sparse
 
 from cutwise import ClusterExplainer
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.recipes import grow_tree
+from tests.each import each
 
 
 def conductance(side, labels):
@@ -50,7 +50,7 @@ def naive_leaves(X, labels, n_leaves):
         yield leaves
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each("seed", range(25))
 def test_the_tree_is_that_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 5))
@@ -77,7 +77,7 @@ def test_weights_count_as_repeated_rows():
     assert weighted.tree_.equals(repeated.tree_, counts=False)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 def test_a_sparse_table_has_the_tree_of_the_dense_one(seed):
     rng = np.random.default_rng(seed)
     X = np.where(rng.random((60, 1100)) < (0.05, 0.5, 0.99)[seed % 3], rng.integers(-2, 4, (60, 1100)), 0)

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from cutwise import ExplainableKMeans
 from cutwise.exceptions import EmptyClusterWarning
+from tests.each import each
 
 
 def one_hot(seed):
@@ -49,7 +50,7 @@ def n_empty(model):
     return int(((tree.children_left < 0) & (tree.n_node_samples == 0)).sum())
 
 
-@pytest.mark.parametrize("seed", [0, 1, 33, 127, 133, 281])
+@each("seed", [0, 1, 33, 127, 133, 281])
 def test_less_depth_never_costs_a_cluster_its_rows(seed):
     X, k = one_hot(seed)
     assert len(np.unique(X, axis=0)) >= k

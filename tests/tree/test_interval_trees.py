@@ -16,6 +16,7 @@ from cutwise.tree.growing import choose_threshold
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.surrogate_features import DistanceFeatures, TaylorFeatures
 from cutwise.tree.threshold_tree import ThresholdTree
+from tests.each import each
 
 
 def problem(seed, *, n=36):
@@ -94,7 +95,7 @@ def check_growth(trees, X, costs):
 
 
 @pytest.mark.parametrize("algorithm", ["exkmc", "expand"])
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_every_leaf_is_split_by_the_best_of_all_intervals_and_thresholds(seed, algorithm):
     X, labels, costs, weights, k = problem(seed)
     trees = [grow(X, labels, costs, weights, k, algorithm, m) for m in range(1, 6)]

@@ -14,6 +14,7 @@ from cutwise.table.table import NUMBER, as_matrix
 from cutwise.tree import recipes
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.threshold_tree import ThresholdTree
+from tests.each import each
 from tests.tree.mixed import Problem
 from tests.tree.test_mixed_cuts import induced, is_valid, mistakes, root_sides, shapes, sides, tagged
 
@@ -64,7 +65,7 @@ def two_sided(q: Limited) -> list[np.ndarray]:
     return [inside for inside in allowed if min(q.counts(inside)) >= max(q.least, 1)]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_no_allowed_cut_costs_less_than_that_of_exkmc(seed):
     q = Limited.of(seed)
     p, uncut = q.p, q.p.excess.sum(axis=0).min()
@@ -80,7 +81,7 @@ def test_no_allowed_cut_costs_less_than_that_of_exkmc(seed):
 
 
 @pytest.mark.parametrize("gini", [False, True])
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_no_allowed_cut_disagrees_less_than_that_of_expand(seed, gini):
     q = Limited.of(seed)
     p = q.p
@@ -97,7 +98,7 @@ def test_no_allowed_cut_disagrees_less_than_that_of_expand(seed, gini):
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy"])
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_no_allowed_cut_between_centers_is_better_than_the_root_of_the_tree(seed, algorithm, monkeypatch):
     monkeypatch.setattr(recipes, "PlannedCriterion", lambda *_: SimpleNamespace(is_known=False))  # takes none back
     q = Limited.of(seed)
@@ -143,7 +144,7 @@ def center_columns(q: Limited) -> list[bool]:
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand", "spex"])
-@pytest.mark.parametrize("seed", [*range(60), 471, 2777])
+@each("seed", [*range(60), 471, 2777])
 def test_no_tree_breaks_a_limit_and_every_center_has_its_leaf_or_the_error_names_the_node(seed, algorithm):
     q = Limited.of(seed)
     p = q.p
@@ -159,7 +160,7 @@ def test_no_tree_breaks_a_limit_and_every_center_has_its_leaf_or_the_error_names
 
 
 @pytest.mark.parametrize("algorithm", ["exkmc", "expand", "imm", "exgreedy"])
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_bins_of_many_values_are_opened_where_a_limit_lies_in_them(seed, algorithm):
     rng = np.random.default_rng(seed)
     n, k = 900, 3
@@ -293,7 +294,7 @@ def has_tree(q: Limited, x: np.ndarray, max_depth: int, rows: np.ndarray, center
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy"])
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_there_is_a_tree_wherever_thresholds_and_single_levels_make_one(seed, algorithm):
     p = Limited.of(seed).p
     q = replace(Limited.of(seed), least=int((0.5 + seed % 5 / 10) * p.weights.sum() / p.k))

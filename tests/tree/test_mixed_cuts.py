@@ -10,6 +10,7 @@ from cutwise import core
 from cutwise.readouts.conditions import conditions_of, walk_leaves
 from cutwise.table.table import ColumnKind, Columns, as_matrix
 from cutwise.tree.threshold_tree import NodeTest
+from tests.each import each
 from tests.tree.mixed import Problem, category, random_problem
 
 SEEDS = range(100)
@@ -113,7 +114,7 @@ def shapes(seed: int) -> Problem:
                           columns=columns, gaps=float(rng.choice([0.1, 0.4])))  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_no_set_and_no_side_of_a_gap_costs_less_than_the_cut_of_exkmc(seed):
     p = shapes(seed)
     tree = p.grow("exkmc", 2).tree
@@ -126,7 +127,7 @@ def test_no_set_and_no_side_of_a_gap_costs_less_than_the_cut_of_exkmc(seed):
 
 
 @pytest.mark.parametrize("gini", [False, True])
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_no_set_and_no_side_of_a_gap_disagrees_less_than_the_cut_of_expand(seed, gini):
     p = shapes(seed)
 
@@ -143,7 +144,7 @@ def test_no_set_and_no_side_of_a_gap_disagrees_less_than_the_cut_of_expand(seed,
         assert found[1] == pytest.approx(min(every)[1], abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_no_cut_between_centers_makes_fewer_mistakes_than_that_of_imm(seed):
     p = shapes(seed)
     tree = p.grow("imm", p.k).tree
@@ -166,7 +167,7 @@ def ties_outside(p: Problem, column: int, cheapest: list[np.ndarray]) -> np.ndar
     return np.where(tied, ranks[0] > ranks[1], first)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_no_cut_between_centers_costs_less_than_that_of_exgreedy(seed):
     p = shapes(seed)
     tree = p.grow("exgreedy", p.k).tree
@@ -191,7 +192,7 @@ def test_no_cut_between_centers_costs_less_than_that_of_exgreedy(seed):
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_the_tree_routes_every_row_as_it_grew_and_says_so(seed, algorithm):
     p = shapes(seed)
     grown = p.grow(algorithm, p.k + 2)
@@ -220,7 +221,7 @@ def test_a_category_of_two_levels_is_a_column_of_zeros_and_ones(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(30))
 def test_the_order_of_rows_and_weights_as_repeats_change_nothing(seed, algorithm):
     p = shapes(seed)
     one = p.grow(algorithm, p.k + 2)
@@ -272,7 +273,7 @@ def test_of_all_partitions_of_many_modes_none_costs_less_than_the_one_taken(seed
 
 
 # Of the last seeds the best set does not lie where every level costs least by the two nearest centers.
-@pytest.mark.parametrize("seed", [*range(100), 3454, 4618, 10284, 11224, 13308, 14064, 14278, 15198, 15312])
+@each("seed", [*range(100), 3454, 4618, 10284, 11224, 13308, 14064, 14278, 15198, 15312])
 def test_partitions_that_bounds_rule_out_are_not_the_best_one(seed):
     rng = np.random.default_rng(seed)
     n, k, n_levels, width = (int(rng.integers(*ends)) for ends in ((5, 90), (2, 9), (2, 12), (1, 3)))

@@ -6,6 +6,7 @@ import pytest
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, cost_curve
 from cutwise.tree.refine_sample import tests_of as searched_tests
+from tests.each import each
 from tests.tree.test_mixed_cuts import shapes
 
 
@@ -26,7 +27,7 @@ def planted(seed: int, n: int = 600) -> pd.DataFrame:
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")  # of the papers' trees
 @pytest.mark.parametrize("k", [2, 5, 8])
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_no_grown_tree_is_cheaper_than_what_the_search_finds_and_it_routes_rows_as_it_says(seed, k):
     X = planted(seed)
     model = ExplainableKMeans(k, random_state=0).fit(X)
@@ -73,7 +74,7 @@ def test_medians_are_searched_beside_trees_that_ask_for_sets_of_levels(seed):
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exkmc"])
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_tests_in_the_searched_columns_part_rows_as_the_tree_does(seed, algorithm):
     p = shapes(seed)
     grown, searched = p.grow(algorithm, p.k), p.encoded.searched

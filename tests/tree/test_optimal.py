@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from cutwise.tree.optimal import optimal_cut
+from tests.each import each
 
 OBJECTIVES = ("kmeans", "kmedians")
 
@@ -72,7 +73,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_no_cut_is_better_and_ties_go_to_the_first(kind, objective):
     rng = np.random.default_rng(5)
     for trial in range(12):

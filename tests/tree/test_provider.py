@@ -22,6 +22,7 @@ from cutwise.tree.criteria.surrogate import CheapestCut
 from cutwise.tree.provider import CostPayload, GrowthProblem, LeafCut, NodeSums, SeparatingCut
 from cutwise.tree.recipes import RECIPES, grow, grow_tree
 from cutwise.tree.threshold_tree import NodeTest
+from tests.each import each
 from tests.oracle.scores import total_depth
 
 
@@ -256,7 +257,7 @@ _ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 @pytest.mark.parametrize(
     "algorithm", [name for name, recipe in RECIPES.items() if name != "kernel_imm" and not recipe.starts]
 )
@@ -307,7 +308,7 @@ def test_trees_of_the_same_costs_are_those_that_grow_alone(penalty):
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_a_sparse_table_of_many_values_grows_the_tree_of_the_dense_one_and_copies_of_columns_change_none(
     algorithm, seed
 ):

@@ -3,12 +3,12 @@
 import itertools
 
 import numpy as np
-import pytest
 
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.cart import cart_tree
 from cutwise.tree.subtree import prune_to_agreement
+from tests.each import each
 
 
 def grow(rng, n_leaves, n=60, k=3):
@@ -45,7 +45,7 @@ def every_subtree(tree):
     return below(0)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_it_is_the_best_of_all_subtrees(seed):
     rng = np.random.default_rng(seed)
     X, labels, weights, grown = grow(rng, n_leaves=8)

@@ -18,6 +18,7 @@ from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper
 from cutwise.tree.refine_sample import NO_DEPTH, bin_rows, distinct_rows, draw_more, draw_sample, encode_sample
+from tests.each import each
 
 
 def lloyd(X, k, seed, weights=None):
@@ -89,7 +90,7 @@ def blobs(seed, n=300, d=4, k=5):
     return centers[rng.integers(k, size=n)] + rng.normal(size=(n, d))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_a_searched_tree_costs_no_more_than_any_start_and_has_all_its_leaves(seed):
     X = blobs(seed, n=400)
     k = 3 + seed
@@ -146,7 +147,7 @@ def best_tree_cost(X, n_leaves):
     return best(tuple(range(len(X))), n_leaves)
 
 
-@pytest.mark.parametrize("seed", range(32))
+@each("seed", range(32))
 def test_with_effort_small_cases_end_at_the_exhaustive_optimum(seed):
     rng = np.random.default_rng(seed)
     n, d, k = int(rng.integers(8, 13)), int(rng.integers(1, 4)), int(rng.integers(2, 5))
@@ -412,7 +413,7 @@ def leaves_of(X, column, threshold, right, node=0):
 
 @pytest.mark.parametrize("objective", [KMEANS, KMEDIANS], ids=lambda objective: objective.name)
 @pytest.mark.parametrize("n_leaves", [5, 9])
-@pytest.mark.parametrize("seed", range(2))
+@each("seed", range(2))
 def test_a_descent_lowers_the_cost_until_no_cut_lowers_it_for_the_centers_as_they_are(objective, n_leaves, seed):
     X, k = np.round(blobs(seed, n=200, d=3), 1), 5
     centers, matrix, each = lloyd(X, k, seed), as_matrix(X), np.arange(200)

@@ -1,12 +1,12 @@
 """Searched trees for labels: few leaves, the heaviest cluster in each, and the same whatever the form of the rows."""
 
 import numpy as np
-import pytest
 
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine_labels import refine_agreement
+from tests.each import each
 
 
 def problem(seed, n=300, d=4, k=5):
@@ -29,8 +29,8 @@ def searched(X, labels, n_leaves, weights=None, n_jobs=1):
     return start, refine_agreement(table, labels, coordinates, [start], n_leaves, n_jobs=n_jobs)
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("n_rows", [60, 10_000])
+@each("seed", range(6))
+@each("n_rows", [60, 10_000])
 def test_leaves_have_their_heaviest_cluster_and_no_fewer_rows_agree(monkeypatch, seed, n_rows):
     monkeypatch.setattr("cutwise.tree.refine_labels.SEARCHED_ROWS", n_rows)
     X, labels = problem(seed)

@@ -12,6 +12,7 @@ from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.recipes import RECIPES, grow_tree
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import NodeTest
+from tests.each import each
 
 
 def same(a, b):
@@ -27,7 +28,7 @@ def same(a, b):
 @pytest.mark.parametrize(
     "algorithm", [name for name, recipe in RECIPES.items() if name != "kernel_imm" and not recipe.starts]
 )
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_every_size_of_one_growth_is_a_growth_of_that_size(seed, algorithm, expansion):
     rng = np.random.default_rng(seed)
     k, X = 4, rng.integers(0, 9, size=(80, 3)).astype(float)

@@ -13,6 +13,7 @@ from cutwise.exceptions import ColumnMismatchError, InvalidInputError
 from cutwise.table.intake import read_table
 from cutwise.table.table import as_matrix
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
+from tests.each import each
 from tests.tree.random_trees import chain, naive_apply, random_tree, rows_for
 
 
@@ -93,8 +94,8 @@ def test_derived_arrays_are_read_only_too():
 # Routing --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("n_jobs", [1, 3])
+@each("seed", range(20))
+@each("n_jobs", [1, 3])
 def test_rows_reach_the_leaf_that_the_plain_walk_finds(seed, n_jobs):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, n_leaves=int(rng.integers(1, 12)), intervals=0.3)
@@ -106,7 +107,7 @@ def test_rows_reach_the_leaf_that_the_plain_walk_finds(seed, n_jobs):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64, np.uint8])
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_every_dtype_is_compared_as_float64(dtype, seed):
     rng = np.random.default_rng(seed)
     # 0.1 lies between float32(0.1) and the float32 below it; 2.5 between integers.
@@ -198,7 +199,7 @@ def test_another_number_of_columns_is_refused():
 # Comparison and storage -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_a_tree_survives_json_and_pickle_and_copying_bit_for_bit(seed):
     rng = np.random.default_rng(seed)
     values = np.concatenate([rng.normal(size=5) * 1e-9, rng.normal(size=5) * 1e9, [5e-324, -1.7e308, 0.1]])
@@ -233,8 +234,8 @@ def test_trees_of_different_size_are_not_equal():
     assert not three_leaves().equals(chain(1))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+@each(
+    "change, message",
     [
         (lambda d: d.pop("cluster"), "entries"),
         (lambda d: d.update(extra=1), "entries"),
@@ -264,8 +265,8 @@ def test_what_is_no_mapping_is_no_description(data):
 # Construction ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
+@each(
+    "changes, message",
     [
         ({"children_left": [1, -1, 3, -1]}, "one length"),
         ({"children_left": [2, -1, 3, -1, -1], "children_right": [1, -1, 4, -1, -1]}, "node 1 .* preorder"),
@@ -300,7 +301,7 @@ def test_what_is_no_tree_is_refused_and_the_node_named(changes, message):
         ThresholdTree(**{**fields_of(three_leaves()), **changes})
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_nodes_in_any_order_give_the_same_tree(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, n_leaves=int(rng.integers(1, 15)), intervals=0.4)
@@ -328,8 +329,8 @@ def test_nodes_in_any_order_give_the_same_tree(seed):
     )
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "message"),
+@each(
+    "left, right, message",
     [
         ([1, -1, -1], [1, -1, -1], "node 1"),
         ([1, -1, -1, -1], [2, -1, -1, -1], "node 3 is never reached"),
@@ -348,8 +349,8 @@ def test_children_that_are_no_tree_are_refused(left, right, message):
 # The kernel's own checks ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
+@each(
+    "changes, message",
     [
         ({"children_left": [0, -1, -1]}, "preorder"),
         ({"children_right": [0, -1, -1]}, "preorder"),

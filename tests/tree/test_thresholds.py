@@ -10,6 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from cutwise.tree.growing import choose_threshold
+from tests.each import each
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -103,8 +104,8 @@ def short_decimals(draw):
     return tuple(sorted((float(f"{a}e{exponent}"), float(f"{b}e{exponent + shift}"))))
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "integer", "expected"),
+@each(
+    "a, b, integer, expected",
     [
         (51873.42, 52310.07, False, 52000.0),
         (35.0, 36.0, True, 35.0),

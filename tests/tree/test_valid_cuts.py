@@ -11,6 +11,7 @@ from cutwise.reference.objective import KMEANS, fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.recipes import grow_tree
+from tests.each import each
 
 RECIPES = [("exgreedy", 0.0), ("exshallow", 0.03), ("exshallow", 0.1)]
 
@@ -38,7 +39,7 @@ def repeated(rng: np.random.Generator) -> np.ndarray:
     return rng.integers(0, 6, (22, 3)).astype(float)[rng.zipf(1.5, 500) % 22]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 @pytest.mark.parametrize("table", [one_hot, words, repeated])
 @pytest.mark.parametrize(("algorithm", "penalty"), RECIPES)
 def test_every_cluster_keeps_rows_where_categories_words_or_repeats_leave_few_cuts(table, algorithm, penalty, seed):
@@ -48,7 +49,7 @@ def test_every_cluster_keeps_rows_where_categories_words_or_repeats_leave_few_cu
     assert model.tree_.n_node_samples.min() > 0
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 @pytest.mark.parametrize(("algorithm", "penalty"), RECIPES)
 def test_rows_are_counted_by_content_whether_equal_ones_are_merged_or_not(algorithm, penalty, seed):
     rng = np.random.default_rng(seed)
