@@ -1,6 +1,7 @@
 """A command line that runs in this process, and small tables to run it on."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,19 @@ class Result:
     code: int
     out: str
     err: str
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_are_made_once():
+    """Typer makes every command anew in every run, which takes longer than most runs; a process has but one."""
+    try:
+        import typer.main
+    except ModuleNotFoundError:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture

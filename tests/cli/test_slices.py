@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from cutwise import ExplainableKMeans
+from tests.each import each
 
 N = 60
 
@@ -38,7 +39,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("how", ["names", "no names", "no names and a column left out"])
+@each("how", ["names", "no names", "no names and a column left out"])
 def test_any_lines_of_the_table_of_fit_get_the_clusters_that_they_had(cutwise, tmp_path, name, how):
     separator, *columns = TABLES[name]
     if "left out" in how:

@@ -98,39 +98,39 @@ def first_fit(name, seed):
     return X, fit(name, X, nearest(X))
 
 
-def a_second_fit(name, X, tmp_path):
+def a_second_fit(name, X, model, tmp_path):
     return fit_quietly(fit(name, X, nearest(X)), X, *([nearest(X)] if name.startswith("explainer") else []))
 
 
-def order_of_rows(name, X, tmp_path):
+def order_of_rows(name, X, model, tmp_path):
     order = np.random.default_rng(1).permutation(len(X))
     return fit(name, X[order], nearest(X[order]))
 
 
-def rows_without_weight(name, X, tmp_path):
+def rows_without_weight(name, X, model, tmp_path):
     away = np.random.default_rng(2).uniform(0, 9, (20, 3)).round(1)
     more = np.concatenate([X, away])
     return fit(name, more, nearest(more), np.repeat([1.0, 0.0], [len(X), 20]))
 
 
-def sparse_rows(name, X, tmp_path):
+def sparse_rows(name, X, model, tmp_path):
     return fit(name, sparse.csr_array(X), nearest(X))
 
 
-def a_frame(name, X, tmp_path):
+def a_frame(name, X, model, tmp_path):
     return fit(name, pd.DataFrame(X, columns=list("abc")), nearest(X))
 
 
-def fortran_order(name, X, tmp_path):
+def fortran_order(name, X, model, tmp_path):
     return fit(name, np.asfortranarray(X), nearest(X))
 
 
-def a_pickle(name, X, tmp_path):
-    return pickle.loads(pickle.dumps(fit(name, X, nearest(X))))
+def a_pickle(name, X, model, tmp_path):
+    return pickle.loads(pickle.dumps(model))
 
 
-def a_model_file(name, X, tmp_path):
-    fit(name, X, nearest(X)).save(tmp_path / "model.json")
+def a_model_file(name, X, model, tmp_path):
+    model.save(tmp_path / "model.json")
     return load_model(tmp_path / "model.json")
 
 
@@ -166,7 +166,7 @@ def test_nothing_about_a_model_depends_on(name, change, tmp_path):
     rel = 1e-12 if change in ("sparse rows", "rows without weight") or name.startswith("kernel") else 0.0
     for seed in range(2):
         X, model = first_fit(name, seed)
-        assert_alike(model, CHANGES[change](name, X, tmp_path), X, rel=rel)
+        assert_alike(model, CHANGES[change](name, X, model, tmp_path), X, rel=rel)
 
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
