@@ -8,7 +8,7 @@ import scipy.sparse
 
 from cutwise import ClusterExplainer, ExplainableKMeans
 from tests.oracle.cases import SMALL, many_values, many_values_continuous, small_case
-from tests.oracle.models import TREE_ARRAYS, fit_case, fit_quietly, same_tree, tree_bytes
+from tests.oracle.models import TREE_ARRAYS, fit_quietly, same_tree, tree_bytes
 
 RECIPES = (
     {"algorithm": "imm"},
@@ -190,13 +190,3 @@ def test_float32_and_the_same_numbers_in_float64_grow_the_same_tree():
             narrow = _fit(recipe, case.values, case.centers)
             wide = _fit(recipe, case.values.astype(np.float64), case.centers)
             assert same_tree(narrow.tree_, wide.tree_), (seed, recipe)
-
-
-def test_fitting_twice_and_fitting_a_clone_give_the_same_tree():
-    from sklearn.base import clone
-
-    case = small_case(0, 105)
-    model = fit_case(case, "exshallow")
-    first = tree_bytes(model.tree_)
-    assert tree_bytes(fit_quietly(model, case.values).tree_) == first
-    assert tree_bytes(fit_quietly(clone(model), case.values).tree_) == first

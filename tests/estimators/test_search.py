@@ -218,7 +218,7 @@ def test_an_interrupt_ends_a_long_search_at_once():
         "from sklearn.datasets import load_digits\n"
         "from cutwise import ExplainableKMeans\n"
         "model = ExplainableKMeans(10, search_effort=1e5, n_init=1, random_state=0, n_jobs=2, verbose=2)\n"
-        "model.fit(load_digits().data)\n"
+        "model.fit(load_digits().data[:500])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
