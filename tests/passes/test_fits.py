@@ -387,7 +387,6 @@ def test_a_full_disk_is_an_error_with_the_folder_and_nothing_left_behind(frame):
 
 
 def test_files_are_read_again_and_their_values_are_not_copied(frame, tmp_path, monkeypatch):
-    frame = frame[:700]
     frame.write_parquet(tmp_path / "rows.parquet", row_group_size=7)
     written = set()
     append = spill.Column.append
