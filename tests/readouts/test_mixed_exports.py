@@ -2,6 +2,7 @@
 
 import ast
 import datetime as dt
+import sqlite3
 
 import numpy as np
 import pandas as pd
@@ -232,3 +233,55 @@ def test_polars_compares_instants_of_any_zone_and_unit(zone, unit):
         InvalidInputError, match="Column 't' held dates with a time zone at fit, and holds dates without"
     ):
         model.predict(frame.lazy().with_columns(pl.col("t").dt.replace_time_zone(None)))
+
+
+def dated_model(zone=None):
+    """A model of instants around one, in which some columns of SQLite say the same in other words."""
+    times = pd.Series(pd.date_range("2020-03-27 18:00", periods=60, freq="h", tz=zone))
+    late = (times >= pd.Timestamp("2020-03-28 20:00", tz=zone)).astype(int)
+    frame = pd.DataFrame({"t": times, "x": 0.0})
+    return times, frame, ClusterExplainer().fit(frame, late)
+
+
+def found_in_sqlite(model, cells, **how):
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t (t)")
+    connection.executemany("INSERT INTO t VALUES (?)", [(cell,) for cell in cells])
+    found = [row[-1] for row in connection.execute(export_sql(model, "sqlite", table="t", **how))]
+    connection.close()
+    return found
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S.%f"])
+def test_sqlite_reads_dates_in_all_forms_of_its_texts(form):
+    times, frame, model = dated_model()
+    assert found_in_sqlite(model, times.dt.strftime(form)) == model.predict(frame).tolist()
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "UTC", "Asia/Kolkata"])
+@pytest.mark.parametrize("as_written", [str, pd.Timestamp.isoformat, lambda time: str(time.tz_convert("Asia/Tokyo"))])
+def test_sqlite_minds_offsets_from_utc(zone, as_written):
+    times, frame, model = dated_model(zone)
+    assert found_in_sqlite(model, map(as_written, times)) == model.predict(frame).tolist()
+
+
+def test_what_is_no_text_of_a_date_has_no_cluster_in_sqlite():
+    cells = [1_585_339_200, 2458936.5, "20200328", "1585339200", "28.03.2020", "", "soon", None]
+    for zone in (None, "UTC"):
+        _, _, model = dated_model(zone)
+        assert found_in_sqlite(model, cells) == [None] * len(cells)
+        assert found_in_sqlite(model, cells, nulls=-1) == [-1] * len(cells)
+
+
+def test_a_function_of_python_refuses_what_is_no_date_as_predict_does():
+    zoned, naive = (dated_model(zone)[2] for zone in ("America/New_York", None))
+    for model, wrong in ((naive, (1_577_944_800, "2020-03-28 20:00:00")), (zoned, ("2020-03-28 20:00:00-04:00",))):
+        scope = {}
+        exec(export_python(model), scope)
+        for value in wrong:
+            with pytest.raises((AttributeError, TypeError)):
+                scope["cluster_of"]({"t": value})
+    with pytest.raises(TypeError, match="offset-naive"):  # of the last, in a zone
+        scope["cluster_of"]({"t": dt.datetime(2020, 3, 28, 20)})
+    assert scope["cluster_of"]({"t": pd.Timestamp("2020-03-28 20:00", tz="America/New_York")}) == 1
+    assert scope["cluster_of"]({"t": dt.datetime(2020, 3, 28, 23, 59, tzinfo=dt.UTC)}) == 0

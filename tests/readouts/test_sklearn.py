@@ -101,6 +101,12 @@ def test_a_gap_that_float32_does_not_know_is_an_error_with_the_column():
         to_decision_tree(LabeledTree(stump(1.7e9), ["when"], classes=np.arange(2)), gaps=gaps)
 
 
+def test_values_beyond_float32_are_an_error_with_the_column_also_where_only_one_side_has_them():
+    model = ClusterExplainer(algorithm="expand").fit([[0.0], [1.0], [1e150], [2e150]], [0, 0, 1, 1])
+    with pytest.raises(InvalidInputError, match=r"(?s)1\.0 and 1e\+150 of column 'x0' are not both known.*divide"):
+        model.to_sklearn()
+
+
 @pytest.mark.parametrize("threshold", [0.1, 0.15, 0.7, 2.2])
 def test_a_new_row_on_a_threshold_goes_left_there_too(threshold):
     model = ExplainableKMeans(2, random_state=0).fit([[threshold - 0.04], [threshold + 0.04]])

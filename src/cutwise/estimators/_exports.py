@@ -201,7 +201,7 @@ def export_sql(
         What the column holds: what ``predict`` gives, in its type, or names as text (a cluster without one goes by its
         label).
     nulls : int, float or str, default=None
-        What a row gets that has NULL or NaN in a column that the tree tests, or in SQLite text that is no number:
+        What a row gets that has NULL or NaN in a column that the tree tests, or in SQLite what is no number or date:
         ``predict`` refuses such rows, and engines would each sort them in their own way. None means NULL; another value
         must not be a cluster.
     names : mapping of label to str, default=None

@@ -24,7 +24,7 @@ from .words import number, quoted
 _NUMBERS = ("number", "integer", "bool")
 
 # Names that the function itself uses, beside the keywords.
-_TAKEN = frozenset({"row", "float", "value", "str"})
+_TAKEN = frozenset({"row", "float", "value", "str", "datetime", "timezone", "epoch"})
 
 
 def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
@@ -45,6 +45,12 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     kinds = labeled.columns.kinds
     are_numbers = all(kinds[f].name in _NUMBERS for f in tested)
     lines = [f"def {function}(row):", *_docstring(has_names, are_numbers, any(kinds[f].places_missing for f in tested))]
+    if any(kinds[f].zone is not None for f in tested):  # of a time without a zone nothing can be subtracted
+        lines += [
+            "    from datetime import datetime, timezone",
+            "",
+            "    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)",
+        ]
     for feature in tested:
         lines.append(f"    {spoken[feature]} = row[{_literal(names[feature] if has_names else feature)}]")
     asked = [spoken[f] for f in tested if not kinds[f].places_missing]
@@ -94,7 +100,7 @@ def _read(name: str, kind: ColumnKind) -> list[str]:
             text = name
         return [f"    {name} = None if {name} is None or {name} != {name} else {text}"]
     if kind.name == "date":
-        value = f"str({name})" if kind.zone is None else f"{name}.timestamp()"
+        value = f"{name}.isoformat()" if kind.zone is None else f"({name} - epoch).total_seconds()"
     elif kind.unit == "time":
         whole = f"({name}.hour * 60 + {name}.minute) * 60 + {name}.second"
         value = f"(({whole}) * 10**6 + {name}.microsecond) / 10**6"
@@ -135,7 +141,7 @@ def _end(value: float, kind: ColumnKind) -> str:
         return number(value)
     instant = instant_of(value + 1, kind)
     # At midnight the date alone stands before every time of that day, and after every earlier date.
-    return repr(str(instant).removesuffix(" 00:00:00")) if kind.zone is None else repr((value + 1) / 1e6)
+    return repr(instant.isoformat().removesuffix("T00:00:00")) if kind.zone is None else repr((value + 1) / 1e6)
 
 
 def _variables(names: Sequence[str], taken: set[str]) -> list[str]:

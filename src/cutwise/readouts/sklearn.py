@@ -206,11 +206,16 @@ def single_precision_thresholds(
         return tree.threshold
     left, right = _rounded(gaps)
     inner = tree.feature >= 0
-    for node in np.flatnonzero(inner & (left >= right)):
+    for node in np.flatnonzero(inner & ((left >= right) | np.isinf(left) | np.isinf(right))):
         column = names[tree.feature[node]] if names is not None else f"x{tree.feature[node]}"
+        why = (
+            "are the same: its tree would send rows the other way"
+            if left[node] >= right[node]
+            else "are not both known"
+        )
         raise InvalidInputError(
             f"scikit-learn's trees compare in float32, where the neighboring values {float(gaps[node, 0])!r} "
-            f"and {float(gaps[node, 1])!r} of column {column!r} are the same: its tree would send rows the other way.\n"
+            f"and {float(gaps[node, 1])!r} of column {column!r} {why}.\n"
             f"{_advice(gaps[node])} and fit again."
         )
     inner &= ~np.isnan(gaps[:, 0])

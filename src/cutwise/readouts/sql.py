@@ -8,6 +8,7 @@ keeps text in any column: what is no number there counts as missing.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -190,6 +191,9 @@ class _Writer:
         tests: list[Node] = [exp.Is(this=self.column(name), expression=exp.Null())]
         if self.are_words(kind):
             tests.append(exp.Not(this=self.is_among(name, _WORDS[0] + _WORDS[1])))
+        if kind.name == "date" and self.dialect == "sqlite":  # has dates as text in ISO's order, or it knows none
+            dated = exp.Glob(this=self.column(name), expression=exp.Literal.string("????-??-??*"))
+            tests.append(exp.Not(this=dated))
         if kind.name not in ("number", "integer"):
             return tests
         how = _NAN_TEST[self.dialect]
@@ -238,8 +242,9 @@ class _Writer:
                 tests = [exp.Paren(this=self.chain(tests, exp.Or))]
         if condition.unknown:
             return [exp.Paren(this=exp.Or(this=self.chain(tests, exp.And), expression=absent))]
-        if kind.has_gaps and (condition.upper == np.inf or condition.outside):
-            tests.append(exp.Not(this=exp.Paren(this=absent)))  # NaN may be above all numbers
+        # NaN may be above all numbers, and text that is no date anywhere among the dates of SQLite.
+        if kind.has_gaps and (condition.upper == np.inf or condition.outside or kind.name == "date"):
+            tests.append(exp.Not(this=exp.Paren(this=absent)))
         return tests
 
     def are_words(self, kind: ColumnKind) -> bool:
@@ -277,9 +282,10 @@ class _Writer:
         """A threshold as a literal of the column's type."""
         exp = self.exp
         if kind.name == "date":
-            text = str(instant_of(value + 1, kind))  # dates are cut before a boundary
-            if self.dialect == "sqlite":  # compares texts: at midnight a date stands before every time of that day
-                return exp.Literal.string(text.removesuffix(" 00:00:00"))
+            at = instant_of(value + 1, kind)  # dates are cut before a boundary
+            if self.dialect == "sqlite":
+                return exp.Literal.string(_first_text(at))
+            text = str(at)
             instant = "timestamp" if kind.zone is None else "timestamptz"
             return exp.cast(exp.Literal.string(text), "date" if kind.unit == "day" else instant, copy=False)
         if kind.unit == "time" and self.dialect in ("duckdb", "postgres"):
@@ -326,13 +332,18 @@ class _Writer:
         A double on one side of a comparison turns the other into one, so casting thresholds is enough. SQLite is the
         exception: it compares text with text where a column was declared as such, as imports from CSV do.
         """
-        column = self.column(name)
+        exp, column = self.exp, self.column(name)
         if kind.zone is not None and self.dialect == "duckdb":  # for polars, which compares no zone with another
-            return self.exp.cast(column, "timestamptz", copy=False)
+            return exp.cast(column, "timestamptz", copy=False)
         if kind.unit == "time":  # DuckDB has several types of these, and compares none with another
-            return self.exp.cast(column, "time", copy=False)
-        casts = self.dialect == "sqlite" and kind.name != "date"
-        return self.as_double(column) if casts else column
+            return exp.cast(column, "time", copy=False)
+        if self.dialect != "sqlite":
+            return column
+        if kind.zone is not None:  # in UTC, to the millisecond
+            return exp.Anonymous(this="strftime", expressions=[exp.Literal.string("%Y-%m-%d %H:%M:%f"), column])
+        if kind.unit == "microsecond":
+            return exp.Anonymous(this="replace", expressions=[column, *map(exp.Literal.string, "T ")])
+        return column if kind.name == "date" else self.as_double(column)
 
     def as_double(self, expression: Node) -> Node:
         """An expression cast; the name of the type would be parsed every time."""
@@ -438,18 +449,29 @@ def _check_nulls(nulls: Any, labels: Sequence[Any]) -> None:
         )
 
 
+def _first_text(at: dt.date | dt.datetime) -> str:
+    """What stands, among texts, before every way to write a date or an instant in UTC, and behind all earlier ones."""
+    if not isinstance(at, dt.datetime):
+        return str(at)
+    text = str(at if at.tzinfo is None else at.astimezone(dt.UTC).replace(tzinfo=None))
+    return text.removesuffix(":00").removesuffix(" 00:00")
+
+
 def _comments(
     labeled: LabeledTree, dialect: str, nulls: Any, form: str, column: str, known_as: Mapping[Any, str]
 ) -> list[str]:
     """What a reader of the SQL has to know. Without semicolons and quotes: simple-minded drivers look for them."""
     kinds = [labeled.columns.kinds[feature] for feature in labeled.tested]
     placed = [kind.places_missing for kind in kinds]
-    missing = "NULL or text that is no number" if dialect == "sqlite" else "NULL or NaN"
+    dated = " or date (2024-03-01)" * any(kind.name == "date" for kind in kinds)
+    missing = f"NULL or text that is no number{dated}" if dialect == "sqlite" else "NULL or NaN"
     where = "a tested column that had no gaps at fit" if any(placed) else "a tested column"
     lines = ["Clusters by cutwise, for every row the one that predict gives. Comparisons are in double precision."]
     given = "NULL" if nulls is None else quoted(nulls)
     if not placed or not all(placed):
         lines.append(f"A row with {missing} in {where} gets {given}.")
+    if dialect == "sqlite" and any(kind.zone is not None for kind in kinds):
+        lines.append("Times are read with their offsets from UTC, without one as UTC, and to the millisecond.")
     if dialect != "sqlite" and any(kind.name == "bool" and not kind.is_text for kind in kinds):
         lines.append("Columns of yes and no hold true and false, or 1 and 0 where the engine has no others, not text.")
     if labeled.closed:
