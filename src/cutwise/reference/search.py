@@ -560,24 +560,26 @@ class _Search:
     def find(self) -> Run:
         """The best run after all stages."""
         rows, n_jobs = self.rows, self.n_jobs
-        far = rows.importance(rows.best_center(n_jobs), n_jobs)
+        # A sample of all rows needs not know which matter.
+        draws = len(rows) > _final_rows(self.n_clusters)
+        matters = [rows.importance(rows.best_center(n_jobs), n_jobs)] if draws else []
         # What an iteration for k-medians may gain is known by a bound only, which its gain is far below.
         tolerance = MIDDLE if rows.objective is KMEDIANS else FINE
         short, long = Stop(tolerance, min(self.max_iter, MAX_FULL_ITER)), Stop(0.0, self.max_iter)
         if self._is_searched_whole:
-            best, sample = self._best_of_sample([far], [])
+            best, sample = self._best_of_sample(matters, [])
             self.axes = None  # as large as the centers: no more samples are drawn
             stop, centers = short if self.brief and sample.whole else long, sample.whole_centers(best.centers, n_jobs)
             return rows.iterate(centers, stop, n_jobs)
 
         stop = short if self.brief else long
         # The first sample is for finding what matters.
-        sample = self._sample(_restart_rows(self.n_clusters), [far])
+        sample = self._sample(_restart_rows(self.n_clusters), matters)
         known = sample.whole_centers(self._restart(sample, self.rng).centers, n_jobs)
         for n_left in reversed(range(MOST_SAMPLES)):
             near = rows.importance(known, n_jobs)
             known = self._in_samples(known)
-            best, sample = self._best_of_sample([far, near], [known])
+            best, sample = self._best_of_sample([*matters, near], [known])
             # What centers that are known cost on both says how rows of the sample stand for all.
             on_sample = sample.iterate(known, Stop(np.inf, 1), n_jobs, costed=False).start_cost
             expected = best.cost * (near.cost / on_sample if on_sample > 0.0 else 1.0)
