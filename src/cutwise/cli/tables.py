@@ -373,7 +373,13 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
             has_header=layout.has_names, skip_rows=layout.skipped, glob=False,
         )  # fmt: skip
         with in_batches(path):
-            cells, read = (_named(scan(infer_schema_length=length), layout.names) for length in (0, None))
+            types = scan(infer_schema_length=None).collect_schema().dtypes()
+            if len(types) != len(layout.names):
+                many = f"its first line has {len(types)} columns, where lines end by line feeds alone"
+                raise pl.exceptions.ShapeError(many)
+            # With types given: else every pass would find them out anew, by a pass of its own.
+            own = dict(zip(layout.names, types, strict=True))
+            cells, read = scan(schema=dict.fromkeys(own, pl.String)), scan(schema=own)
             part = _with_words(read, cells, layout.decimal, has_codes, known.cells)
             part = part.with_columns(pl.col(pl.String).str.strip_chars())
             parts.append(part.filter(~pl.all_horizontal(pl.all().is_null())) if len(layout.names) > 1 else part)
@@ -567,16 +573,6 @@ def _with_values(source: Source, table: pl.LazyFrame, decimal: str, known: Mappi
             x = x.fill_null("") if "" in known.get(name, ()) else x
             values[name] = x.replace(cells[name], found)
     return replace(source, values=values, readings=readings)
-
-
-def _named(table: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
-    """A table by other names; where an interrupt meets a function that gives them, polars ends in its own words."""
-    import polars as pl
-
-    found = table.collect_schema().names()
-    if len(found) != len(names):
-        raise pl.exceptions.ShapeError(f"its first line has {len(found)} columns, where lines end by line feeds alone")
-    return table.rename(dict(zip(found, names, strict=True)))
 
 
 def read_in_parts(path: str, rows: int, known: Format) -> Iterator[Source]:
