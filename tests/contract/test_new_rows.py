@@ -1,14 +1,30 @@
 """New rows need the columns that the tree asks about, and no others: ``predict``, rules, SQL and Python agree."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.preprocessing import StandardScaler
+from sklearn.base import clone
+from sklearn.preprocessing import PowerTransformer, StandardScaler
 
-from cutwise import ClusterExplainer, ExplainableKMeans, export_python, export_sql, report
+from cutwise import (
+    Batches,
+    ClusterExplainer,
+    ExplainableKernelKMeans,
+    ExplainableKMeans,
+    ExplainableKMedians,
+    KernelKMeans,
+    KMedians,
+    export_python,
+    export_sql,
+    load_model,
+    report,
+)
 from cutwise.exceptions import ColumnMismatchError, NotFiniteError, NotNumericError
+from cutwise.metrics import tree_cost
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat([0, 1, 2, 3], 25)
@@ -126,3 +142,70 @@ def test_a_report_describes_the_columns_that_it_can_and_says_so(model, change):
 def summary_order(model):
     tested = model.tree_.feature[model.tree_.feature >= 0]
     return [model.feature_names_in_[i] for i in dict.fromkeys(tested.tolist())]
+
+
+BESIDE = TABLE.assign(w=RNG.integers(1, 4, 100), group=[f"g{label}" for label in LABELS])
+GIVEN = {
+    "weights": (ExplainableKMeans(4, random_state=0), {"sample_weight": "w"}),
+    "preprocessor": (
+        ExplainableKMeans(4, preprocessor=PowerTransformer(), random_state=0),
+        {"sample_weight": "w"},
+    ),
+    "medians": (ExplainableKMedians(4, random_state=0), {"sample_weight": "w"}),
+    "kernel": (ExplainableKernelKMeans(4, random_state=0), {"sample_weight": "w"}),
+    "plain medians": (KMedians(4, random_state=0), {"sample_weight": "w"}),
+    "plain kernel": (KernelKMeans(4, random_state=0), {"sample_weight": "w"}),
+    "labels": (ClusterExplainer(), {"y": "group"}),
+    "both": (ClusterExplainer(), {"y": "group", "sample_weight": "w"}),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("given", GIVEN)
+def test_columns_that_were_weights_or_labels_at_fit_are_passed_over_in_later_frames(given, library, tmp_path):
+    estimator, beside = GIVEN[given]
+    as_given = LIBRARIES[library]
+    frame = as_given(BESIDE[[*TABLE, *beside.values()]])
+    model = clone(estimator)
+    distances = model.fit_transform(frame, **beside)
+    assert np.array_equal(distances, model.transform(as_given(TABLE)))
+    models = [model]
+    if hasattr(model, "save") and given not in ("kernel", "preprocessor"):
+        model.save(tmp_path / "model.json")
+        models.append(load_model(tmp_path / "model.json"))
+    for own in models:
+        for name in ("predict", "apply", "explain", "smallest_changes", "transform"):
+            if hasattr(own, name):
+                found, expected = (getattr(own, name)(X) for X in (frame, as_given(TABLE)))
+                assert np.array_equal(found, expected) if isinstance(found, np.ndarray) else found == expected
+        with pytest.raises(ColumnMismatchError, match=r"unseen at fit time:\n- other\n"):
+            own.transform(as_given(BESIDE[[*TABLE, *beside.values()]].assign(other=1)))
+    if "y" not in beside and hasattr(model, "tree_"):
+        assert model.score(frame) == model.score(as_given(TABLE))
+        assert tree_cost(model, frame) == tree_cost(model, as_given(TABLE))
+    # A fit without them knows no such columns.
+    model.fit(*([as_given(TABLE)] if "y" not in beside else [as_given(TABLE), LABELS]))
+    with pytest.raises(ColumnMismatchError, match="unseen at fit time"):
+        model.transform(frame)
+
+
+def test_columns_beside_annotated_matrices_hide_no_column_of_the_same_name():
+    names = ["noise", "age", "rest", "group"]
+    adata = SimpleNamespace(X=TABLE.to_numpy(), var_names=names, obs=BESIDE[["group"]], shape=TABLE.shape)
+    model = ClusterExplainer().fit(adata, "group")
+    assert model.predict(TABLE.set_axis(names, axis=1)).tolist() == BESIDE["group"].tolist()
+
+
+def test_batches_of_frames_may_have_further_columns_as_other_lazy_tables(model):
+    expected = model.predict(TABLE).tolist()
+    for frame in (BESIDE, pl.from_pandas(BESIDE), pa.Table.from_pandas(BESIDE).to_batches()[0]):
+        (labels,) = model.predict(Batches([frame]))
+        assert labels.tolist() == expected
+    with pytest.raises(ColumnMismatchError, match="- income"):
+        list(model.predict(Batches([BESIDE.drop(columns="income")])))
+
+
+@pytest.mark.skipif(not hasattr(pl.LazyFrame, "collect_batches"), reason="this release of polars gives no batches")
+def test_columns_beside_a_fit_in_batches_are_passed_over_too():
+    model = ClusterExplainer().fit(pl.from_pandas(BESIDE).lazy(), "group", sample_weight="w")
+    assert model.predict(BESIDE).tolist() == model.predict(TABLE).tolist()

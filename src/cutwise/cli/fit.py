@@ -105,6 +105,7 @@ def command(
             model.set_params(preprocessor=None)
             model._remember_params()
         model._remember_texts(source.readings)
+        model._remember_beside(table.weights, labels_from)
         words = words_given(context, but=_NOT_OF_THE_MODEL)
         model._intake = {
             "notes": notes, "left_out": task.left_out, "numbers": list(task.numbers), "options": words,

@@ -49,6 +49,8 @@ from cutwise.table.intake import (
     check_option,
     check_unread,
     check_verbose,
+    drop_columns,
+    keep_columns,
     pop_column,
     read_random_state,
     read_table,
@@ -471,10 +473,13 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                 check_zone(getattr(dtypes[name], "time_zone", None), kind, f"Column {name!r}")
         labeled = self._labeled_by(columns, self.cluster_names_)
 
+        def predict(batch: Any) -> Any:
+            return self.predict(keep_columns(batch, columns.names) if hasattr(self, "feature_names_in_") else batch)
+
         def sql(dialect: str) -> str:
             return tree_sql(labeled, dialect=dialect, form="case")
 
-        return TreeColumn(columns.names, labeled.labels, self.predict, sql)
+        return TreeColumn(columns.names, labeled.labels, predict, sql)
 
     # Limits, where the estimator has them.
 
@@ -545,7 +550,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         """Rows in the space where distances are measured."""
         fitted = getattr(self, "preprocessor_", None)
         if fitted is not None:
-            return transform_rows(fitted, X, table)[1]
+            return transform_rows(fitted, drop_columns(X, self._beside), table)[1]
         if isinstance(self.preprocessor, UnserializableParam):
             raise ModelFileError(
                 "Distances are measured in the output of the preprocessor, and a model file does not hold it "
@@ -745,6 +750,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
 
         for name in ("depth_penalty_", "search_", "n_passes_"):
             self.__dict__.pop(name, None)  # from an earlier fit
+        self._remember_beside(sample_weight)
         if self._takes_batches and (lazy := as_lazy(X)) is not None:
             fit_lazily(self, lazy, sample_weight, max_leaves, stages)
             stages.say(self._summary())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from cutwise.table.intake import read_table
+from cutwise.table.intake import drop_columns, read_table
 from cutwise.table.table import ColumnKind, Columns, NumberedNames, Table
 
 
@@ -24,6 +24,7 @@ class RemembersColumns:
     # What a program did to the table before fit: "notes" on it, columns "left_out", and those of whose cells only
     # "numbers" were taken.
     _intake: Mapping[str, Any] = {}
+    _beside: Sequence[str] = ()  # columns of weights and labels at fit, which later frames may hold too
 
     def _remember_columns(self, table: Table) -> None:
         """Set what scikit-learn wants to know about the input."""
@@ -32,8 +33,13 @@ class RemembersColumns:
         self._kinds, self._intake = table.kinds, {}
         if table.has_names:
             self.feature_names_in_ = np.array(table.names, dtype=object)
+            self._beside = [name for name in self._beside if name not in table.names]  # those of AnnData.obs may be
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # from an earlier fit
+
+    def _remember_beside(self, *given: Any) -> None:
+        """Note which of what a fit is given beside the table are columns of it, by their names."""
+        self._beside = [name for name in given if isinstance(name, str)]
 
     def _remember_texts(self, columns: Container[str]) -> None:
         """Note which columns of truth values are words in the file that they were read from."""
@@ -67,6 +73,7 @@ class RemembersColumns:
         """Rows to answer for, with the columns of fit; of a named frame only those tested where they are given."""
         check_is_fitted(self)
         unknown = getattr(self, "handle_unknown", "outside")
+        columns, estimator = self._columns_of_fit(), type(self).__name__
         return read_table(
-            X, fitted=self._columns_of_fit(), estimator=type(self).__name__, tested=tested, unknown=unknown
+            drop_columns(X, self._beside), fitted=columns, estimator=estimator, tested=tested, unknown=unknown
         )

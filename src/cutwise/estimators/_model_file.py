@@ -339,6 +339,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             "imm_applies": self._imm_applies,
             **{name: pack_float(getattr(self, f"{name}_")) for name in self._figures},
             **({"intake": self._intake} if self._intake else {}),
+            **({"beside": self._beside} if self._beside else {}),
         }
 
     def _restore_fitted(self, state: Mapping[str, Any]) -> None:
@@ -364,6 +365,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         if state["feature_names_in"] is not None:
             self.feature_names_in_ = np.array(state["feature_names_in"], dtype=object)
         self._frame_library, self._intake = state.get("frame_library"), state.get("intake", {})
+        self._beside = state.get("beside", ())
         named = zip(self.classes_.tolist(), state.get("cluster_names", ()), strict="cluster_names" in state)
         self.cluster_names_ = read_cluster_names(self.classes_.tolist(), dict(named))
         self._leaf_counts = LeafCounts.from_dict(state["leaf_counts"])

@@ -47,7 +47,7 @@ from cutwise.readouts.report import (
 )
 from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
-from cutwise.table.intake import check_option, pop_column, read_weights
+from cutwise.table.intake import check_option, drop_columns, pop_column, read_weights
 from cutwise.table.table import Table, are_plain
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
@@ -246,6 +246,7 @@ def _described(
     X, y = pop_column(X, y, "y")
     if "sample_weight" in fit:
         X, fit["sample_weight"] = pop_column(X, fit["sample_weight"], "sample_weight")
+    X = drop_columns(X, model._beside)
     try:
         rows = model._read(X)
     except (ColumnMismatchError, NotFiniteError, NotNumericError):

@@ -135,6 +135,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         n_jobs = check_n_jobs(self.n_jobs)
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
+        self._remember_beside(sample_weight)
         with stages.stage("reading the table"):
             X, sample_weight = pop_column(X, sample_weight, "sample_weight")
             table = read_table(X)

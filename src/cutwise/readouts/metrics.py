@@ -22,7 +22,7 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.reference.feature_space import cost_or_zero
 from cutwise.reference.objective import FEATURE_SPACE, OBJECTIVES, Objective, Reference, integer_weights
 from cutwise.table.convert import as_dense
-from cutwise.table.intake import check_option, read_table, read_weights
+from cutwise.table.intake import check_option, drop_columns, read_table, read_weights
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, Table
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -384,6 +384,7 @@ def _read(tree: Tree, X: Any) -> tuple[Table, ThresholdTree]:
         names is not None,
         getattr(tree, "_kinds", ()),
     )
+    X = drop_columns(X, getattr(tree, "_beside", ()))
     return read_table(X, fitted=fitted, estimator=type(tree).__name__), routed
 
 

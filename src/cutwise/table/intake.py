@@ -655,6 +655,21 @@ def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:
     return X if is_annotated(X) else frame.drop(column).to_native(), frame[column].to_numpy()
 
 
+def drop_columns(X: Any, names: Sequence[str]) -> Any:
+    """A data frame without those of these columns that it has; anything else as it is."""
+    frame = as_frame(X) if names and not is_annotated(X) else None
+    there = [] if frame is None else [name for name in names if name in frame.columns]
+    return X if frame is None or not there else frame.drop(there).to_native()
+
+
+def keep_columns(X: Any, names: Sequence[str]) -> Any:
+    """A data frame with those of these columns that it has, in its own order; anything else as it is."""
+    frame, kept = None if is_annotated(X) else as_frame(X), set(names)
+    if frame is None or kept.issuperset(frame.columns):
+        return X
+    return frame.select([name for name in frame.columns if name in kept]).to_native()
+
+
 def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:
     """Some rows of what ``read_table`` takes, in the caller's own kind: a frame stays a frame of the same columns."""
     if sparse.issparse(X):
