@@ -626,3 +626,62 @@ def test_texts_of_a_parquet_file_are_read_as_those_of_the_csv_of_fit_were(cutwis
         assert cutwise("report", model, parquet, "--out", page, *options).code == 0
         summaries.append([cluster["sentence"] for cluster in json.loads(page.read_text())["clusters"]])
     assert summaries[0] == summaries[1]
+
+
+def test_a_model_is_recounted_by_weights_and_a_model_of_weights_says_when_there_are_none(
+    cutwise, refused, table, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("t.csv", index=False)
+    assert cutwise("fit", "t.csv", "-k", 3, "--only", "age,income", "--weights", "weight", "--out", "m.json").code == 0
+    fitted, own = load_model("m.json"), table[["age", "income"]]
+    assert fitted.predict(own.assign(weight=table["weight"])).tolist() == fitted.predict(own).tolist()
+    weighted = cutwise("recount", "m.json", "t.csv", "--weights", "weight", "--out", "w.json")
+    assert load_model("w.json")._leaf_counts.to_dict() == fitted._leaf_counts.to_dict()
+    assert weighted.out == cutwise("rules", "m.json").out
+    once = cutwise("recount", "m.json", "t.csv", "--out", "once.json")
+    assert "rows had weights at fit, and count once each here; --weights names the column" in once.err
+    assert once.out != weighted.out
+    table.assign(weight=table["weight"].where(table["row_id"] != 5)).to_csv("gaps.csv", index=False)
+    assert "row 5 (line 7 of gaps.csv" in refused("recount", "m.json", "gaps.csv", "--weights", "weight")
+    assert "has no column 'w'" in refused("recount", "m.json", "t.csv", "--weights", "w")
+
+
+def test_recount_names_its_option_for_labels(cutwise, refused, table, tmp_path):
+    path, model = tmp_path / "t.csv", tmp_path / "m.json"
+    table.to_csv(path, index=False)
+    assert cutwise("fit", path, "--labels-from", "segment", "--only", "age", "--out", model).code == 0
+    assert "no centers to place rows by. Say --labels-from COLUMN, the cluster" in refused("recount", model, path)
+
+
+def test_commands_of_a_model_take_several_files_as_one_table(cutwise, table, tmp_path, ending):
+    parts = sorted(written(table, tmp_path / "parts", ending).iterdir())
+    model = tmp_path / "model.json"
+    assert cutwise("fit", *parts, "-k", 3, "--only", "age,income", "--out", model).code == 0
+    pattern = str(tmp_path / "parts" / f"part-*.{ending}")
+    for command in (["explain", "--row", 450], ["recount", "--out", tmp_path / "again.json"]):
+        apart, together = (cutwise(command[0], model, *files, *command[1:]) for files in (parts, [pattern]))
+        assert apart.code == together.code == 0
+        assert apart.out == together.out != ""
+    assert load_model(tmp_path / "again.json")._leaf_counts.to_dict() == load_model(model)._leaf_counts.to_dict()
+    assert cutwise("report", model, *parts, "--out", tmp_path / "report.json").code == 0
+    summary = json.loads((tmp_path / "report.json").read_text())
+    assert sum(cluster["size"] for cluster in summary["clusters"]) == 900
+    assert all(str(part) in line for part in parts for line in summary["reproduce"])
+
+
+@pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize("as_text", [str, lambda span: span.total_seconds()])
+def test_durations_beside_text_are_refused_in_batches_with_what_to_do(cutwise, refused, tmp_path, monkeypatch, as_text):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    spans = pd.to_timedelta(rng.integers(0, 90_000, 200), unit="s")
+    own = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200), "span": spans})
+    own[:100].to_parquet("p.parquet")
+    own[100:].assign(span=own["span"][100:].map(as_text)).to_csv("t.csv", index=False)
+    for files in (["p.parquet", "t.csv"], ["t.csv", "p.parquet"]):
+        done = cutwise("fit", *files, "-k", 2, "--max-memory", "1kB")
+        assert done.code == 2
+        assert "Column 'span' holds duration" in done.err
+        assert "in p.parquet and cells of text in t.csv. Write one of them into all files" in done.err
+        assert cutwise("fit", *files, "-k", 2, "--max-memory", "1kB", "--drop", "span").code == 0

@@ -175,6 +175,7 @@ def _in_options(message: str) -> str:
         name, equals = match.groups()
         return options[name] + (" " if equals else "") if ("_" in name or equals) and name in options else match[0]
 
+    message = message.replace("Give y, the cluster", "Say --labels-from COLUMN, the cluster")
     message = message.replace("or None for", "or leave it out for").replace("None gives", "Left out, it gives")
     message = re.sub(r"preprocessor=(Standard|Table)Scaler\(\)", "--scale standard", message)
     message = re.sub(r" of X( of positive weight)? \(n_samples=(\d+)\)", r"\1 (of \2 in all)", message)

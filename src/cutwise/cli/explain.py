@@ -9,7 +9,7 @@ import typer
 
 from cutwise.cli.columns import check_as_fitted, columns_without_gaps
 from cutwise.cli.models import as_fitted, model_and_table, name_clusters, note_long_sets
-from cutwise.cli.options import AsJson, ModelFile, Names, TableFile, TextOptions
+from cutwise.cli.options import AsJson, ModelFile, Names, TableFiles, TextOptions
 from cutwise.cli.screen import print_json, print_line
 from cutwise.cli.tables import Source
 from cutwise.exceptions import InvalidInputError
@@ -31,7 +31,7 @@ _BLOCK = 1 << 12
 
 def command(
     model: ModelFile,
-    file: TableFile,
+    files: TableFiles,
     row: Annotated[
         list[int] | None,
         typer.Option(help="Number of a row, counted from 0; may be repeated. Every row by default.", min=0),
@@ -46,7 +46,7 @@ def command(
     """
     from cutwise.readouts.changes import changes_in_words
 
-    fitted, source, table = model_and_table(model, file, text)
+    fitted, source, table = model_and_table(model, files, text)
     name_clusters(fitted, name or [])
     rows = _rows(source, row)
     check_as_fitted(fitted, source, table)

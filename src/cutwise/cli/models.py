@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def model_and_table(
-    model: str, file: str, text: TextOptions, max_memory: str | None = None
+    model: str, files: Sequence[str], text: TextOptions, max_memory: str | None = None
 ) -> tuple[TreeEstimator, Source, pd.DataFrame]:
     """A saved model, the table beside it, and that table's columns that the model's tree asks about.
 
     With ``max_memory`` the rows of a larger table are left to be read in batches.
     """
-    fitted = read_model(model, file)
-    source = with_lost_words(fitted, open_source([file], max_memory, format_of(fitted, text)))
+    fitted = read_model(model, files[0])
+    source = with_lost_words(fitted, open_source(files, max_memory, format_of(fitted, text)))
     return fitted, source, tested_columns(fitted, source)
 
 

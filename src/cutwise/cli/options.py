@@ -59,7 +59,7 @@ FILE_HELP = (
 SEVERAL = "names separated by commas; may be repeated."
 
 Files = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help=FILE_HELP, show_default=False)]
-TableFile = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
+TableFiles = Annotated[list[str], typer.Argument(metavar="FILE...", help=FILE_HELP)]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")]
 Example = Annotated[str | None, of_table(help=f"A bundled table in place of FILE: {', '.join(EXAMPLE_TABLES)}.")]
 DropMissing = Annotated[bool, of_table("--drop-missing", help="Leave out rows with missing values.")]

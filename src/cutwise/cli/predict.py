@@ -23,7 +23,7 @@ from cutwise.cli.models import (
     with_lost_words,
     write_labels,
 )
-from cutwise.cli.options import FILE_HELP, ModelFile, TextOptions, out_option
+from cutwise.cli.options import ModelFile, TableFiles, TextOptions, out_option
 from cutwise.cli.screen import Outputs, file_or_stdout, note, working
 from cutwise.cli.tables import find_files, is_parquet, read_in_parts
 from cutwise.exceptions import InvalidInputError
@@ -45,7 +45,7 @@ _ROWS = 1 << 16
 
 def command(
     model: ModelFile,
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILE_HELP)],
+    files: TableFiles,
     out: Annotated[
         str | None,
         out_option(

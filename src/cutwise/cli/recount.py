@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
-from cutwise.cli.columns import check_as_fitted, chosen_names
+from cutwise.cli.columns import check_as_fitted, check_numbers, chosen_names, complete_rows, need_column
+from cutwise.cli.looks import look_at
 from cutwise.cli.models import as_fitted, check_model_path, model_and_table, other_columns, print_rules
-from cutwise.cli.options import ModelFile, TableFile, TextOptions, out_option
+from cutwise.cli.options import ModelFile, TableFiles, TextOptions, Weights, out_option
 from cutwise.cli.screen import Outputs, note
+from cutwise.cli.tables import find_files
 from cutwise.exceptions import ColumnMismatchError, listed
 
 EXAMPLES = (
@@ -20,10 +22,11 @@ EXAMPLES = (
 
 def command(
     model: ModelFile,
-    file: TableFile,
+    files: TableFiles,
     labels_from: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column of reference clusters; else the nearest centers.")
     ] = None,
+    weights: Weights = None,
     out: Annotated[
         str | None, out_option(metavar="FILE", help="Write the model to this file in place of its own.")
     ] = None,
@@ -34,9 +37,9 @@ def command(
     For a model file whose tree was edited by hand, or to measure rules by newer rows.
     """
     target = model if out is None else out
-    with Outputs(target, inputs=[file]) as outputs:
+    with Outputs(target, inputs=find_files(files)) as outputs:
         check_model_path(out)
-        fitted, source, tested = model_and_table(model, file, text)
+        fitted, source, tested = model_and_table(model, files, text)
         others = [name for name in other_columns(fitted, source) if name not in tested.columns]
         table = tested if labels_from is not None else source.frame[[*tested.columns, *others]]
         lacking = [name for name in getattr(fitted, "feature_names_in_", ()) if name not in table.columns]
@@ -50,7 +53,15 @@ def command(
         if labels_from is not None:
             (column,) = chosen_names(source, [labels_from], "--labels-from")
             y = source.labels(column).to_numpy()
-        fitted.recount(as_fitted(fitted, source, table), y)
+        own = None
+        if weights is not None:
+            column = need_column(source.frame, weights, "--weights", source)
+            check_numbers(source, look_at(source, [column]), may_drop=False)
+            complete_rows(source, source.frame[[column]], drop_missing=False, needed=[column])
+            own = source.frame[column].to_numpy()
+        elif "--weights" in fitted._intake.get("options", ()):
+            note("rows had weights at fit, and count once each here; --weights names the column")
+        fitted.recount(as_fitted(fitted, source, table), y, sample_weight=own)
         print_rules(fitted)
         outputs.write(target, fitted.save)
     note(f"wrote {target}")

@@ -21,14 +21,14 @@ from cutwise.cli.options import (
     MaxMemory,
     ModelFile,
     Names,
-    TableFile,
+    TableFiles,
     TextOptions,
     Weights,
     out_option,
     words_given,
 )
 from cutwise.cli.screen import Outputs, note, working
-from cutwise.cli.tables import Source
+from cutwise.cli.tables import Source, find_files
 from cutwise.readouts.sql import DIALECTS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ EXAMPLES = (
 def command(
     context: typer.Context,
     model: ModelFile,
-    file: TableFile,
+    files: TableFiles,
     out: Annotated[
         str, out_option(metavar="REPORT", help="Where to write it; the ending says how: .html, .md or .json.")
     ] = "report.html",
@@ -73,8 +73,8 @@ def command(
     from cutwise.estimators import check_form, report
 
     check_form(out)
-    with Outputs(out, inputs=[model, file]) as outputs:
-        fitted, source, tested = model_and_table(model, file, text, max_memory)
+    with Outputs(out, inputs=[model, *find_files(files)]) as outputs:
+        fitted, source, tested = model_and_table(model, files, text, max_memory)
         name_clusters(fitted, name or [])
         described = [*tested.columns, *other_columns(fitted, source)]
         asked = {"y": ("--labels-from", labels_from), "sample_weight": ("--weights", weights)}
@@ -130,8 +130,8 @@ def _rows(
 
 def _commands(model: TreeEstimator, context: typer.Context) -> list[str]:
     """What makes the model, where a command did, and the report again."""
-    model_file, file, out = (context.params[name] for name in ("model", "file", "out"))
-    again = ["cutwise", "report", model_file, file, "--out", out, *words_given(context, but=("out",))]
+    model_file, files, out = (context.params[name] for name in ("model", "files", "out"))
+    again = ["cutwise", "report", model_file, *files, "--out", out, *words_given(context, but=("out",))]
     made_by = model._intake.get("options")
-    fit = ["cutwise", "fit", file, *(made_by or ()), "--out", model_file]
+    fit = ["cutwise", "fit", *files, *(made_by or ()), "--out", model_file]
     return [shlex.join(command) for command in ([fit, again] if made_by else [again])]

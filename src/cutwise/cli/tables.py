@@ -387,6 +387,9 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
         schemas = [part.collect_schema() for part in parts]
         for path, schema in zip(files, schemas, strict=True):
             check_same_columns(files[0], schemas[0].names(), path, schema.names())
+        durations = [column for own in held.values() for column, what in own.items() if what.startswith("duration")]
+        # The engine casts no durations to text, and to numbers by their own unit.
+        held |= {path: dict.fromkeys(durations, "cells of text") for path in files if path not in held}
         differing = _differing(held)
         nothing = [pl.lit(None).alias(column) for column in differing]
         table = pl.concat(
