@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import dataset
 from sklearn.cluster import KMeans
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectKBest
@@ -15,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from cutwise import (
+    Batches,
     ClusterExplainer,
     ExplainableKernelKMeans,
     ExplainableKMeans,
@@ -188,3 +191,23 @@ def test_rules_of_many_columns_have_a_short_repr():
     rules = ClusterExplainer().fit(table, Y).rules()
     assert len(repr(rules)) < 2000
     assert rules[0].rules[0].columns.names == tuple(names)
+
+
+LAZY_ROWS = {
+    "polars": (lambda table: pl.from_arrow(table).lazy(), "X.collect()"),
+    "pyarrow": (dataset.dataset, "X.to_table()"),
+    "duckdb": (lambda table: pytest.importorskip("duckdb").from_arrow(table), "X.df()"),
+    "batches": (lambda table: Batches([table.to_pandas()]), "pandas.concat(X)"),
+}
+
+
+@pytest.mark.parametrize("kind", LAZY_ROWS)
+@pytest.mark.parametrize("name", ["explain", "apply", "transform", "smallest_changes", "recount"])
+def test_what_takes_rows_in_memory_alone_says_how_to_get_them_there(name, kind):
+    make, step = LAZY_ROWS[kind]
+    given = make(pa.Table.from_pandas(TABLE.assign(w=1), preserve_index=False))
+    model = ExplainableKMeans(3, random_state=0).fit(TABLE.assign(w=1), sample_weight="w")
+    beside = {"sample_weight": "w"} if name == "recount" else {}
+    with pytest.raises(UnsupportedInputError, match=f"rows are not in memory .*{re.escape(step)}"):
+        getattr(model, name)(given, **beside)
+    getattr(model, name)(eval(step, {"X": given, "pandas": pd}), **beside)

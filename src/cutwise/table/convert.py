@@ -529,8 +529,15 @@ def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
         if not table and not PurePath(given).suffix:  # the name of a column
             step = f"the values, one a row: X[{str(given)!r}]"
     elif hasattr(given, "read_all") or isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame):
-        collect = {"DuckDBPyRelation": "df()", "RecordBatchReader": "read_all()"}.get(own, "collect()")
-        called, step = f"a {own}, whose rows are not in memory yet", f"{what}.{collect}{column}"
+        # Spark has a collect too, which gives lists of rows.
+        ways = ("toPandas", "df", "compute", "read_all", "collect")
+        into = next((name for name in ways if hasattr(type(given), name)), "collect")
+        called, step = f"a {own}, whose rows are not in memory yet", f"{what}.{into}(){column}"
+    elif hasattr(given, "to_table") and hasattr(given, "to_batches"):
+        called, step = "a dataset of pyarrow, whose rows are not in memory yet", f"{what}.to_table(){column}"
+    elif table and own == "Batches":
+        called = "Batches, whose rows are not in memory together"
+        step = f"one table: pandas.concat({what}) or polars.concat({what}), of arrays numpy.vstack(list({what}))"
     elif isinstance(given, Iterator):
         called, step = f"a {own}, which can be read only once", f"list({what})"
         step += "; of batches, a function that opens them anew: cutwise.Batches(lambda: iter(parts))" if table else ""
