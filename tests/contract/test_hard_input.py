@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 import cutwise
-from cutwise import ExplainableKMeans
+from cutwise import ClusterExplainer, ExplainableKMeans
 from cutwise.exceptions import CutwiseWarning, UnseparableCentersWarning
 from tests.oracle import measures
 from tests.oracle.models import fit_quietly, same_tree
@@ -200,3 +200,21 @@ def test_ten_thousand_rows_with_heavy_ties_are_exact():
     check_imm(model.tree_, given, exact=True)
     model = fit_quietly(ExplainableKMeans(6, algorithm="exshallow", reference=centers), X)
     check_induced(model.tree_, given, 0.03, exact=True)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("algorithm", ["auto", "cart"])
+@pytest.mark.parametrize("limits", [{}, {"max_depth": 3}])
+def test_values_beyond_float32_are_grown_on_as_scikit_learn_compares_them_and_without_its_warnings(algorithm, limits):
+    rng = np.random.default_rng(0)
+    X, large = rng.normal(size=(90, 3)), rng.choice([-1.0, 1.0], 90)
+    y = (large > 0) + 2 * (X[:, 0] > 0.3)
+    X[:, 2] = large
+    plain = ClusterExplainer(algorithm=algorithm, **limits).fit(X, y)
+    assert 2 in plain.tree_.feature
+    X[:, 2] *= 1e150  # clipped to float32 these add up to infinity and to no number
+    found = ClusterExplainer(algorithm=algorithm, **limits).fit(X, y)
+    assert found.labels_.tolist() == plain.labels_.tolist()
+    assert found.tree_.feature.tolist() == plain.tree_.feature.tolist()
+    others = found.tree_.feature != 2
+    assert np.array_equal(found.tree_.threshold[others], plain.tree_.threshold[others], equal_nan=True)

@@ -75,7 +75,8 @@ def _grow(
         share = (limits.least - 0.5) / totals.sum() if limits.least else 0.0
         limited = {"max_depth": limits.max_depth, "min_weight_fraction_leaf": min(share, 0.5)}
     model = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0, **limited)
-    with warnings.catch_warnings():
+    # It looks for missing values by sums, which values near the end of float32 overflow; none is missing.
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         # scikit-learn wonders about targets with many classes; clusters may be small.
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
         model.fit(_as_float32(values), labels, sample_weight=weights)
