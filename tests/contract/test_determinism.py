@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 
-from cutwise import ClusterExplainer, ExplainableKMeans
+from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians
 from tests.oracle.cases import SMALL, many_values, many_values_continuous, small_case
 from tests.oracle.models import TREE_ARRAYS, fit_quietly, same_tree, tree_bytes
 
@@ -181,6 +182,46 @@ def test_sparse_and_dense_tables_grow_the_same_tree():
             assert np.array_equal(dense.labels_, sparse.labels_)
             assert np.array_equal(sparse.predict(kind(values)), dense.labels_)
             assert sparse.cost_ == pytest.approx(dense.cost_, rel=1e-9)
+
+
+def _grid_case(seed: int, n_columns: int, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Rows on a grid that float64 does not hold, so that many are equally far from two centers up to rounding."""
+    rng = np.random.default_rng(seed)
+    step = (0.1, 1 / 3, 0.001, 0.7)[seed % 4]
+    values = rng.integers(1, 5, (60, n_columns)) * (rng.random((60, n_columns)) < share) * step
+    centers = values[rng.choice(60, 5, replace=False)]
+    weights = (None, rng.integers(1, 4, 60).astype(float), rng.random(60) + 0.1)[seed % 3]
+    return values, centers, weights
+
+
+@pytest.mark.parametrize("algorithm", ["imm", "exkmc", "exgreedy", "exshallow", "search"])
+@pytest.mark.parametrize("estimator", [ExplainableKMeans, ExplainableKMedians])
+def test_ties_but_for_rounding_are_split_alike_in_sparse_and_dense_tables(estimator, algorithm):
+    for seed in range(24):
+        values, centers, weights = _grid_case(seed, 2 + seed, (0.2, 0.7)[seed % 2])
+        for max_leaves in (None, 9):
+            model = estimator(5, algorithm=algorithm, reference=centers, max_leaves=max_leaves, random_state=0)
+            dense = fit_quietly(clone(model), values, sample_weight=weights)
+            table = (scipy.sparse.csr_array, scipy.sparse.csc_array)[seed // 2 % 2](values)
+            sparse = fit_quietly(clone(model), table, sample_weight=weights)
+            assert dense.tree_.equals(sparse.tree_), seed
+            assert np.array_equal(dense.reference_.labels, sparse.reference_.labels), seed
+            assert np.array_equal(dense.labels_, sparse.labels_), seed
+            assert np.array_equal(dense.labels_, sparse.predict(table)), seed
+            assert dense.reference_.cost == sparse.reference_.cost, seed
+            assert (dense.cost_, dense.cost_ratio_) == (sparse.cost_, sparse.cost_ratio_), seed
+
+
+@pytest.mark.parametrize("estimator", [ExplainableKMeans, ExplainableKMedians])
+def test_centers_found_in_sparse_tables_of_few_columns_are_those_of_dense_tables(estimator):
+    for seed in range(24):
+        values, _, weights = _grid_case(seed, 2 + seed, 0.4)
+        model = estimator(5, algorithm="imm", random_state=0)
+        dense = fit_quietly(clone(model), values, sample_weight=weights)
+        sparse = fit_quietly(clone(model), scipy.sparse.csr_array(values), sample_weight=weights)
+        assert dense.reference_.centers.tobytes() == sparse.reference_.centers.tobytes(), seed
+        assert dense.tree_.equals(sparse.tree_), seed
+        assert dense.cost_ == sparse.cost_, seed
 
 
 def test_float32_and_the_same_numbers_in_float64_grow_the_same_tree():

@@ -189,6 +189,21 @@ def test_a_sparse_row_that_equals_its_center_costs_nothing():
     assert not low.any()
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("step", [0.1, 1 / 3, 0.001, 1.0, 1e5])
+def test_sparse_rows_of_many_columns_go_where_the_same_dense_rows_go(objective, step):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = rng.integers(1, 5, (80, 90)) * (rng.random((80, 90)) < 0.05 * (1 + seed % 4)) * step
+        centers = values[rng.choice(80, 9, replace=False)]
+        centers[7] = centers[2]  # of equal centers the first is the nearest
+        table = as_matrix(sparse.csr_array(values))
+        labels, low, _, every = assign(table, centers, objective, keep=True)
+        np.testing.assert_array_equal(labels, assign(as_matrix(values), centers, objective)[0])
+        np.testing.assert_array_equal(low, every[np.arange(80), labels])
+        assert 7 not in labels
+
+
 def test_sparse_rows_may_be_empty():
     table = sparse.csr_array((np.zeros(0), np.zeros(0, np.int32), np.zeros(4, np.int64)), shape=(3, 5))
     centers = np.arange(10.0).reshape(2, 5)

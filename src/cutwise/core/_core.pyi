@@ -180,8 +180,9 @@ def assign(
     The nearest center of every row (the lowest number on ties), its cost, the largest excess, and all costs if kept.
 
     centers (k, d); objective "kmeans": squared Euclidean, "kmedians": l1 distance, summed over the columns in their order in
-    float64 from the differences themselves, so a common offset of all values loses nothing. CSR rows: the cost of the
-    all-zero row, corrected at the stored values. The excess is the largest, over all rows, of the largest less the smallest
+    float64 from the differences themselves, so a common offset of all values loses nothing. CSR rows of up to 64 columns give
+    the same bits; with more columns it is the cost of the all-zero row, corrected at the stored values, and only the labels are
+    those of the dense rows to the bit. The excess is the largest, over all rows, of the largest less the smallest
     cost of a row; infinite or not a number where costs are beyond float64. A row's numbers depend on that row and the centers
     alone. keep: also give the costs by every center, (n_rows, k).
     """
@@ -238,7 +239,7 @@ def label_costs(
     n_jobs: int = 1,
 ) -> NDArray[numpy.float64]:
     """
-    Cost of every row by the center of its label, (n_rows,), the bits of assign; 0 where the label is negative.
+    Cost of every row by the center of its label, (n_rows,), the bits of assign; 0 where the label is negative. The last bits may differ where a sparse row of more than 64 columns is about equally far from two centers.
     """
 
 def exact_sum(

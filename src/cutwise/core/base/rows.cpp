@@ -17,7 +17,7 @@ CUTWISE_CLONES void convert(const float *from, int64_t n, double *to) {
 template <class T>
 class DenseReader final : public RowReader {
  public:
-  explicit DenseReader(const Dense<T> &x) : RowReader(x.n_rows, x.n_cols, false), x_(x) {}
+  explicit DenseReader(const Dense<T> &x) : RowReader(x.n_rows, x.n_cols, false, true), x_(x) {}
 
   Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const override {
     const int64_t d = x_.n_cols;
@@ -60,7 +60,17 @@ class DenseReader final : public RowReader {
 template <class T>
 class CsrReader final : public RowReader {
  public:
-  explicit CsrReader(const Csr<T> &x) : RowReader(x.n_rows, x.n_cols, true), x_(x) {}
+  explicit CsrReader(const Csr<T> &x) : RowReader(x.n_rows, x.n_cols, true, x.n_cols <= kFewColumns), x_(x) {}
+
+  Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const override {
+    if (scratch.size() < static_cast<size_t>(n * x_.n_cols)) scratch.resize(n * x_.n_cols);
+    for (int64_t r = 0; r < n; ++r) spread(first + r, 0, x_.n_cols, scratch.data() + r * x_.n_cols);
+    return {scratch.data(), x_.n_cols};
+  }
+
+  void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const override {
+    for (int64_t r = 0; r < n; ++r) spread(rows[r], first, last, to + r * (last - first));
+  }
 
   StoredRow stored(int64_t row, RowScratch &scratch) const override {
     const int64_t begin = x_.indptr[row], n = x_.indptr[row + 1] - begin;
@@ -76,12 +86,20 @@ class CsrReader final : public RowReader {
   double value(int64_t row, int64_t col) const override { return x_(row, col); }
 
  private:
+  static constexpr int64_t kFewColumns = 64;
+
+  void spread(int64_t row, int64_t first, int64_t last, double *to) const {
+    std::fill_n(to, last - first, 0.0);
+    for (int64_t p = x_.indptr[row]; p < x_.indptr[row + 1]; ++p)
+      if (x_.indices[p] >= first && x_.indices[p] < last) to[x_.indices[p] - first] = static_cast<double>(x_.data[p]);
+  }
+
   const Csr<T> x_;
 };
 
 class DerivedReader final : public RowReader {
  public:
-  explicit DerivedReader(const Derived &x) : RowReader(x.n_rows, x.n_cols, false), x_(x) {}
+  explicit DerivedReader(const Derived &x) : RowReader(x.n_rows, x.n_cols, false, true), x_(x) {}
 
   Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const override {
     if (scratch.size() < static_cast<size_t>(n * x_.n_cols)) scratch.resize(n * x_.n_cols);
@@ -106,7 +124,7 @@ class DerivedReader final : public RowReader {
 // Of the columns of a category one is stored a row.
 class SparseDerivedReader final : public RowReader {
  public:
-  explicit SparseDerivedReader(const Derived &x) : RowReader(x.n_rows, x.n_cols, true), x_(x) {
+  explicit SparseDerivedReader(const Derived &x) : RowReader(x.n_rows, x.n_cols, true, false), x_(x) {
     for (int32_t col = 0; col < x.n_cols; ++col) {
       if (runs_.empty() || x.source[col] != runs_.back().source) runs_.push_back({x.source[col], col, 0});
       ++runs_.back().n;

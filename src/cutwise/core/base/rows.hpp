@@ -46,11 +46,15 @@ class RowReader {
   int64_t n_rows() const { return n_rows_; }
   int64_t n_cols() const { return n_cols_; }
 
-  // Dense: rows first .. first + n - 1, read in place where they are float64 already, else converted into the scratch.
+  // Whether rows can be had dense: those of dense tables, and CSR rows of few columns, where the sums of all columns cost
+  // little beside what else is done for a row.
+  bool gives_tiles() const { return gives_tiles_; }
+
+  // Rows first .. first + n - 1, read in place where they are dense and float64 already, else converted into the scratch.
   virtual Tile tile(int64_t, int64_t, std::vector<double> &) const { throw std::logic_error(kSparse); }
-  // Dense: the given rows, n_cols() apart.
+  // The given rows, n_cols() apart.
   void gather(const int64_t *rows, int64_t n, double *to) const { gather_columns(rows, n, 0, n_cols_, to); }
-  // Dense: columns first .. last - 1 of the given rows, last - first apart.
+  // Columns first .. last - 1 of the given rows, last - first apart.
   virtual void gather_columns(const int64_t *, int64_t, int64_t, int64_t, double *) const { throw std::logic_error(kSparse); }
   // Sparse.
   virtual StoredRow stored(int64_t, RowScratch &) const { throw std::logic_error("a dense row has no stored values"); }
@@ -59,13 +63,14 @@ class RowReader {
   void read(int64_t row, double *to) const;  // n_cols() values
 
  protected:
-  RowReader(int64_t n_rows, int64_t n_cols, bool sparse) : n_rows_(n_rows), n_cols_(n_cols), sparse_(sparse) {}
+  RowReader(int64_t n_rows, int64_t n_cols, bool sparse, bool gives_tiles)
+      : n_rows_(n_rows), n_cols_(n_cols), sparse_(sparse), gives_tiles_(gives_tiles) {}
 
  private:
   static constexpr const char *kSparse = "sparse rows make no tile";
 
   int64_t n_rows_, n_cols_;
-  bool sparse_;
+  bool sparse_, gives_tiles_;
 };
 
 }  // namespace cutwise

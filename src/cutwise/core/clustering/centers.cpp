@@ -112,12 +112,12 @@ CUTWISE_CLONES SmallestTwo smallest_two(const double *row, int64_t padded) {
 }
 
 CostTile::CostTile(const RowReader &x, const CenterPanels &centers)
-    : x_(x), c_(centers), capacity_(tile_rows(x.is_sparse() ? centers.padded() : std::max(x.n_cols(), centers.padded()))) {
+    : x_(x), c_(centers), capacity_(tile_rows(x.gives_tiles() ? std::max(x.n_cols(), centers.padded()) : centers.padded())) {
   costs_.resize(capacity_ * c_.padded());
 }
 
 const double *CostTile::compute(int64_t first, int64_t n) {
-  if (!x_.is_sparse()) {
+  if (x_.gives_tiles()) {
     tile_ = x_.tile(first, n, scratch_);
     return compute(tile_, n);
   }
@@ -152,6 +152,31 @@ void CostTile::sparse_row(int64_t row, double *costs) {
   for (int64_t lane = 0; lane < c_.k(); lane += CenterPanels::kPanel)
     kernel(corrected, c_.panel(lane), lane + CenterPanels::kPanel <= c_.padded(), c_.start() + lane, costs + lane);
   finish_sparse(costs, 0, c_.k());
+  part_near(costs);
+}
+
+// Costs of a sparse and of a dense row are off by so little, each in its own way. Where that leaves open which center is the
+// nearest, those that may be are measured as by a dense row, and ties are split alike; numbers whose sums are exact need not
+// be.
+void CostTile::part_near(double *costs) {
+  const double *start = c_.start(), share = static_cast<double>(2 * c_.n_cols() + 40) * 0x1p-52;
+  double most = std::numeric_limits<double>::infinity();
+  for (int64_t j = 0; j < c_.k(); ++j) most = smaller(most, costs[j] + share * (start[j] + costs[j]));
+  const auto may_be_nearest = [&](int64_t j) { return costs[j] - share * (start[j] + costs[j]) <= most; };
+  int64_t n_near = 0;
+  bool exact = true;
+  for (int64_t j = 0; j < c_.k(); ++j)
+    if (may_be_nearest(j) && c_.first_equal(j) == j) {
+      ++n_near;
+      exact = exact && c_.has_exact_sums(j) && start[j] + costs[j] < kExactBelow;
+    }
+  if (n_near < 2 || (exact && std::all_of(stored_.values, stored_.values + stored_.n, is_coarse))) return;
+  spread_stored();
+  for (int64_t j = 0; j < c_.k(); ++j) {
+    if (c_.first_equal(j) < j) costs[j] = costs[c_.first_equal(j)];
+    else if (may_be_nearest(j)) costs[j] = cost_of_spread(j);
+  }
+  clear_spread();
 }
 
 StoredRow CostTile::read_sparse(int64_t row) {
@@ -192,17 +217,26 @@ void CostTile::sum_cancelled(double *costs, int64_t first, int64_t last) {
       costs[j] = 0.0;
       continue;
     }
-    if (!spread) {
-      dense_.resize(c_.n_cols(), 0.0);
-      for (int64_t p = 0; p < stored_.n; ++p) dense_[stored_.columns[p]] = stored_.values[p];
-      spread = true;
-    }
-    double sum = 0.0;
-    for (int64_t f = 0; f < c_.n_cols(); ++f) sum += c_.term(dense_[f] - c_.center(j)[f]);
-    costs[j] = sum;
+    if (!spread) spread_stored();
+    spread = true;
+    costs[j] = cost_of_spread(j);
   }
-  if (spread)
-    for (int64_t p = 0; p < stored_.n; ++p) dense_[stored_.columns[p]] = 0.0;
+  if (spread) clear_spread();
+}
+
+void CostTile::spread_stored() {
+  dense_.resize(c_.n_cols(), 0.0);
+  for (int64_t p = 0; p < stored_.n; ++p) dense_[stored_.columns[p]] = stored_.values[p];
+}
+
+void CostTile::clear_spread() {
+  for (int64_t p = 0; p < stored_.n; ++p) dense_[stored_.columns[p]] = 0.0;
+}
+
+double CostTile::cost_of_spread(int64_t center) const {
+  double sum = 0.0;
+  for (int64_t f = 0; f < c_.n_cols(); ++f) sum += c_.term(dense_[f] - c_.center(center)[f]);
+  return sum;
 }
 
 bool CostTile::equals(const double *center) const {

@@ -4,9 +4,11 @@
 // (k-medians) in float64. No expansion into |x|^2 - 2 x.c + |c|^2: on a timestamp column that loses every digit. So a cost
 // depends on its row and its center alone, and on nothing else by not a single bit: not on threads, nor on the rows beside it.
 //
-// CSR rows are never densified: the cost of the all-zero row, corrected at the stored values by (x - c)^2 - c^2. Where c^2 is
-// huge beside the distances between centers (again timestamps) the correction would cancel, and such columns, 32 at most, are
-// summed directly. Where a cost comes out small beside what was corrected all the same, it is summed anew over all columns.
+// CSR rows of few columns are spread out, a tile at a time, and give the very bits of dense rows. Those of many columns do not:
+// the cost of the all-zero row, corrected at the stored values by (x - c)^2 - c^2. Where c^2 is huge beside the distances
+// between centers (again timestamps) the correction would cancel, and such columns, 32 at most, are summed directly. Where a
+// cost comes out small beside what was corrected all the same, it is summed anew over all columns; and so are the costs by
+// centers of which rounding leaves open which is the nearest, so that a row goes where the same dense row goes.
 #pragma once
 
 #include "base/parallel.hpp"
@@ -22,6 +24,12 @@ inline Objective read_objective(const std::string &name) {
   if (name == "kmedians") return Objective::kmedians;
   throw std::invalid_argument("the objective is 'kmeans' or 'kmedians', not '" + name + "'");
 }
+
+// Whole numbers of 1/256 that are not large: differences and their squares are exact, and so are sums of these up to a limit.
+inline bool is_coarse(double value) {
+  return std::fabs(value) <= 0x1p16 && static_cast<double>(static_cast<int32_t>(value * 256.0)) == value * 256.0;
+}
+constexpr double kExactBelow = 0x1p36;
 
 class CenterPanels {
  public:
@@ -54,6 +62,9 @@ class CenterPanels {
   const std::vector<int32_t> &direct() const { return direct_; }
   const std::vector<int8_t> &direct_place() const { return direct_place_; }
   int64_t n_stored(int64_t j) const { return n_stored_[j]; }
+  // The first center of the same values, itself where there is none before it.
+  int64_t first_equal(int64_t j) const { return first_equal_[j]; }
+  bool has_exact_sums(int64_t j) const { return coarse_[j] != 0; }
 
   double term(double difference) const {
     return objective_ == Objective::kmeans ? difference * difference : std::fabs(difference);
@@ -68,6 +79,12 @@ class CenterPanels {
         if (direct_place_[f] < 0) start_[j] += term(center(j)[f]);
         n_stored_[j] += center(j)[f] != 0.0;
       }
+    for (int64_t j = 0; j < k_; ++j) {
+      int64_t i = 0;
+      while (i < j && !(start_[i] == start_[j] && std::equal(center(i), center(i) + d_, center(j)))) ++i;
+      first_equal_.push_back(i);
+      coarse_.push_back(std::all_of(center(j), center(j) + d_, is_coarse));
+    }
   }
 
   // From the centers alone, so that a row's cost stays a function of the row and the centers.
@@ -99,7 +116,8 @@ class CenterPanels {
   std::vector<double> panels_, start_;
   std::vector<int32_t> direct_;
   std::vector<int8_t> direct_place_;
-  std::vector<int64_t> n_stored_;
+  std::vector<int64_t> n_stored_, first_equal_;
+  std::vector<char> coarse_;
 };
 
 CUTWISE_INLINE double smaller(double a, double b) { return b < a ? b : a; }
@@ -144,9 +162,8 @@ class CostTile {
   // Of a sparse row by one center.
   double of_sparse(int64_t row, int64_t center);
 
-  // The rows of the last call by number: dense, and the last of them when sparse.
+  // The rows of the last call by number, where they are had dense.
   const Tile &tile() const { return tile_; }
-  const StoredRow &stored() const { return stored_; }
 
  private:
   void sparse_row(int64_t row, double *costs);
@@ -156,6 +173,11 @@ class CostTile {
   void finish_sparse(double *costs, int64_t first, int64_t last);
   StoredRow take_direct();
   void sum_cancelled(double *costs, int64_t first, int64_t last);
+  void part_near(double *costs);
+  // The row as a dense one, as long as it is looked at.
+  void spread_stored();
+  void clear_spread();
+  double cost_of_spread(int64_t center) const;
   bool equals(const double *center) const;
 
   const RowReader &x_;

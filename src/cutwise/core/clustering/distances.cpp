@@ -78,8 +78,8 @@ class CostsByCenters {
  public:
   CostsByCenters(const Matrix &x, const In2<double> &centers, const std::string &objective, bool by_all = true)
       : rows_(RowReader::of(x)),
-        panels_(checked_centers(x, centers), centers.shape(0), centers.shape(1), read_objective(objective), x.is_sparse(),
-                by_all) {}
+        panels_(checked_centers(x, centers), centers.shape(0), centers.shape(1), read_objective(objective),
+                !rows_->gives_tiles(), by_all) {}
 
   int64_t n() const { return rows_->n_rows(); }
   int64_t k() const { return panels_.k(); }
@@ -289,7 +289,7 @@ Owned<double, 1> label_costs(const Matrix &x, const In2<double> &centers, const 
   NewArray<double, 1> out(n);
   {
     nb::gil_scoped_release release;
-    const auto kernel = x.is_sparse() ? sparse_label_costs : dense_label_costs;
+    const auto kernel = costs.rows().gives_tiles() ? dense_label_costs : sparse_label_costs;
     parallel_for(n_jobs, count_blocks(n), [&](int64_t block) {
       kernel(costs.rows(), costs.panels(), labels.data(), block * kBlockRows, std::min(n, (block + 1) * kBlockRows),
              out.data());
@@ -307,8 +307,9 @@ void bind_distances(nanobind::module_ &m) {
         R"(The nearest center of every row (the lowest number on ties), its cost, the largest excess, and all costs if kept.
 
 centers (k, d); objective "kmeans": squared Euclidean, "kmedians": l1 distance, summed over the columns in their order in
-float64 from the differences themselves, so a common offset of all values loses nothing. CSR rows: the cost of the
-all-zero row, corrected at the stored values. The excess is the largest, over all rows, of the largest less the smallest
+float64 from the differences themselves, so a common offset of all values loses nothing. CSR rows of up to 64 columns give
+the same bits; with more columns it is the cost of the all-zero row, corrected at the stored values, and only the labels are
+those of the dense rows to the bit. The excess is the largest, over all rows, of the largest less the smallest
 cost of a row; infinite or not a number where costs are beyond float64. A row's numbers depend on that row and the centers
 alone. keep: also give the costs by every center, (n_rows, k).)");
   m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a = 1, "assign for given costs, (n_rows, k), finite.");
@@ -326,5 +327,6 @@ the binary digits of the unweighted excess of the second nearest center.)");
   m.def("center_costs", &cutwise::center_costs, "matrix"_a, "centers"_a, "objective"_a = "kmeans", "n_jobs"_a = 1,
         "Cost of every row by every center, (n_rows, k), bit for bit what assign and fixed_costs use.");
   m.def("label_costs", &cutwise::label_costs, "matrix"_a, "centers"_a, "labels"_a, "objective"_a = "kmeans", "n_jobs"_a = 1,
-        "Cost of every row by the center of its label, (n_rows,), the bits of assign; 0 where the label is negative.");
+        "Cost of every row by the center of its label, (n_rows,), the bits of assign; 0 where the label is negative. "
+        "The last bits may differ where a sparse row of more than 64 columns is about equally far from two centers.");
 }

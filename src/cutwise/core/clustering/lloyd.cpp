@@ -185,7 +185,7 @@ class Lloyd {
   // Mean cost of the rows by the centers that they were assigned to last, as these have moved since.
   double mean_cost() {
     if (labels_[0] < 0) assign();  // the last update gave clusters without rows a center
-    const CenterPanels panels(centers_, k_, d_, objective_, x_.is_sparse(), false);
+    const CenterPanels panels(centers_, k_, d_, objective_, !x_.gives_tiles(), false);
     std::vector<Changes> parts(n_pieces_);
     parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
       const int64_t n_blocks = count_blocks(n_), first = n_blocks * piece / n_pieces_ * kBlockRows,
@@ -217,7 +217,7 @@ class Lloyd {
     }
   };
 
-  int64_t n_sums() const { return objective_ == Objective::kmeans && !x_.is_sparse() ? k_ * d_ : 0; }
+  int64_t n_sums() const { return objective_ == Objective::kmeans && x_.gives_tiles() ? k_ * d_ : 0; }
 
   double distance(double cost) const { return objective_ == Objective::kmeans ? std::sqrt(cost) : cost; }
   double about_distance(const double *row, const double *center) const {
@@ -232,7 +232,7 @@ class Lloyd {
   }
 
   void add_own_costs(const CenterPanels &panels, int64_t first, int64_t last, Changes &to) const {
-    if (x_.is_sparse()) {
+    if (!x_.gives_tiles()) {
       CostTile tile(x_, panels);
       for (int64_t row = first; row < last; ++row) add_cost(weight_of(row), tile.of_sparse(row, labels_[row]), to);
       return;
@@ -263,7 +263,7 @@ class Lloyd {
   int64_t weight_of(int64_t row) const { return weights_ == nullptr ? 1 : weights_[row]; }
 
   bool assign() {
-    const CenterPanels panels(centers_, k_, d_, objective_, x_.is_sparse());
+    const CenterPanels panels(centers_, k_, d_, objective_, !x_.gives_tiles());
     const int64_t n_blocks = count_blocks(n_);
     std::fill(clusters_.touched.begin(), clusters_.touched.end(), 0);
     // As large as the centers on wide tables: the first thread has none of its own.
@@ -288,7 +288,7 @@ class Lloyd {
     const std::vector<int64_t> &weight = clusters_.weight;
     if (objective_ == Objective::kmedians) {
       medians_of(x_, ClusterRows(labels_.data(), n_, k_), weights_, clusters_.touched.data(), centers_, n_jobs_);
-    } else if (x_.is_sparse()) {
+    } else if (!x_.gives_tiles()) {
       const ClusterRows rows(labels_.data(), n_, k_);
       parallel_for(n_jobs_, k_, [&](int64_t j) {
         if (!clusters_.touched[j] || weight[j] == 0) return;
@@ -347,7 +347,7 @@ class Lloyd {
   }
 
   void lower_to(std::vector<double> &nearest, const std::vector<double> &centers) const {
-    const CenterPanels panels(centers.data(), static_cast<int64_t>(centers.size()) / d_, d_, objective_, x_.is_sparse());
+    const CenterPanels panels(centers.data(), static_cast<int64_t>(centers.size()) / d_, d_, objective_, !x_.gives_tiles());
     for_each_tile(x_, panels, n_jobs_, [&](int64_t first, int64_t n, const double *costs, const Tile &) {
       for (int64_t r = 0; r < n; ++r)
         for (int64_t j = 0; j < panels.k(); ++j)
@@ -361,12 +361,12 @@ class Lloyd {
         : o(owner), x(owner.x_), panels(centers), changes(delta), tile(owner.x_, centers) {}
 
     void first_time(int64_t first, int64_t last) {
-      const int64_t step = x.is_sparse() ? 1 : tile.capacity();  // a sparse row is at hand until the next is read
+      const int64_t step = tile.capacity();
       for (int64_t row = first; row < last; row += step) {
         const int64_t rows = std::min(step, last - row);
         const double *costs = tile.compute(row, rows);
         for (int64_t r = 0; r < rows; ++r) {
-          const double *values = x.is_sparse() ? nullptr : tile.tile().rows + r * tile.tile().stride;
+          const double *values = x.gives_tiles() ? tile.tile().rows + r * tile.tile().stride : nullptr;
           o.add_cost(o.weight_of(row + r), settle(row + r, costs + r * panels.padded(), values), changes);
         }
       }
@@ -376,7 +376,7 @@ class Lloyd {
       open.resize(last - first);
       const int64_t n_open =
           move_bounds(o.labels_.data(), *o.moves_, first, last, o.upper_.data(), o.lower_.data(), open.data());
-      if (x.is_sparse()) {
+      if (!x.gives_tiles()) {
         for (int64_t i = 0; i < n_open; ++i) settle(open[i], tile.compute(open[i], 1), nullptr);
       } else {
         for (int64_t at = 0; at < n_open; at += tile.capacity())

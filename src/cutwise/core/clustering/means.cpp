@@ -80,7 +80,7 @@ class ClusterRanges {
 class SquaresReader final : public RowReader {
  public:
   SquaresReader(std::unique_ptr<RowReader> rows, const double *around)
-      : RowReader(rows->n_rows(), rows->n_cols(), false), rows_(std::move(rows)), around_(around) {}
+      : RowReader(rows->n_rows(), rows->n_cols(), false, true), rows_(std::move(rows)), around_(around) {}
 
   Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const override {
     const int64_t d = n_cols();

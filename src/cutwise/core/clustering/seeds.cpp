@@ -61,7 +61,7 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
         drawn.push_back(draw(running, uniforms(s, t)));
         reader->read(drawn.back(), candidates.data() + t * d);
       }
-      const CenterPanels panels(candidates.data(), trials, d, objective, x.is_sparse());
+      const CenterPanels panels(candidates.data(), trials, d, objective, !reader->gives_tiles());
       const int64_t padded = panels.padded();
       std::vector<double> potentials(padded, 0.0);
       costs.resize(n * padded);
@@ -93,7 +93,7 @@ class FewerCenters {
         centers_(centers, centers + k * x.n_cols()),
         weight_(as_numbers(weights, x.n_rows())),
         near_(x.n_rows()) {
-    const CenterPanels panels(centers, k_, x_.n_cols(), objective_, x_.is_sparse());
+    const CenterPanels panels(centers, k_, x_.n_cols(), objective_, !x_.gives_tiles());
     for_each_tile(x_, panels, 1, [&](int64_t first, int64_t rows, const double *costs, const Tile &) {
       for (int64_t r = 0; r < rows; ++r) near_[first + r] = nearest_two(costs + r * panels.padded());
     });
@@ -142,14 +142,14 @@ class FewerCenters {
   }
 
   void find_lost() {
-    const CenterPanels panels(centers_.data(), k_, x_.n_cols(), objective_, x_.is_sparse());
+    const CenterPanels panels(centers_.data(), k_, x_.n_cols(), objective_, !x_.gives_tiles());
     CostTile tile(x_, panels);
-    const int64_t step = x_.is_sparse() ? 1 : tile.capacity();
+    const int64_t step = x_.gives_tiles() ? tile.capacity() : 1;
     rows_.resize(step * x_.n_cols());
     for (size_t at = 0; at < lost_.size(); at += step) {
       const int64_t rows = std::min<int64_t>(step, lost_.size() - at);
-      if (!x_.is_sparse()) x_.gather(lost_.data() + at, rows, rows_.data());
-      const double *costs = x_.is_sparse() ? tile.compute(lost_[at], 1) : tile.compute(Tile{rows_.data(), x_.n_cols()}, rows);
+      if (x_.gives_tiles()) x_.gather(lost_.data() + at, rows, rows_.data());
+      const double *costs = x_.gives_tiles() ? tile.compute(Tile{rows_.data(), x_.n_cols()}, rows) : tile.compute(lost_[at], 1);
       for (int64_t r = 0; r < rows; ++r) near_[lost_[at + r]] = nearest_two(costs + r * panels.padded());
     }
   }
