@@ -27,7 +27,7 @@ from cutwise.cli.options import (
 from cutwise.cli.screen import Outputs, note, noted, print_json, working
 from cutwise.cli.tables import find_files
 from cutwise.estimators import model_document
-from cutwise.table.intake import check_option
+from cutwise.table.intake import check_option, names_given
 from cutwise.tree.recipes import recipes_for
 
 EXAMPLES = (
@@ -105,7 +105,7 @@ def command(
             model.set_params(preprocessor=None)
             model._remember_params()
         model._remember_texts(source.readings)
-        model._remember_beside(table.weights, labels_from)
+        model._beside = names_given(table.weights, labels_from)
         words = words_given(context, but=_NOT_OF_THE_MODEL)
         model._intake = {
             "notes": notes, "left_out": task.left_out, "numbers": list(task.numbers), "options": words,

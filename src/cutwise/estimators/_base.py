@@ -51,6 +51,7 @@ from cutwise.table.intake import (
     check_verbose,
     drop_columns,
     keep_columns,
+    names_given,
     pop_column,
     read_random_state,
     read_table,
@@ -750,7 +751,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
 
         for name in ("depth_penalty_", "search_", "n_passes_"):
             self.__dict__.pop(name, None)  # from an earlier fit
-        self._remember_beside(sample_weight)
+        self._beside = names_given(sample_weight)
         if self._takes_batches and (lazy := as_lazy(X)) is not None:
             fit_lazily(self, lazy, sample_weight, max_leaves, stages)
             stages.say(self._summary())

@@ -37,10 +37,6 @@ class RemembersColumns:
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # from an earlier fit
 
-    def _remember_beside(self, *given: Any) -> None:
-        """Note which of what a fit is given beside the table are columns of it, by their names."""
-        self._beside = [name for name in given if isinstance(name, str)]
-
     def _remember_texts(self, columns: Container[str]) -> None:
         """Note which columns of truth values are words in the file that they were read from."""
         named = self._kinds_by_name.items()

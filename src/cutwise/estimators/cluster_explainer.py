@@ -45,6 +45,7 @@ from cutwise.table.intake import (
     check_number,
     check_option,
     check_verbose,
+    names_given,
     pop_column,
     read_centers,
     read_costs,
@@ -228,7 +229,7 @@ class ClusterExplainer(TreeEstimator):
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
         self.__dict__.pop("n_passes_", None)  # from an earlier fit
-        self._remember_beside(sample_weight, y)
+        self._beside = names_given(sample_weight, y)
         if (lazy := as_lazy(X)) is not None:
             if costs is not None:
                 raise InvalidInputError("costs are one line a row, and X comes in batches. Leave them out.")

@@ -26,6 +26,7 @@ from cutwise.table.intake import (
     check_option,
     check_unread,
     check_verbose,
+    names_given,
     pop_column,
     read_random_state,
     read_table,
@@ -380,7 +381,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         k = check_n_clusters(self.n_clusters)
         recipe = KernelRecipe.of(self)
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
-        self._remember_beside(sample_weight)
+        self._beside = names_given(sample_weight)
         with stages.stage("reading the table"):
             X, sample_weight = pop_column(X, sample_weight, "sample_weight")
             table = read_table(X)

@@ -21,6 +21,7 @@ from cutwise.table.intake import (
     check_option,
     check_unread,
     check_verbose,
+    names_given,
     pop_column,
     read_centers,
     read_table,
@@ -135,7 +136,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         n_jobs = check_n_jobs(self.n_jobs)
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
-        self._remember_beside(sample_weight)
+        self._beside = names_given(sample_weight)
         with stages.stage("reading the table"):
             X, sample_weight = pop_column(X, sample_weight, "sample_weight")
             table = read_table(X)

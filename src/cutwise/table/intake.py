@@ -655,6 +655,11 @@ def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:
     return X if is_annotated(X) else frame.drop(column).to_native(), frame[column].to_numpy()
 
 
+def names_given(*given: Any) -> list[str]:
+    """Which of what a fit is given beside the table are columns of it, by their names."""
+    return [name for name in given if isinstance(name, str)]
+
+
 def drop_columns(X: Any, names: Sequence[str]) -> Any:
     """A data frame without those of these columns that it has; anything else as it is."""
     frame = as_frame(X) if names and not is_annotated(X) else None
