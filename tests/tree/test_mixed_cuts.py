@@ -167,7 +167,8 @@ def ties_outside(p: Problem, column: int, cheapest: list[np.ndarray]) -> np.ndar
     return np.where(tied, ranks[0] > ranks[1], first)
 
 
-@each("seed", SEEDS)
+# In the last ones a set that is not valid costs less than the best valid cut.
+@each("seed", [*SEEDS, 297, 2984, 4135, 4458])
 def test_no_cut_between_centers_costs_less_than_that_of_exgreedy(seed):
     p = shapes(seed)
     tree = p.grow("exgreedy", p.k).tree
