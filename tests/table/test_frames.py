@@ -16,7 +16,6 @@ from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError, UnsupportedInputError
 from cutwise.table.intake import read_table
-from tests.each import each
 
 COLUMNS = {"age": [31, 40, 25], "income": [1500.5, 2200.0, 900.25], "member": [True, False, True]}
 
@@ -153,8 +152,8 @@ def test_a_single_column_is_not_copied():
     assert np.shares_memory(read_table(frame).values, frame["a"].chunk(0).to_numpy())
 
 
-@each(
-    "dtypes, matrix",
+@pytest.mark.parametrize(
+    ("dtypes", "matrix"),
     [
         (["Float32", "Float32"], "float32"),
         (["Int8", "Int16"], "int32"),
