@@ -243,7 +243,8 @@ class _Writer:
         if condition.unknown:
             return [exp.Paren(this=exp.Or(this=self.chain(tests, exp.And), expression=absent))]
         # NaN may be above all numbers, and text that is no date anywhere among the dates of SQLite.
-        if kind.has_gaps and (condition.upper == np.inf or condition.outside or kind.name == "date"):
+        is_text = kind.name == "date" and self.dialect == "sqlite"
+        if kind.has_gaps and (condition.upper == np.inf or condition.outside or is_text):
             tests.append(exp.Not(this=exp.Paren(this=absent)))
         return tests
 
@@ -285,9 +286,8 @@ class _Writer:
             at = instant_of(value + 1, kind)  # dates are cut before a boundary
             if self.dialect == "sqlite":
                 return exp.Literal.string(_first_text(at))
-            text = str(at)
             instant = "timestamp" if kind.zone is None else "timestamptz"
-            return exp.cast(exp.Literal.string(text), "date" if kind.unit == "day" else instant, copy=False)
+            return exp.cast(exp.Literal.string(str(at)), "date" if kind.unit == "day" else instant, copy=False)
         if kind.unit == "time" and self.dialect in ("duckdb", "postgres"):
             return exp.cast(exp.Literal.string(str(time_of(value))), "time", copy=False)
         if kind.name == "duration" and self.dialect in ("duckdb", "postgres"):
