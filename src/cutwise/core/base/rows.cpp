@@ -62,16 +62,6 @@ class CsrReader final : public RowReader {
  public:
   explicit CsrReader(const Csr<T> &x) : RowReader(x.n_rows, x.n_cols, true, x.n_cols <= kFewColumns), x_(x) {}
 
-  Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const override {
-    if (scratch.size() < static_cast<size_t>(n * x_.n_cols)) scratch.resize(n * x_.n_cols);
-    for (int64_t r = 0; r < n; ++r) spread(first + r, 0, x_.n_cols, scratch.data() + r * x_.n_cols);
-    return {scratch.data(), x_.n_cols};
-  }
-
-  void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const override {
-    for (int64_t r = 0; r < n; ++r) spread(rows[r], first, last, to + r * (last - first));
-  }
-
   StoredRow stored(int64_t row, RowScratch &scratch) const override {
     const int64_t begin = x_.indptr[row], n = x_.indptr[row + 1] - begin;
     if constexpr (std::is_same_v<T, double>) {
@@ -88,7 +78,7 @@ class CsrReader final : public RowReader {
  private:
   static constexpr int64_t kFewColumns = 64;
 
-  void spread(int64_t row, int64_t first, int64_t last, double *to) const {
+  void read_part(int64_t row, int64_t first, int64_t last, double *to) const override {
     std::fill_n(to, last - first, 0.0);
     for (int64_t p = x_.indptr[row]; p < x_.indptr[row + 1]; ++p)
       if (x_.indices[p] >= first && x_.indices[p] < last) to[x_.indices[p] - first] = static_cast<double>(x_.data[p]);
@@ -101,20 +91,10 @@ class DerivedReader final : public RowReader {
  public:
   explicit DerivedReader(const Derived &x) : RowReader(x.n_rows, x.n_cols, false, true), x_(x) {}
 
-  Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const override {
-    if (scratch.size() < static_cast<size_t>(n * x_.n_cols)) scratch.resize(n * x_.n_cols);
-    for (int64_t r = 0; r < n; ++r) read(first + r, 0, x_.n_cols, scratch.data() + r * x_.n_cols);
-    return {scratch.data(), x_.n_cols};
-  }
-
-  void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const override {
-    for (int64_t r = 0; r < n; ++r) read(rows[r], first, last, to + r * (last - first));
-  }
-
   double value(int64_t row, int64_t col) const override { return x_(row, col); }
 
  private:
-  void read(int64_t row, int64_t first, int64_t last, double *to) const {
+  void read_part(int64_t row, int64_t first, int64_t last, double *to) const override {
     for (int64_t col = first; col < last; ++col) to[col - first] = x_(row, col);
   }
 
@@ -177,6 +157,16 @@ std::unique_ptr<RowReader> reader_of(const Csr<T> &x) {
 }
 
 }  // namespace
+
+Tile RowReader::tile(int64_t first, int64_t n, std::vector<double> &scratch) const {
+  if (scratch.size() < static_cast<size_t>(n * n_cols_)) scratch.resize(n * n_cols_);
+  for (int64_t r = 0; r < n; ++r) read_part(first + r, 0, n_cols_, scratch.data() + r * n_cols_);
+  return {scratch.data(), n_cols_};
+}
+
+void RowReader::gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const {
+  for (int64_t r = 0; r < n; ++r) read_part(rows[r], first, last, to + r * (last - first));
+}
 
 void RowReader::read(int64_t row, double *to) const {
   if (!sparse_) return gather(&row, 1, to);

@@ -51,11 +51,11 @@ class RowReader {
   bool gives_tiles() const { return gives_tiles_; }
 
   // Rows first .. first + n - 1, read in place where they are dense and float64 already, else converted into the scratch.
-  virtual Tile tile(int64_t, int64_t, std::vector<double> &) const { throw std::logic_error(kSparse); }
+  virtual Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const;
   // The given rows, n_cols() apart.
   void gather(const int64_t *rows, int64_t n, double *to) const { gather_columns(rows, n, 0, n_cols_, to); }
   // Columns first .. last - 1 of the given rows, last - first apart.
-  virtual void gather_columns(const int64_t *, int64_t, int64_t, int64_t, double *) const { throw std::logic_error(kSparse); }
+  virtual void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const;
   // Sparse.
   virtual StoredRow stored(int64_t, RowScratch &) const { throw std::logic_error("a dense row has no stored values"); }
   // Either.
@@ -66,9 +66,10 @@ class RowReader {
   RowReader(int64_t n_rows, int64_t n_cols, bool sparse, bool gives_tiles)
       : n_rows_(n_rows), n_cols_(n_cols), sparse_(sparse), gives_tiles_(gives_tiles) {}
 
- private:
-  static constexpr const char *kSparse = "sparse rows make no tile";
+  // Columns first .. last - 1 of a row, for readers that have no quicker way to make tiles and to gather.
+  virtual void read_part(int64_t, int64_t, int64_t, double *) const { throw std::logic_error("sparse rows make no tile"); }
 
+ private:
   int64_t n_rows_, n_cols_;
   bool sparse_, gives_tiles_;
 };
