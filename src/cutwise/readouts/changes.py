@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.table.intake import read_table
-from cutwise.table.table import NUMBER, ColumnKind, Table
+from cutwise.table.table import NUMBER, ColumnKind
 
 from .conditions import Condition, Levels, Region, column_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree, Titled
 from .shown import MOST_LEVELS, shortened
-from .words import as_json, finite, number, own_value, quoted, value_text
+from .words import as_json, number, own_value, quoted, value_text
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,7 @@ class Change(Titled):
 
     def to_dict(self) -> dict[str, Any]:
         """The change as JSON can hold it; ``None`` stands for an open side."""
-        return {
-            "cluster": self.cluster,
-            "name": self.name,
-            "leaf": self.leaf,
-            "feature": self.feature,
-            "column": self.column,
-            "value": as_json(self.value),
-            "target": as_json(self.target),
-            "lower": finite(self.lower),
-            "upper": finite(self.upper),
-            "size": finite(self.size),
-        }
+        return {entry.name: as_json(getattr(self, entry.name)) for entry in fields(self) if entry.repr}
 
     def __str__(self) -> str:
         kind, (value, target) = self.kind, self.compared
@@ -94,7 +83,7 @@ def smallest_changes(
     leaf is looked at once, for all rows together.
     """
     tree = labeled.tree
-    table = X if isinstance(X, Table) else read_table(X)
+    table = read_table(X)
     own = tree.predict(table)
     unit = np.ones(tree.n_features) if spreads is None else np.where(spreads > 0, spreads, 1.0)
     columns: dict[int, npt.NDArray[np.float64]] = {}
@@ -214,16 +203,12 @@ def explain_rows(labeled: LabeledTree, X: Any, *, short: bool = False) -> list[s
     Raises ``InvalidInputError``: anything that is no table of finite numbers.
     """
     tree = labeled.tree
-    table = X if isinstance(X, Table) else read_table(X)
+    table = read_table(X)
     leaf = tree.apply(table)
-    order = np.argsort(leaf, kind="stable")
-    first = np.searchsorted(leaf[order], tree.leaves)
-    last = np.append(first[1:], len(order))
     columns: dict[int, npt.NDArray[np.generic]] = {}
     sentences = [""] * table.n_rows
     for node, conditions in labeled.leaf_conditions():
-        i = int(np.searchsorted(tree.leaves, node))
-        here = order[first[i] : last[i]]
+        here = np.flatnonzero(leaf == node)
         if len(here) == 0:
             continue
         head = f"cluster {quoted(labeled.titles[tree.cluster[node]])} because "

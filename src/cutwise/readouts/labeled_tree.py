@@ -189,11 +189,6 @@ class LeafCounts:
             object.__setattr__(self, field.name, values)
 
     @property
-    def n_leaves(self) -> int:
-        """Number of leaves counted."""
-        return len(self.n_rows)
-
-    @property
     def known(self) -> bool:
         """Whether rows were counted at all."""
         return bool(self.n_rows.any() or self.n_noise.any())

@@ -24,7 +24,7 @@ from cutwise.reference.objective import FEATURE_SPACE, OBJECTIVES, Objective, Re
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_option, drop_columns, read_table, read_weights
 from cutwise.table.labels import read_labels
-from cutwise.table.table import Columns, Table
+from cutwise.table.table import Columns, NumberedNames, Table
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import explanation_sizes
@@ -79,8 +79,7 @@ def tree_cost(
     ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), *Explainable k-means and k-medians clustering*, Section 2.
     """
-    table, routed = _read(tree, X)
-    weights = read_weights(sample_weight, table.n_rows)
+    table, routed, weights = _read(tree, X, sample_weight)
     return _cost(routed.predict(table), *_space(tree, X, table, metric, Z, K), weights)
 
 
@@ -139,8 +138,7 @@ def cost_ratio(
     ----------
     Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Section 7.
     """
-    table, routed = _read(tree, X)
-    weights = read_weights(sample_weight, table.n_rows)
+    table, routed, weights = _read(tree, X, sample_weight)
     codes = _codes(tree, table, labels, "cost_ratio")
     name, space = _space(tree, X, table, metric, Z, K)
     if labels is None and isinstance(space, Table):
@@ -229,11 +227,9 @@ def surrogate_cost(
     Frost, Moshkovitz, Rashtchian (2020), *ExKMC: Expanding explainable k-means clustering*, Section 3.2; a leaf is
     served by the center of its label, which is the best one on every leaf that expansion made.
     """
-    table, routed = _read(tree, X)
-    weights = read_weights(sample_weight, table.n_rows)
+    table, routed, weights = _read(tree, X, sample_weight)
     # A kernel's feature space has no centers that could be written down as rows.
-    metric = _metric_of(tree, metric)
-    canonical = check_option("metric", metric, tuple(OBJECTIVES))
+    canonical = check_option("metric", _metric_of(tree, metric), tuple(OBJECTIVES))
     _, space = _space(tree, X, table, canonical, Z, None)
     assert isinstance(space, Table)
     centers = _reference(tree, "centers").centers if centers is None else centers
@@ -280,8 +276,7 @@ def n_mistakes(
     InvalidInputError
         Labels that are no codes, without ``classes``; tables that do not fit the tree.
     """
-    table, routed = _read(tree, X)
-    weights = read_weights(sample_weight, table.n_rows)
+    table, routed, weights = _read(tree, X, sample_weight)
     if labels is None:
         labels, classes = _codes(tree, table, None, "n_mistakes"), np.arange(int(routed.cluster.max()) + 1)
     elif classes is None:
@@ -356,8 +351,8 @@ def weighted_average_explanation_size(tree: Tree, X: Any, sample_weight: Any = N
 
 def _contingency(tree: Tree, X: Any, labels: Any, sample_weight: Any) -> npt.NDArray[np.float64]:
     """Weight of the rows for each pair of the tree's cluster and the given one."""
-    table, routed = _read(tree, X)
-    weights, _ = integer_weights(read_weights(sample_weight, table.n_rows))  # pairs of rows are counted
+    table, routed, given = _read(tree, X, sample_weight)
+    weights, _ = integer_weights(given)  # pairs of rows are counted
     codes = _codes(tree, table, labels, "the agreement")
     is_member = codes >= 0
     return contingency(
@@ -365,34 +360,21 @@ def _contingency(tree: Tree, X: Any, labels: Any, sample_weight: Any) -> npt.NDA
     )
 
 
-def _read(tree: Tree, X: Any) -> tuple[Table, ThresholdTree]:
-    """Read the rows and the tree; an estimator's column names are checked, a bare tree knows none."""
-    if isinstance(tree, ThresholdTree):
-        return X if isinstance(X, Table) else read_table(X), tree
-    routed = getattr(tree, "tree_", None)
+def _read(tree: Tree, X: Any, sample_weight: Any) -> tuple[Table, ThresholdTree, Float64 | None]:
+    """Read rows, tree and weights; an estimator's column names are checked, a bare tree knows none."""
+    routed, fitted, name = getattr(tree, "tree_", tree), None, type(tree).__name__
     if not isinstance(routed, ThresholdTree):
-        name = type(tree).__name__
         raise InvalidInputError(
             f"tree is a ThresholdTree, or a fitted cutwise estimator, whose tree_ is one; {name} is neither. "
             f"Fit it first if {name} is an estimator of cutwise."
         )
-    if isinstance(X, Table):
-        return X, routed
-    names = getattr(tree, "feature_names_in_", None)
-    fitted = Columns(
-        tuple(f"x{i}" for i in range(routed.n_features)) if names is None else tuple(map(str, names)),
-        names is not None,
-        getattr(tree, "_kinds", ()),
-    )
-    X = drop_columns(X, getattr(tree, "_beside", ()))
-    return read_table(X, fitted=fitted, estimator=type(tree).__name__), routed
-
-
-def _read_rows(Z: Any, n_rows: int) -> Table:
-    table = read_table(Z, what="Z")
-    if table.n_rows != n_rows:
-        raise InvalidInputError(f"X has {n_rows} rows but Z has {table.n_rows}. Give the same rows in both.")
-    return table
+    if routed is not tree:
+        names = getattr(tree, "feature_names_in_", None)
+        known = NumberedNames(routed.n_features) if names is None else tuple(map(str, names))
+        fitted = Columns(known, names is not None, getattr(tree, "_kinds", ()))
+        X = drop_columns(X, getattr(tree, "_beside", ()))
+    table = read_table(X, fitted=fitted, estimator=name)
+    return table, routed, read_weights(sample_weight, table.n_rows)
 
 
 def _reference(tree: Any, what: str) -> Reference:
@@ -431,7 +413,12 @@ def _space(tree: Any, X: Any, table: Table, metric: str | None, Z: Any, K: Any) 
         if K is not None:
             raise InvalidInputError(f'K is a kernel matrix, and metric={canonical!r} has none. Use metric="kernel".')
         if Z is not None:
-            return canonical, _read_rows(Z, table.n_rows)
+            rows = read_table(Z, what="Z")
+            if rows.n_rows != table.n_rows:
+                raise InvalidInputError(
+                    f"X has {table.n_rows} rows but Z has {rows.n_rows}. Give the same rows in both."
+                )
+            return canonical, rows
         return canonical, tree._metric(X, table) if hasattr(tree, "_metric") else table
     if Z is not None:
         raise InvalidInputError('Z is not used with metric="kernel": K alone says where the rows are. Leave Z out.')
@@ -452,31 +439,21 @@ def _cost(
     codes: npt.NDArray[np.int32], metric: str, space: Table | npt.NDArray[Any], weights: npt.NDArray[np.float64] | None
 ) -> float:
     """Cost of a partition by centers of its own."""
-    if isinstance(space, Table):
-        return own_cost(space, codes, OBJECTIVES[metric], weights)
-    return kernel_cost(space, codes, weights)
+    if not isinstance(space, Table):
+        return kernel_cost(space, codes, weights)
+    objective = OBJECTIVES[metric]
+    centers, _ = objective.centers(space.matrix, codes, int(codes.max(initial=0)) + 1, weights, 1)
+    return label_cost(space, codes, centers, objective, weights)
 
 
 def _leaf_weights(tree: Tree, X: Any, sample_weight: Any) -> tuple[ThresholdTree, npt.NDArray[np.float64]]:
     """Weight of the rows in every leaf, in the order of the leaves."""
-    table, routed = _read(tree, X)
-    weights = read_weights(sample_weight, table.n_rows)
+    table, routed, weights = _read(tree, X, sample_weight)
     return routed, np.bincount(routed.apply(table), weights, routed.n_nodes)[routed.leaves].astype(np.float64)
 
 
 # Values held as float64 at once.
 _BLOCK = 1 << 21
-
-
-def own_cost(table: Table, labels: Int32, objective: Objective, weights: Float64 | None = None) -> float:
-    """Cost of a partition, each cluster with its own center: its weighted mean, or coordinate-wise median.
-
-    ``table``: rows in the space to measure in. ``labels`` (n_rows,) int32: cluster codes; rows with a negative one are
-    left out. ``objective``: k-means or k-medians. ``weights`` (n_rows,) float64: not negative; 1 for every row when
-    left out. Returns ``cost``: independent of the order of the rows; infinite where squares or sums are beyond float64.
-    """
-    centers, _ = objective.centers(table.matrix, labels, int(labels.max(initial=0)) + 1, weights, 1)
-    return label_cost(table, labels, centers, objective, weights)
 
 
 def label_cost(

@@ -150,9 +150,7 @@ class ClusterRules(Titled):
         if not self.rules:
             return np.zeros(X.n_rows if isinstance(X, Table) else np.shape(X)[0], dtype=np.bool_)
         table = _read(X, self.rules)
-        found = np.zeros(table.n_rows, dtype=np.bool_)
-        for rule in self.rules:
-            found |= rule._holds(table)
+        found: npt.NDArray[np.bool_] = np.logical_or.reduce([rule._holds(table) for rule in self.rules])
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,9 +200,6 @@ class Rules(Sequence[ClusterRules]):
     def __getitem__(self, index: slice) -> tuple[ClusterRules, ...]: ...
     def __getitem__(self, index: int | slice) -> ClusterRules | tuple[ClusterRules, ...]:
         return self.clusters[index]
-
-    def __iter__(self) -> Iterator[ClusterRules]:
-        return iter(self.clusters)
 
     def to_dict(self) -> dict[str, Any]:
         """All rules as JSON can hold them."""
@@ -395,13 +390,10 @@ def _figures(of: Rule | ClusterRules) -> dict[str, Any]:
 
 def _read(X: Any, rules: Sequence[Rule]) -> Table:
     """Rows to apply rules to, with the columns of fit; of a named frame only those that the rules ask about."""
-    columns = rules[0].columns
-    if not isinstance(X, Table):
-        tested = sorted({condition.feature for rule in rules for condition in rule.conditions})
-        return read_table(X, fitted=columns, estimator="Rule", tested=np.array(tested, dtype=np.intp))
-    if columns is not None:
-        check_same_columns(columns, X.columns, estimator="Rule")
-    return X
+    if isinstance(X, Table):
+        check_same_columns(rules[0].columns, X.columns, estimator="Rule")
+    tested = sorted({condition.feature for rule in rules for condition in rule.conditions})
+    return read_table(X, fitted=rules[0].columns, estimator="Rule", tested=np.array(tested, dtype=np.intp))
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -437,11 +429,8 @@ def tree_text(labeled: LabeledTree) -> str:
 
 
 def _indent(depth: int) -> str:
-    if depth == 0:
-        return ""
-    if depth <= _DEEPEST_INDENT:
-        return "|   " * (depth - 1) + "|-- "
-    return "|   " * (_DEEPEST_INDENT - 1) + f"|-- [level {depth}] "
+    level = f"[level {depth}] " if depth > _DEEPEST_INDENT else ""
+    return "|   " * (min(depth, _DEEPEST_INDENT) - 1) + f"|-- {level}" if depth else ""
 
 
 def tree_dot(labeled: LabeledTree) -> str:

@@ -206,9 +206,7 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
                 "short": called[j],
                 "tested": column in tested,
                 "mean": float(profile.whole_mean[j]),
-                "mean_text": _typical(
-                    kinds[column], profile.whole_mean[j], profile.whole_median[j], profile.whole_std[j]
-                ),
+                "mean_text": _typical(profile, j, kinds),
                 "median": float(profile.whole_median[j]),
                 "std": float(profile.whole_std[j]),
                 "edges": profile.edges[j].tolist(),
@@ -236,7 +234,7 @@ def _cluster(
         {
             "column": j,
             "mean": finite(profile.mean[code, j]),
-            "mean_text": _own(profile, code, j, kinds),
+            "mean_text": _typical(profile, j, kinds, code),
             "median": finite(profile.median[code, j]),
             "difference": finite(difference[j]),
             "counts": profile.counts[j][code].tolist(),
@@ -281,15 +279,6 @@ def _telling(profile: Profile, code: int, asked: Asked) -> list[int]:
     return kept
 
 
-def _own(profile: Profile, code: int, j: int, kinds: Sequence[ColumnKind]) -> str:
-    return _typical(kinds[profile.columns[j]], profile.mean[code, j], profile.median[code, j], profile.whole_std[j])
-
-
-def _whole(profile: Profile, j: int, kinds: Sequence[ColumnKind]) -> str:
-    kind = kinds[profile.columns[j]]
-    return _typical(kind, profile.whole_mean[j], profile.whole_median[j], profile.whole_std[j])
-
-
 def _sentence(
     code: int,
     cluster: ClusterRules,
@@ -313,8 +302,7 @@ def _sentence(
     means, shares = [], []
     for j in strong:
         d, name, kind = profile.difference[code, j], names[j], kinds[profile.columns[j]]
-        own = _own(profile, code, j, kinds)
-        whole = _whole(profile, j, kinds)
+        own, whole = _typical(profile, j, kinds, code), _typical(profile, j, kinds)
         if kind.name in ("category", "bool"):
             is_true = " is true" if kind.name == "bool" else ""
             shares.append(f"{own} have {name}{is_true} ({whole} of all rows)")
@@ -329,17 +317,20 @@ def _sentence(
 _COMPARED = {"date": ("earlier", "later"), "duration": ("shorter", "longer")}
 
 
-def _typical(kind: ColumnKind, mean: float, median: float, std: float) -> str:
-    """A mean as people write it; of a category and of truth values it is a share, of levels in an order the middle one.
+def _typical(profile: Profile, j: int, kinds: Sequence[ColumnKind], code: int | None = None) -> str:
+    """A cluster's mean as people write it, or that of all rows: a share of truth values and of a category.
 
-    ``std``: of all rows: the hour is said only of days that lie close together.
+    Of levels in an order it is the middle one.
     """
+    kind, mean, median = kinds[profile.columns[j]], profile.whole_mean[j], profile.whole_median[j]
+    if code is not None:
+        mean, median = profile.mean[code, j], profile.median[code, j]
     if math.isnan(mean):
         return short_number(mean)
     if kind.levels and kind.name == "ordered":
         return str(kind.levels[math.floor(median)])
     if kind.name == "date" and kind.unit == "microsecond":
-        if std < 2 * MICROSECONDS["day"]:
+        if profile.whole_std[j] < 2 * MICROSECONDS["day"]:  # the hour is said only of days that lie close together
             return value_text(kind, round(mean / MICROSECONDS["min"]) * MICROSECONDS["min"])
         return str(instant_of(mean + MICROSECONDS["day"] / 2, kind))[:10]
     if kind.name == "duration":  # two units are enough
