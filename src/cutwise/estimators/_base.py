@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,7 +28,7 @@ from cutwise.exceptions import (
     listed,
     warn,
 )
-from cutwise.passes.sources import LazyTable, TreeColumn, as_lazy, lazy_cost
+from cutwise.passes.sources import LazyTable, TreeColumn, as_lazy
 from cutwise.readouts.changes import Change, changes_in_words, explain_rows, smallest_changes
 from cutwise.readouts.conditions import path_rule
 from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names, sum_up
@@ -37,7 +37,7 @@ from cutwise.readouts.sklearn import to_sklearn
 from cutwise.readouts.sql import tree_sql
 from cutwise.readouts.words import below_one_reason
 from cutwise.reference.fitted import check_columns, is_fitted
-from cutwise.reference.objective import KMEANS, Objective, sum_costs, sum_weights
+from cutwise.reference.objective import KMEANS, Objective
 from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
     MixedOptions,
@@ -57,13 +57,14 @@ from cutwise.table.intake import (
     read_table,
     read_weights,
 )
-from cutwise.table.labels import read_labels
+from cutwise.table.labels import Labels, read_labels
 from cutwise.table.mixed import check_zone
 from cutwise.table.table import Columns, Table, are_plain, check_same_columns, is_standardized
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.recipes import LimitsGiven
 
+from ._clusterer import HasCost
 from ._lazy import fit_lazily
 from ._model_file import ModelFileMixin, UnserializableParam
 from .table_scaler import TableScaler
@@ -134,7 +135,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         if (lazy := as_lazy(X)) is not None:
             return lazy.with_column(self._as_column(lazy))
-        return self._as_labels(self._codes(self._read_tested(X)))
+        return self.classes_[self._codes(self._read_tested(X))]
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """The leaf that every row reaches.
@@ -297,7 +298,14 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         table = self._read(X) if y is None else self._read_tested(X)
         weights = read_weights(sample_weight, table.n_rows)
         if y is not None:
-            codes = self._codes_of(y, table.n_rows)
+            labels = read_labels(y, table.n_rows, estimator=type(self).__name__)
+            known = self.classes_.tolist()
+            if unknown := [label for label in labels.classes.tolist() if label not in known]:
+                raise InvalidInputError(
+                    f"y holds {listed(unknown)}, and the clusters of the model are {listed(known, most=20)}. "
+                    "Give labels of these, or -1 for noise."
+                )
+            codes = self._codes_of(labels)
         elif "n_clusters" not in self.get_params(deep=False) or not self.reference_.centers.shape[1]:
             raise InvalidInputError("The reference has no centers to place rows by. Give y, the cluster of every row.")
         else:
@@ -529,23 +537,12 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         """Cluster codes of rows."""
         return self.tree_.predict(table, n_jobs=check_n_jobs(self.n_jobs))
 
-    def _codes_of(self, y: Any, n_rows: int) -> npt.NDArray[np.int32]:
-        """Cluster codes of labels; -1 is noise."""
-        given = read_labels(y, n_rows, estimator=type(self).__name__)
+    def _codes_of(self, given: Labels) -> npt.NDArray[np.int32]:
+        """Cluster codes of labels; -1 is noise, -2 a label that no cluster has."""
         code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
-        unknown = [label for label in given.classes.tolist() if label not in code_of]
-        if unknown:
-            raise InvalidInputError(
-                f"y holds {listed(unknown)}, and the clusters of the model are {listed(list(code_of), most=20)}. "
-                "Give labels of these, or -1 for noise."
-            )
-        # The last entry answers for code -1.
-        codes = np.array([*(code_of[label] for label in given.classes.tolist()), -1], dtype=np.int32)
+        # The last entry answers for noise.
+        codes = np.array([*(code_of.get(label, -2) for label in given.classes.tolist()), -1], dtype=np.int32)
         return codes[given.codes]
-
-    def _as_labels(self, codes: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
-        """Cluster codes as the user's labels."""
-        return self.classes_[codes]
 
     def _metric(self, X: Any, table: Table) -> Table:
         """Rows in the space where distances are measured."""
@@ -560,16 +557,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             )
         return table
 
-    def _cost_of(self, X: Any, sample_weight: Any) -> float:
-        """Cost of new rows, each served by the center of the cluster that the tree gives it."""
-        if (lazy := as_lazy(X)) is not None:
-            return lazy_cost(lazy, sample_weight, self._costs_of)
-        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
-        costs = self._costs_of(X)
-        return sum_costs(costs, sum_weights(read_weights(sample_weight, len(costs))))
-
     def _costs_of(self, X: Any) -> npt.NDArray[np.float64]:
-        """The same of every row."""
+        """Cost of every row, served by the center of the cluster that the tree gives it."""
         table = self._read(X)
         metric = self._metric(X, table)
         return self._objective.label_costs(
@@ -620,7 +609,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         if columns := [rows.table.columns.describe(i) for i in sorted(large) if rows.table.is_integer[i]]:
             warn(LargeIntegersWarning.of(columns))
         leaf = rows.leaves_of_all(tree, grown.leaf_of_row)
-        self.labels_ = self._as_labels(tree.cluster[leaf])
+        self.labels_ = self.classes_[tree.cluster[leaf]]
         if costs.centers is not None:
             self.cluster_centers_ = costs.centers
         self.reference_ = replace(reference, labels=context.full_labels, row_costs=None)
@@ -680,7 +669,7 @@ def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:
 
 @fill_doc
 @dataclass(eq=False, repr=False)
-class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
+class TreeClusterer(HasCost, TreeEstimator):
     """Parent of the estimators with ``n_clusters``, whose ``fit`` needs no labels."""
 
     _takes_batches: ClassVar[bool] = False
@@ -695,11 +684,6 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     random_state: Seed = None
     n_jobs: int | None = None
     verbose: int = 0
-
-    @property
-    def inertia_(self) -> float:
-        """The same as ``cost_``, under scikit-learn's name."""
-        return self.cost_
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, feature_names: Any = None) -> Self:
         """Find the reference clustering, and grow the tree that explains it.
@@ -782,36 +766,6 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     def _grow(self, context: FitContext, max_leaves: int, stages: Stages) -> GrownTree:
         """Grow a tree with labeled leaves, ``max_leaves`` at most."""
         raise NotImplementedError
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, **fit: Any) -> npt.NDArray[Any]:
-        """Fit, and give the cluster of every row.
-
-        Parameters
-        ----------
-        X, y, sample_weight, **fit
-            As in ``fit``.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        self.fit(X, sample_weight=sample_weight, **fit)
-        labels: npt.NDArray[Any] = self.predict(X) if "n_passes_" in self.__dict__ else self.labels_
-        return labels
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the cost of rows when each is served by the center of the tree's cluster, as in scikit-learn's KMeans.
-
-        Parameters
-        ----------
-        {X, y, sample_weight}
-
-        Returns
-        -------
-        score : float
-            In the units of ``cost_``; larger is better, 0 at best.
-        """
-        return -self._cost_of(X, sample_weight)
 
     def _read_input(
         self, X: Any, sample_weight: Any, n_clusters: int, stages: Stages

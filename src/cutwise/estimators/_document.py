@@ -16,6 +16,8 @@ from cutwise.reference.objective import FEATURE_SPACE, KMEDIANS, OBJECTIVES
 DOCUMENT_VERSION = 1
 """Raised by one whenever a reader of an older document could misread a newer one; entries may be added at any time."""
 
+_PAIRS = ("adjusted_rand_index", "normalized_mutual_info")  # agreement as a kernel estimator measures it
+
 
 def model_document(
     model: TreeEstimator, *, names: Mapping[Any, str | None] | None = None, about: Mapping[str, Any] | None = None
@@ -43,7 +45,7 @@ def model_document(
         "reference_explained": finite(model.reference_explained_),
         "agreement": finite(agreement_of(model)),
         "limits_price": finite(getattr(model, "limits_price_", math.nan)),
-        **_pairs(model),
+        **{name: finite(getattr(model, f"{name}_")) for name in _PAIRS if hasattr(model, f"{name}_")},
         **_certificate(model),
         "columns": list(columns.names),
         "has_column_names": columns.has_names,
@@ -51,12 +53,6 @@ def model_document(
         **model.rules(names=names).to_dict(),
         "tree": _nodes(model._labeled(names)),
     }
-
-
-def _pairs(model: TreeEstimator) -> dict[str, Any]:
-    """Agreement as a kernel estimator measures it."""
-    names = ("adjusted_rand_index", "normalized_mutual_info")
-    return {name: finite(getattr(model, f"{name}_")) for name in names if hasattr(model, f"{name}_")}
 
 
 def words_of(model: TreeEstimator) -> tuple[str, str]:
@@ -117,19 +113,9 @@ def _nodes(labeled: LabeledTree) -> list[dict[str, Any]]:
             entry |= {"cluster": label, "name": labeled.cluster_names.get(label)}
         else:
             inside, outside = int(tree.children_left[node]), int(tree.children_right[node])
-            test = labeled.condition(inside)
-            entry |= {
-                "feature": test.feature,
-                "column": test.name,
-                "lower": finite(test.lower),
-                "upper": finite(test.upper),
-                "inside": inside,
-                "outside": outside,
-            }
-            if test.levels is not None:
-                entry["levels"] = test.to_dict()["levels"]
-            if test.kind.has_gaps:
-                entry["unknown"] = test.unknown
+            test = labeled.condition(inside).to_dict()
+            entry |= {"feature": test.pop("feature"), "column": test.pop("name"), **test}
+            entry |= {"inside": inside, "outside": outside}
         nodes.append(entry)
     return nodes
 

@@ -36,15 +36,7 @@ from cutwise.tree.refine_sample import Tests, leaves_by
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize
-from .training import (
-    KEEPS_MORE,
-    MEASURED,
-    FitContext,
-    TrainingRows,
-    is_clusterer,
-    transform_rows,
-    with_values,
-)
+from .training import KEEPS_MORE, MEASURED, FitContext, TrainingRows, is_clusterer, transform_rows, with_values
 
 
 class SummedRows(TrainingRows):

@@ -28,11 +28,7 @@ from cutwise.estimators._growth import (
     with_searched,
 )
 from cutwise.estimators._lazy import explain_lazily
-from cutwise.estimators.training import (
-    FitContext,
-    encode_rows,
-    fit_metric_space,
-)
+from cutwise.estimators.training import FitContext, encode_rows, fit_metric_space
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.passes.sources import as_lazy, check_column_name, lazy_cost
 from cutwise.readouts.words import percent
@@ -345,11 +341,8 @@ class ClusterExplainer(TreeEstimator):
         X, y = pop_column(X, y, "y")
         table = self._read_tested(X)
         labels = read_labels(y, table.n_rows, estimator=type(self).__name__, is_part=is_part)
-        code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
-        # The entry past the end answers for code -1.
-        known = np.array([code_of.get(label, -1) for label in labels.classes.tolist()] + [-1], dtype=np.int32)
         counted = labels.codes >= 0
-        right = counted & (known[labels.codes] == self._codes(table))
+        right = self._codes_of(labels) == self._codes(table)
         return right.astype(np.float64), counted.astype(np.float64)
 
     def _summary(self) -> str:

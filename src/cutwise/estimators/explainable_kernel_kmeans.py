@@ -25,13 +25,7 @@ from cutwise.reference.kernels import KERNELS, PRECOMPUTED, Kernel, check_domain
 from cutwise.reference.objective import FEATURE_SPACE, KMEANS, Reference, wrong_number
 from cutwise.reference.resources import one_thread
 from cutwise.table.convert import as_dense
-from cutwise.table.intake import (
-    check_integer,
-    check_n_jobs,
-    check_option,
-    check_unread,
-    read_table,
-)
+from cutwise.table.intake import check_integer, check_n_jobs, check_option, check_unread, read_table
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Table, as_matrix
 from cutwise.tree.growing import GrownTree
@@ -109,7 +103,7 @@ def make_kernel_context(
     merge_by: Any = table.values
     if isinstance(given, KernelKMeans):
         recipe = _with_kernel_of(given, estimator, recipe, n_clusters)
-        if _is_fitted(given):
+        if hasattr(given, "labels_"):
             with stages.stage("reference clustering"):
                 labels = fitted_labels(
                     given, metric.rows if matrix is None else matrix, table.n_rows, preprocessor=metric.preprocessor
@@ -131,7 +125,11 @@ def make_kernel_context(
             full[out] = space.centers(within, n_clusters).nearest(values[out], recipe.n_jobs)
     else:
         within, full = labels[space.row_of], labels
-        _refuse_empty(within, n_clusters)
+        if len(empty := np.flatnonzero(np.bincount(within, minlength=n_clusters) == 0)):
+            raise InvalidInputError(
+                f"Cluster {empty[0]} of the reference has no row of positive weight, so it has no mean in feature "
+                "space. Give a reference whose clusters all have rows here."
+            )
     with stages.stage("distances"):
         in_space = space.costs(within, n_clusters)
         warn_if_negative(in_space, space.scale, space.row_of)
@@ -147,14 +145,9 @@ def make_kernel_context(
             merge=space.kernel.name != PRECOMPUTED,  # equal rows may have different kernel values
             n_jobs=recipe.n_jobs,
         )
-    part = slice(None) if rows.encoded.row_of is None else rows.encoded.row_of
-    costs = np.ascontiguousarray(in_space[space.position[part]])
+    costs = np.ascontiguousarray(in_space[rows.compress(space.position)])
     reference = replace(reference, labels=rows.compress(full))
     return KernelContext(rows, reference, full, sample_weight, KMEANS, costs, classes, space=space)
-
-
-def _is_fitted(estimator: Any) -> bool:
-    return hasattr(estimator, "labels_")
 
 
 def _with_kernel_of(given: KernelKMeans, estimator: Any, recipe: KernelRecipe, n_clusters: int) -> KernelRecipe:
@@ -167,7 +160,7 @@ def _with_kernel_of(given: KernelKMeans, estimator: Any, recipe: KernelRecipe, n
                 f"{name}={ours!r}, but reference=KernelKMeans has {name}={theirs!r}, and distances are measured in one "
                 f"feature space.\nGive both the same, or leave {name} out here: the reference's kernel is then used."
             )
-    if _is_fitted(given):
+    if hasattr(given, "labels_"):
         check_is_fitted(given)
         found = given._centers.n_clusters
         if found != n_clusters:
@@ -216,15 +209,6 @@ def _given_labels(
     return labels.codes, labels.classes
 
 
-def _refuse_empty(labels: Int32, n_clusters: int) -> None:
-    empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
-    if len(empty):
-        raise InvalidInputError(
-            f"Cluster {empty[0]} of the reference has no row of positive weight, so it has no mean in feature space. "
-            "Give a reference whose clusters all have rows here."
-        )
-
-
 def kinds_of_features(kernel: Any, wanted: str) -> list[str]:
     """Which kinds of surrogate features to try: all that the kernel has for ``"auto"``, else the wanted one."""
     every = list(surrogate_features(kernel)) if isinstance(kernel, str) else []
@@ -269,12 +253,10 @@ def grow_kernel_tree(
         (kind, grow(algorithm="kernel_imm", features=own if rows.same_columns else _of_input(own, rows)))
         for kind, own in features.items()
     ]
-    if model.algorithm == "search":
-        trees += [(None, grow(algorithm=algorithm)) for algorithm in ("exkmc", "expand")]
-        if context.n_clusters > 1:
-            trees.append((None, _search(model, context, max_leaves, progress)))
-    elif model.algorithm != "imm":
-        trees.append((None, grow(algorithm=model.algorithm)))
+    others = {"search": ("exkmc", "expand"), "imm": ()}.get(model.algorithm, (model.algorithm,))
+    trees += [(None, grow(algorithm=algorithm)) for algorithm in others]
+    if model.algorithm == "search" and context.n_clusters > 1:
+        trees.append((None, _search(model, context, max_leaves, progress)))
     if len(trees) == 1:
         return trees[0][1], trees[0][0]
     cheapest = [context.cheapest_tree(grown) for _, grown in trees]
@@ -285,8 +267,7 @@ def grow_kernel_tree(
 def _search(model: Any, context: KernelContext, max_leaves: int, progress: Callable[[str, int], None]) -> GrownTree:
     """The cheapest tree that a search finds in the main coordinates of feature space, by what it costs in all of it."""
     rows, reference, k = context.rows, context.reference, context.n_clusters
-    part = slice(None) if rows.encoded.row_of is None else rows.encoded.row_of
-    coordinates = context.space.main_coordinates(MAIN_COORDINATES)[context.space.position[part]]
+    coordinates = context.space.main_coordinates(MAIN_COORDINATES)[rows.compress(context.space.position)]
     metric = as_matrix(np.ascontiguousarray(coordinates))
     means = rows.centers(KMEANS, reference.labels, k, raw=True)[0]
     provider = context.provider()

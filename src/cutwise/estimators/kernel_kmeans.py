@@ -7,16 +7,15 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
-from cutwise.estimators._columns import RemembersColumns
+from cutwise.core import Float64
+from cutwise.estimators._clusterer import CenterClusterer
 from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError, warn
 from cutwise.reference.feature_space import FeatureSpace, NystroemMap, feature_space, warn_if_negative
 from cutwise.reference.kernel_kmeans import INITS, Partition, kernel_kmeans
 from cutwise.reference.kernels import PRECOMPUTED, check_domain, needs_nonnegative
-from cutwise.reference.objective import sum_costs, sum_weights
 from cutwise.reference.resources import one_thread
 from cutwise.table.intake import (
     Seed,
@@ -26,11 +25,7 @@ from cutwise.table.intake import (
     check_option,
     check_unread,
     check_verbose,
-    names_given,
-    pop_column,
     read_random_state,
-    read_table,
-    read_weights,
 )
 from cutwise.table.table import Table
 
@@ -156,7 +151,7 @@ def _check_similarity(space: FeatureSpace) -> None:
 
 @fill_doc
 @dataclass(eq=False, repr=False)
-class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelKMeans(CenterClusterer):
     """k-means in the feature space of a kernel: clusters need not be convex, and centers are no points of the input.
 
     Parameters
@@ -241,11 +236,6 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
     n_jobs: int | None = None
     verbose: int = 0
 
-    @property
-    def inertia_(self) -> float:
-        """The same as ``cost_``, under scikit-learn's name."""
-        return self.cost_
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows.
 
@@ -275,20 +265,6 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         check_unread(y)
         with one_thread():
             return self._fit(X, sample_weight)
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
-        """Fit, and give the cluster of every row.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in ``fit``.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-        """
-        return self.fit(X, sample_weight=sample_weight).labels_
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
         """The nearest cluster of every row, by the distance in feature space to the mean of its training rows.
@@ -335,33 +311,10 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         table = self._kernel_rows(X)
         return self._centers.distances(table.values, check_n_jobs(self.n_jobs))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the cost of rows by their nearest clusters, as in scikit-learn's KMeans.
-
-        Parameters
-        ----------
-        {X, y, sample_weight}
-
-        Returns
-        -------
-        score : float
-            In the units of ``cost_``; larger is better, 0 at best. That of the training rows is ``-cost_``.
-
-        Raises
-        ------
-        ColumnMismatchError, InvalidInputError
-            As ``transform``.
-        """
-        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
+    def _costs_of(self, X: Any) -> Float64:
         table = self._kernel_rows(X)
-        weights = read_weights(sample_weight, table.n_rows)
-        costs = self._centers.costs(table.values, check_n_jobs(self.n_jobs))
-        return -sum_costs(costs.min(axis=1), sum_weights(weights))
-
-    @property
-    def _n_features_out(self) -> int:
-        """Columns of ``transform``'s output, for ``get_feature_names_out``."""
-        return self._centers.n_clusters
+        costs: Float64 = self._centers.costs(table.values, check_n_jobs(self.n_jobs)).min(axis=1)
+        return costs
 
     def _kernel_rows(self, X: Any) -> Table:
         """Rows to answer for, checked: in the kernel's domain, or its values with the training rows."""
@@ -378,15 +331,8 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         return table
 
     def _fit(self, X: Any, sample_weight: Any) -> Self:
-        k = check_n_clusters(self.n_clusters)
-        recipe = KernelRecipe.of(self)
-        stages = Stages(type(self).__name__, check_verbose(self.verbose))
-        self._beside = names_given(sample_weight)
-        with stages.stage("reading the table"):
-            X, sample_weight = pop_column(X, sample_weight, "sample_weight")
-            table = read_table(X)
-            weights = read_weights(sample_weight, table.n_rows)
-            check_n_clusters(k, table, weights)
+        k, recipe = check_n_clusters(self.n_clusters), KernelRecipe.of(self)
+        table, weights, stages = self._read_fit(X, sample_weight)
         space = recipe.space(table, weights, stages, merge_by=table.values)
         partition = recipe.cluster(space, k, stages)
         self._centers = space.centers(partition.labels, k)
@@ -404,7 +350,6 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
         tags.input_tags.positive_only = needs_nonnegative(self.kernel)
         return tags

@@ -7,33 +7,20 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from cutwise._docs import fill_doc
-from cutwise._progress import Stages
-from cutwise.estimators._columns import RemembersColumns
-from cutwise.reference.objective import KMEDIANS, sum_costs, sum_weights
+from cutwise.core import Float64, Int32
+from cutwise.estimators._clusterer import CenterClusterer
+from cutwise.reference.objective import KMEDIANS
 from cutwise.reference.search import find_clustering
-from cutwise.table.intake import (
-    check_integer,
-    check_n_clusters,
-    check_n_jobs,
-    check_option,
-    check_unread,
-    check_verbose,
-    names_given,
-    pop_column,
-    read_centers,
-    read_table,
-    read_weights,
-)
+from cutwise.table.intake import check_integer, check_n_clusters, check_n_jobs, check_option, check_unread, read_centers
 
 INITS = ("k-means++", "random")
 
 
 @fill_doc
 @dataclass(eq=False, repr=False)
-class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KMedians(CenterClusterer):
     """k-medians: clusters around coordinate-wise medians, by the sum of l1 distances.
 
     A distance counts as it is, not squared, and a median does not follow single far values: outliers neither draw a
@@ -104,11 +91,6 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     n_jobs: int | None = None
     verbose: int = 0
 
-    @property
-    def inertia_(self) -> float:
-        """The same as ``cost_``, under scikit-learn's name."""
-        return self.cost_
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows.
 
@@ -128,21 +110,13 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
             A parameter, a value or a weight that cannot be used: fewer distinct rows than clusters, NaN, text, ...
         """
         check_unread(y)
-        k = check_n_clusters(self.n_clusters)
-        if isinstance(self.init, str) or self.init is None:
-            check_option("init", self.init, INITS)
+        init, k = self.init, check_n_clusters(self.n_clusters)
+        if isinstance(init, str) or init is None:
+            check_option("init", init, INITS)
         n_init = check_integer("n_init", self.n_init, minimum=1)
         max_iter = check_integer("max_iter", self.max_iter, minimum=1)
         n_jobs = check_n_jobs(self.n_jobs)
-        stages = Stages(type(self).__name__, check_verbose(self.verbose))
-
-        self._beside = names_given(sample_weight)
-        with stages.stage("reading the table"):
-            X, sample_weight = pop_column(X, sample_weight, "sample_weight")
-            table = read_table(X)
-            weights = read_weights(sample_weight, table.n_rows)
-            check_n_clusters(k, table, weights)
-        init = self.init
+        table, weights, stages = self._read_fit(X, sample_weight)
         if not isinstance(init, str):
             init = read_centers(init, k, table.n_columns, what="init")
         with stages.stage("clustering"):
@@ -159,10 +133,8 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
                 verbose=max(int(self.verbose) - 1, 0),
             )
         self._remember_columns(table)
-        self.cluster_centers_ = found.reference.centers
-        self.labels_ = found.reference.labels
-        self.cost_ = found.reference.cost
-        self.n_iter_ = found.n_iter
+        self.cluster_centers_, self.labels_ = found.reference.centers, found.reference.labels
+        self.cost_, self.n_iter_ = found.reference.cost, found.n_iter
         stages.say(f"cost {self.cost_:.6g} after {self.n_iter_} iterations")
         return self
 
@@ -178,8 +150,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         labels : ndarray of shape (n_samples,), int32
             The lowest number wins a tie.
         """
-        table = self._read(X)
-        return KMEDIANS.assign(table.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))[0]
+        return self._assign(X)[0]
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
         """The l1 distance of every row to every center.
@@ -195,37 +166,9 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         table = self._read(X)
         return KMEDIANS.distances(KMEDIANS.costs(table.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs)))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the cost of rows by their nearest centers.
+    def _assign(self, X: Any) -> tuple[Int32, Float64]:
+        """The nearest center of every row, and what the row costs by it."""
+        return KMEDIANS.assign(self._read(X).matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))[:2]
 
-        Parameters
-        ----------
-        {X, y, sample_weight}
-
-        Returns
-        -------
-        score : float
-            Larger is better; 0 at best.
-
-        Raises
-        ------
-        ColumnMismatchError
-            Not the columns of fit.
-        InvalidInputError
-            Values that cannot be used, or distances beyond float64.
-        """
-        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
-        table = self._read(X)
-        weights = read_weights(sample_weight, table.n_rows)
-        costs = KMEDIANS.assign(table.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))[1]
-        return -sum_costs(costs, sum_weights(weights))
-
-    @property
-    def _n_features_out(self) -> int:
-        """Columns of ``transform``'s output, for ``get_feature_names_out``."""
-        return len(self.cluster_centers_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _costs_of(self, X: Any) -> Float64:
+        return self._assign(X)[1]

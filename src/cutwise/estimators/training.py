@@ -258,33 +258,27 @@ def encode_rows(
     """
     weights, scale = integer_weights(sample_weight)
     encoded = encode_table(table, weights=weights, keep=keep, merge=merge, n_jobs=n_jobs)
-    if shared is not None and _differs_within(encoded, shared):
-        encoded = encode_table(table, weights=weights, keep=keep, merge=False, n_jobs=n_jobs)
+    if shared is not None and encoded.copies is not None:
+        kept, position = _kept(encoded)
+        if (shared[encoded.row_of][position] != shared[kept]).any():  # rows that were merged have different values
+            encoded = encode_table(table, weights=weights, keep=keep, merge=False, n_jobs=n_jobs)
     same_columns = metric is table
     if encoded.row_of is not None:
         metric = replace(metric, values=metric.values[encoded.row_of])
-        sample_weight = _merged_weights(encoded, sample_weight)
+        if sample_weight is not None:  # those of the rows that each row stands for, added up
+            kept, position = _kept(encoded)
+            merged = np.bincount(position, sample_weight[kept], encoded.n_rows)
+            sample_weight = merged.astype(np.float64, copy=False)
+        elif encoded.copies is not None:
+            sample_weight = encoded.copies.astype(np.float64)
     return TrainingRows(table, encoded, metric, sample_weight, scale, n_jobs, same_columns)
 
 
-def _differs_within(encoded: EncodedTable, values: npt.NDArray[Any]) -> bool:
-    """Whether rows that were merged have different values."""
-    if encoded.copies is None or encoded.row_of is None or encoded.position is None:
-        return False
-    kept = encoded.position >= 0
-    return bool((values[encoded.row_of][encoded.position[kept]] != values[kept]).any())
-
-
-def _merged_weights(encoded: EncodedTable, sample_weight: Float64 | None) -> Float64 | None:
-    """The given weights of the rows that each row stands for, added up."""
-    if sample_weight is None:
-        return None if encoded.copies is None else encoded.copies.astype(np.float64)
+def _kept(encoded: EncodedTable) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
+    """Which of the n rows take part, and by which of the m rows each of these is stood for."""
     assert encoded.position is not None
     kept = encoded.position >= 0
-    merged: Float64 = np.bincount(encoded.position[kept], weights=sample_weight[kept], minlength=encoded.n_rows).astype(
-        np.float64, copy=False
-    )
-    return merged
+    return kept, encoded.position[kept]
 
 
 def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Float64 | None) -> MetricSpace:
