@@ -49,8 +49,7 @@ def kmeans_reference_of(X: Any, n_clusters: int, seed: int, *, n_init: int = 10)
 
 def fit_quietly(model: Any, X: Any) -> tuple[Any, float]:
     """Fit, without the warning that a cluster has no rows, and time it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyClusterWarning)
+    with warnings.catch_warnings(action="ignore", category=EmptyClusterWarning):
         start = time.perf_counter()
         model.fit(X)
         return model, time.perf_counter() - start

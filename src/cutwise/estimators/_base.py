@@ -135,7 +135,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         if (lazy := as_lazy(X)) is not None:
             return lazy.with_column(self._as_column(lazy))
-        return self.classes_[self._codes(self._read_tested(X))]
+        codes = self._codes(self._read_tested(X))
+        return self.classes_[codes]
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """The leaf that every row reaches.

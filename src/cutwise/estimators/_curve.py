@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,16 +33,25 @@ from cutwise.tree.subtree import SizedTree, sizes_of_growth
 
 from ._tuning import size_of_explanations
 
-ModelOfSize = Callable[[int], TreeEstimator]
 
+class _Trees:
+    """Part of several trees of one model."""
 
-def _figures_html(trees: Any, columns: Sequence[str]) -> str:
-    return table_html(columns, zip(*(getattr(trees, name).tolist() for name in columns), strict=True))
+    _figures: ClassVar[tuple[str, ...]]  # arrays of one number a tree, beside the leaves
 
+    def _repr_html_(self) -> str:
+        columns = [name for name in ("n_leaves", *self._figures) if name != "surrogate_cost"]
+        return table_html(columns, zip(*(getattr(self, name).tolist() for name in columns), strict=True))
 
-def _close(trees: CostCurve | TreeFront, within: float) -> npt.NDArray[np.intp]:
-    """Places of the trees whose cost is at most ``1 + within`` times that of the reference, which may be 0."""
-    return np.flatnonzero(trees.cost <= (1.0 + within) * trees.reference_cost)
+    def _first_within(self: Any, within: float) -> int | None:
+        """Place of the first tree whose cost is at most ``1 + within`` times that of the reference, which may be 0."""
+        within = check_number("within", within, minimum=0)
+        return next(iter(np.flatnonzero(self.cost <= (1.0 + within) * self.reference_cost).tolist()), None)
+
+    def to_dict(self: Any) -> dict[str, Any]:
+        """The figures as JSON can hold them; ``None`` stands for nan."""
+        figures = {name: [finite(value) for value in getattr(self, name).tolist()] for name in self._figures}
+        return {"n_leaves": self.n_leaves.tolist(), **figures}
 
 
 def _costs(cost: float, reference_cost: float) -> str:
@@ -52,7 +61,7 @@ def _costs(cost: float, reference_cost: float) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class CostCurve:
+class CostCurve(_Trees):
     """Costs of the trees of one growth, by their number of leaves.
 
     Attributes
@@ -72,6 +81,8 @@ class CostCurve:
         The number of leaves that growth was allowed.
     """
 
+    _figures = ("cost", "surrogate_cost", "cost_ratio", "explained", "agreement")
+
     n_leaves: Int64
     cost: Float64
     surrogate_cost: Float64
@@ -81,7 +92,7 @@ class CostCurve:
     reference_cost: float
     reference_explained: float
     max_leaves: int
-    _model_of_size: ModelOfSize | None = field(default=None, repr=False)
+    _model_of_size: Callable[[int], TreeEstimator] | None = field(default=None, repr=False)
     _context: FitContext | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -89,9 +100,6 @@ class CostCurve:
             f"CostCurve({self.n_leaves[0]} to {self.n_leaves[-1]} leaves, "
             f"cost ratio {self.cost_ratio[0]:.4f} to {self.cost_ratio[-1]:.4f})"
         )
-
-    def _repr_html_(self) -> str:
-        return _figures_html(self, ("n_leaves", "cost", "cost_ratio", "explained", "agreement"))
 
     def smallest(self, within: float) -> int:
         """The fewest leaves whose cost is at most ``1 + within`` times that of the reference clustering.
@@ -110,9 +118,8 @@ class CostCurve:
         InvalidInputError
             None of these trees comes that close; says how close the best one comes.
         """
-        within = check_number("within", within, minimum=0)
-        if len(close := _close(self, within)):
-            return int(self.n_leaves[close[0]])
+        if (place := self._first_within(within)) is not None:
+            return int(self.n_leaves[place])
         best = int(np.argmin(self.cost))
         last = int(self.n_leaves[-1])
         step = f"Allow more than {last} leaves, or a larger difference."
@@ -151,8 +158,7 @@ class CostCurve:
                 f"The curve has no tree of {n_leaves!r} leaves, only those of {self.n_leaves[0]} to "
                 f"{self.n_leaves[-1]}. Choose one of its n_leaves."
             )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CutwiseWarning)  # said of the largest
+        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # said of the largest
             model = self._model_of_size(int(n_leaves))
         model._warn_of_empty_clusters()
         return model
@@ -162,11 +168,7 @@ class CostCurve:
         return {
             "reference_cost": self.reference_cost,
             "reference_explained": finite(self.reference_explained),
-            "n_leaves": self.n_leaves.tolist(),
-            **{
-                name: [finite(value) for value in getattr(self, name).tolist()]
-                for name in ("cost", "surrogate_cost", "cost_ratio", "explained", "agreement")
-            },
+            **super().to_dict(),
         }
 
 
@@ -237,8 +239,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     if isinstance(probe, ClusterExplainer) and probe.algorithm == "auto" and as_lazy(X) is None:
         k = _n_clusters(model, X, fit.get("y"))
         sizes = _shared_sizes(k, check_max_leaves(most, k), model, _MOST_POINTS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CutwiseWarning)  # what a fit of one of these sizes says
+        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # what a fit of one of these sizes says
             context, models = probe._fit_sizes(X, sizes=sizes, **fit)
             return _curve_of(map(_Point.of, models), most, context)
     probe._after_growth = lambda *growth: growths.append(growth)
@@ -277,9 +278,8 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
             else:
                 yield _Point.of(clone(probe).set_params(max_leaves=wanted).fit(X, **fit))
 
-    with warnings.catch_warnings():
-        # What is wrong with one tree was said when it was fitted; the others are on the way to it.
-        warnings.simplefilter("ignore", CutwiseWarning)
+    # What is wrong with one tree was said when it was fitted; the others are on the way to it.
+    with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
         return _curve_of(points(), most, context)
 
 
@@ -404,7 +404,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TreeFront:
+class TreeFront(_Trees):
     """Trees of one search, each cheaper than all with rules as short.
 
     Attributes
@@ -419,6 +419,8 @@ class TreeFront:
     reference_cost : float
         The cost of the reference clustering, which the ratio compares with.
     """
+
+    _figures = ("waes", "wad", "cost", "cost_ratio")
 
     n_leaves: npt.NDArray[np.int64]
     waes: npt.NDArray[np.float64]
@@ -436,9 +438,6 @@ class TreeFront:
             f"TreeFront({len(self)} trees, {self.waes[0]:.2f} to {self.waes[-1]:.2f} conditions a row, "
             f"cost ratio {self.cost_ratio[0]:.4f} to {self.cost_ratio[-1]:.4f})"
         )
-
-    def _repr_html_(self) -> str:
-        return _figures_html(self, ("n_leaves", "waes", "wad", "cost", "cost_ratio"))
 
     def shortest(self, within: float) -> int:
         """The number of the tree with the shortest rules whose cost is at most ``1 + within`` times the reference's.
@@ -458,9 +457,8 @@ class TreeFront:
         InvalidInputError
             No tree is that cheap; says what the cheapest costs.
         """
-        within = check_number("within", within, minimum=0)
-        if len(close := _close(self, within)):
-            return int(close[0])
+        if (place := self._first_within(within)) is not None:
+            return place
         raise InvalidInputError(
             f"No tree is within {within:.4g} of the reference's cost: the cheapest of these {len(self)} "
             f"{_costs(self.cost[-1], self.reference_cost)}. Allow more leaves, or a larger difference."
@@ -487,16 +485,6 @@ class TreeFront:
         if check_integer("number", number, minimum=0) >= len(self):
             raise InvalidInputError(f"number={number} of {len(self)} trees. Choose one from 0 to {len(self) - 1}.")
         return self._model(number)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON can hold them; ``None`` stands for nan."""
-        return {
-            "n_leaves": self.n_leaves.tolist(),
-            **{
-                name: [finite(value) for value in getattr(self, name).tolist()]
-                for name in ("waes", "wad", "cost", "cost_ratio")
-            },
-        }
 
 
 def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) -> TreeFront:
@@ -534,8 +522,9 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         taken, one = front[number].tree(), copy(probe)
         leaves = taken.tree.n_leaves
         one.set_params(max_leaves=leaves if leaves > k else None, max_size=model.max_size, algorithm=model.algorithm)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CutwiseWarning)  # the fit has said what is wrong with the clusters
+        with warnings.catch_warnings(
+            action="ignore", category=CutwiseWarning
+        ):  # the fit has said what is wrong with the clusters
             one._take_tree(context, taken)
         one.limits_price_ = math.nan  # there is no tree without limits to compare it with
         return one

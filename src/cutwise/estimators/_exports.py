@@ -508,8 +508,8 @@ def _unscaled(
     def of(route: Any, start: Any, end: Any, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         table = np.ones((len(m), widest))
         table[m, start] = values
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # about names, which these rows have none of
+        # Warnings are about names, which these rows have none of.
+        with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
             for stage in route:
                 given, table = table, np.ones_like(table)
                 for transform, before, after in stage:

@@ -276,8 +276,7 @@ def _curve(
             return None
         y = model.reference_.labels  # codes in the order of the labels, so the trees are the same
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CutwiseWarning)  # said when the model was fitted
+        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # said when the model was fitted
             found = cost_curve(model, X, y, **fit)
     except (CutwiseError, ValueError) as error:  # also a preprocessor's, of columns that the tree does not ask about
         notes.append(f"{left_out}: {' '.join(str(error).split())}")

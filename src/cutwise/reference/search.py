@@ -518,26 +518,17 @@ def find_clustering(
     return Found(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=True), run.n_iter)
 
 
-def search_centers(
-    rows: SearchedRows,
-    n_clusters: int,
-    *,
-    init: str = "k-means++",
-    n_init: int = 10,
-    max_iter: int = 300,
-    brief: bool = False,
-    random_state: Any = None,
-    n_jobs: int = 1,
-    verbose: int = 0,
-) -> Run:
-    """The centers of ``find_clustering``, the heaviest cluster first, before rows are labeled by them."""
+def search_centers(rows: SearchedRows, n_clusters: int, **how: Any) -> Run:
+    """The centers of ``find_clustering``, the heaviest cluster first, before rows are labeled by them.
+
+    ``how``: ``init``, ``n_init``, ``max_iter``, ``brief``, ``random_state``, ``n_jobs`` and ``verbose`` of it.
+    """
     if len(rows) == n_clusters:
         each_row = rows.sample(n_clusters, [], 0)
         assert each_row.weights is not None
         run = Run(0.0, 0.0, each_row.rows(np.arange(n_clusters)), 1, each_row.weights)
     else:
-        rng = np.random.default_rng(read_random_state(random_state).randint(2**31 - 1, size=4))
-        run = _Search(rows, n_clusters, _SEEDS[init], n_init, max_iter, brief, rng, n_jobs, verbose > 0).find()
+        run = _Search(rows, n_clusters, **how).find()
     order = largest_first(run.weights, run.centers)
     return run._replace(centers=run.centers[order], weights=run.weights[order])
 
@@ -548,14 +539,19 @@ class _Search:
 
     rows: SearchedRows
     n_clusters: int
-    seeds: Callable[[Points, int, np.random.Generator], Centers]
-    n_init: int
-    max_iter: int
-    brief: bool
-    rng: np.random.Generator
-    n_jobs: int
-    verbose: bool
+    init: str = "k-means++"
+    n_init: int = 10
+    max_iter: int = 300
+    brief: bool = False
+    random_state: Any = None
+    n_jobs: int = 1
+    verbose: int = 0
     axes: Float64 | None = None  # of the sketches of samples, once one was drawn
+
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        """What all that is drawn is drawn by."""
+        return np.random.default_rng(read_random_state(self.random_state).randint(2**31 - 1, size=4))
 
     def find(self) -> Run:
         """The best run after all stages."""
@@ -616,7 +612,7 @@ class _Search:
         return centers if self.axes is None else project(as_matrix(centers), np.arange(len(centers)), self.axes)[0]
 
     def _restart(self, sample: Points, rng: np.random.Generator) -> Run:
-        return sample.iterate(self.seeds(sample, self.n_clusters, rng), Stop(COARSE, self.max_iter), 1)
+        return sample.iterate(_SEEDS[self.init](sample, self.n_clusters, rng), Stop(COARSE, self.max_iter), 1)
 
     def _crossed(self, sample: Points, best: Run, other: Run, stop: Stop) -> Run:
         """The best of two runs and of what becomes of both's centers without those that are missed least."""
