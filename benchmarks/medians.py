@@ -23,7 +23,8 @@ from cutwise.reference.objective import KMEANS, KMEDIANS, LazyCosts
 from cutwise.reference.search import find_clustering
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.recipes import grow_tree
+from cutwise.tree.provider import MemoryProvider
+from cutwise.tree.recipes import grow_on
 
 RECIPES = (("imm", 1), ("exgreedy", 1), ("exshallow", 1), ("exkmc", 2))
 
@@ -38,11 +39,11 @@ def seconds(work: Callable[..., Any], *arguments: Any, **options: Any) -> tuple[
 def tree_of(X: Any, reference: Any, objective: Any, algorithm: str, leaves_per_cluster: int) -> Any:
     """A tree, from the rows and a reference on."""
     table = encode_table(read_table(X))
-    return grow_tree(
-        table,
-        reference.labels if table.row_of is None else reference.labels[table.row_of],
+    labels = reference.labels if table.row_of is None else reference.labels[table.row_of]
+    costs = LazyCosts(table.matrix, reference.centers, objective, weights=table.weights)
+    return grow_on(
+        MemoryProvider(table, labels, costs),
         reference.centers,
-        LazyCosts(table.matrix, reference.centers, objective, weights=table.weights),
         algorithm=algorithm,
         max_leaves=leaves_per_cluster * reference.n_clusters,
     )

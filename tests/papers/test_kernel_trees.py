@@ -10,8 +10,8 @@ import pytest
 from cutwise.reference.objective import fixed_costs_from_array
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.recipes import grow_tree
 from cutwise.tree.surrogate_features import surrogate_features
+from tests.growth import grow_tree
 from tests.papers.test_table2 import DATA
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason=f"the data folder {DATA} is not here")

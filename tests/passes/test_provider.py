@@ -18,8 +18,9 @@ from cutwise.reference.objective import fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import INTEGER, NUMBER, as_matrix, encode_table
 from cutwise.tree.provider import GrowthProblem
-from cutwise.tree.recipes import grow, grow_tree
+from cutwise.tree.recipes import grow
 from tests.each import each
+from tests.growth import grow_tree
 
 ALGORITHMS = ("exkmc", "imm", "exgreedy", "exshallow", "expand")
 

@@ -11,9 +11,9 @@ from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.sklearn import to_decision_tree
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.recipes import grow_tree
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.each import each
+from tests.growth import grow_tree
 from tests.tree.random_trees import random_tree
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from cutwise.reference.objective import FixedCosts
 from cutwise.table.table import NUMBER, ColumnKind, EncodedTable, Table, encode_table
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.recipes import grow_tree
+from tests.growth import grow_tree
 
 GAPS = ColumnKind("number", has_gaps=True)
 

@@ -11,9 +11,9 @@ from cutwise import ClusterExplainer
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.cart import cart_tree
-from cutwise.tree.recipes import grow_tree
 from cutwise.tree.subtree import truncate_growth
 from tests.each import each
+from tests.growth import grow_tree
 
 
 def cart(X, labels, max_leaves, weights=None):

@@ -10,8 +10,8 @@ from scipy import sparse
 from cutwise import ClusterExplainer
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.recipes import grow_tree
 from tests.each import each
+from tests.growth import grow_tree
 
 
 def conductance(side, labels):

@@ -13,10 +13,10 @@ from cutwise.reference.objective import fixed_costs_from_array
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.growing import choose_threshold
-from cutwise.tree.recipes import grow_tree
 from cutwise.tree.surrogate_features import DistanceFeatures, TaylorFeatures
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.each import each
+from tests.growth import grow_tree
 
 
 def problem(seed, *, n=36):

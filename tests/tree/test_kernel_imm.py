@@ -11,7 +11,6 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.reference.objective import fixed_costs_from_array
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.recipes import grow_tree
 from cutwise.tree.surrogate_features import (
     ChiSquaredFeatures,
     DistanceFeatures,
@@ -20,6 +19,7 @@ from cutwise.tree.surrogate_features import (
     TaylorFeatures,
     surrogate_features,
 )
+from tests.growth import grow_tree
 
 
 class ValleysAndWaves:

@@ -20,9 +20,10 @@ from cutwise.tree.criteria.induced import LeastInduced
 from cutwise.tree.criteria.mistakes import CheapestTie, FewestByModes, FewestMistakes
 from cutwise.tree.criteria.surrogate import CheapestCut
 from cutwise.tree.provider import CostPayload, GrowthProblem, LeafCut, NodeSums, SeparatingCut
-from cutwise.tree.recipes import RECIPES, grow, grow_tree
+from cutwise.tree.recipes import RECIPES, grow
 from cutwise.tree.threshold_tree import NodeTest
 from tests.each import each
+from tests.growth import grow_tree
 from tests.oracle.scores import total_depth
 
 

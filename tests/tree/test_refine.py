@@ -15,10 +15,10 @@ from cutwise.table.table import as_matrix, encode_table
 from cutwise.tree.descent import descend
 from cutwise.tree.growing import tree_size
 from cutwise.tree.provider import MemoryProvider
-from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper
 from cutwise.tree.refine_sample import NO_DEPTH, bin_rows, distinct_rows, draw_more, draw_sample, encode_sample
 from tests.each import each
+from tests.growth import grow_tree
 
 
 def lloyd(X, k, seed, weights=None):

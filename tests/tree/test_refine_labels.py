@@ -4,9 +4,9 @@ import numpy as np
 
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine_labels import refine_agreement
 from tests.each import each
+from tests.growth import grow_tree
 
 
 def problem(seed, n=300, d=4, k=5):

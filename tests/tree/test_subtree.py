@@ -9,10 +9,11 @@ from cutwise.table.table import encode_table
 from cutwise.tree.cart import cart_tree
 from cutwise.tree.growing import GrowingTree
 from cutwise.tree.provider import MemoryProvider
-from cutwise.tree.recipes import RECIPES, grow_tree
+from cutwise.tree.recipes import RECIPES
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import NodeTest
 from tests.each import each
+from tests.growth import grow_tree
 
 
 def same(a, b):

@@ -10,8 +10,8 @@ from cutwise import ExplainableKMeans
 from cutwise.reference.objective import KMEANS, fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.recipes import grow_tree
 from tests.each import each
+from tests.growth import grow_tree
 
 RECIPES = [("exgreedy", 0.0), ("exshallow", 0.03), ("exshallow", 0.1)]
 

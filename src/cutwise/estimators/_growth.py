@@ -69,7 +69,7 @@ class Candidate:
 
 
 def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
-    """Grow the tree of one algorithm, one of grow_tree's or ``"cart"``, and judge it."""
+    """Grow the tree of one algorithm, one of ``RECIPES`` or ``"cart"``, and judge it."""
     if algorithm == "cart":
         if not problem.takes_cart:
             raise InvalidInputError(

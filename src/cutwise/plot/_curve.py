@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from math import hypot
 from typing import TYPE_CHECKING, Any, Self
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cutwise.estimators import CostCurve, ExplainableClusterer, TreeFront, cost_curve
 from cutwise.exceptions import UnsupportedInputError
-from cutwise.plot.base import Inks, new_axes, size_in_inches
+from cutwise.plot.base import Display, Inks, size_in_inches
 from cutwise.readouts.shown import COLORS
 from cutwise.readouts.words import below_one, percent
 
@@ -22,8 +22,57 @@ if TYPE_CHECKING:
 _SMALL = 3.4  # inches across, below which texts are shorter
 
 
+class _CostsDisplay(Display):
+    """Part of the displays of cost ratios."""
+
+    cost_ratio: npt.NDArray[np.float64]
+
+    def _draw_costs(
+        self, ax: Any, x: npt.NDArray[Any], label: str, short: str | None = None
+    ) -> tuple[Any, Inks, _Places]:
+        """Draw the cost ratios of trees, and the line of the reference clustering: axes, inks, and places for texts.
+
+        ``label``: of the line across; ``short``: where it has little room.
+        """
+        from matplotlib.ticker import MaxNLocator
+
+        ax, inks = self._start(ax, 6.8, 4.0)
+        cost_ratio, few = self.cost_ratio, len(x) <= 40
+        ax.axhline(1.0, color=inks.muted, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+        ax.plot(
+            x, cost_ratio, color=COLORS[0], linewidth=2, marker="o" if few else None, markersize=4.5,
+            markeredgecolor=inks.ground, markeredgewidth=0.8, zorder=3,
+        )  # fmt: skip
+        known = cost_ratio[np.isfinite(cost_ratio)]
+        top = max(float(known.max(initial=1.0)), 1.0)
+        low = min(float(known.min(initial=1.0)), 1.0)
+        spread = max(top - low, 0.01)
+        ax.set_ylim(low - 0.08 * spread, top + 0.14 * spread)
+        if x.dtype.kind == "i":
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        ax.grid(axis="y", color=inks.faint, linewidth=0.8)
+        ax.set_axisbelow(True)
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+        for side in ("left", "bottom"):
+            ax.spines[side].set_color(inks.rule)
+        ax.tick_params(colors=inks.muted, labelsize=9)
+        ax.set_ylabel("cost ratio", color=inks.text)
+        ax.set_xlabel(short if short and size_in_inches(ax)[0] < _SMALL else label, color=inks.text)
+        places = _Places(ax, x, cost_ratio)
+        whose = "the reference clustering"
+        if any(map(below_one, known)) and size_in_inches(ax)[0] > 2:
+            whose += (
+                ",\nwhich costs more than trees below" if places.small else ", which costs more than the trees below"
+            )
+        spots = [(side, 1.0, 2 - 4 * side, up) for up in (-4, 4) for side in (1, 0)]
+        across = ax.get_yaxis_transform()
+        places.put(whose, spots, xycoords=across, fontsize=8 - places.small, color=inks.muted)
+        return ax, inks, places
+
+
 @dataclass(eq=False)
-class CurveDisplay:
+class CurveDisplay(_CostsDisplay):
     """Cost ratio, and agreement with the reference, against the number of leaves.
 
     Parameters
@@ -46,8 +95,6 @@ class CurveDisplay:
     agreement: npt.NDArray[np.float64]
     chosen: int | None = None
     curve: CostCurve | None = None
-    ax_: Any = field(default=None, init=False)
-    figure_: Any = field(default=None, init=False)
 
     @classmethod
     def from_estimator(
@@ -112,14 +159,13 @@ class CurveDisplay:
         -------
         display : CurveDisplay
         """
-        self.ax_, places = ax, _ = _axes_of_costs(ax, self.n_leaves, self.cost_ratio, "leaves")
-        self.figure_ = ax.figure
+        ax, inks, places = self._draw_costs(ax, self.n_leaves, "leaves")
         if self.chosen is not None:
-            self._point_at(ax, int(np.flatnonzero(self.n_leaves == self.chosen)[0]), places)
+            self._point_at(ax, inks, int(np.flatnonzero(self.n_leaves == self.chosen)[0]), places)
         return self
 
-    def _point_at(self, ax: Any, i: int, places: _Places) -> None:
-        n, ratio, inks = int(self.n_leaves[i]), float(self.cost_ratio[i]), Inks.of(ax)
+    def _point_at(self, ax: Any, inks: Inks, i: int, places: _Places) -> None:
+        n, ratio = int(self.n_leaves[i]), float(self.cost_ratio[i])
         ax.plot([n], [ratio], "o", markersize=9, markerfacecolor=inks.ground, markeredgecolor=COLORS[5],
                 markeredgewidth=2.2, zorder=4)  # fmt: skip
         steps = [14 * sign * far for far in (1, 2, 3, 5, 8) for sign in (1, -1)]
@@ -132,7 +178,7 @@ class CurveDisplay:
 
 
 @dataclass(eq=False)
-class FrontDisplay:
+class FrontDisplay(_CostsDisplay):
     """Cost ratio against the conditions of a rule, a point a tree, with its number of leaves.
 
     Parameters
@@ -152,8 +198,6 @@ class FrontDisplay:
     waes: npt.NDArray[np.float64]
     cost_ratio: npt.NDArray[np.float64]
     front: TreeFront | None = None
-    ax_: Any = field(default=None, init=False)
-    figure_: Any = field(default=None, init=False)
 
     @classmethod
     def from_estimator(
@@ -214,9 +258,7 @@ class FrontDisplay:
         display : FrontDisplay
         """
         label = "conditions in the rule of a row, in the mean"
-        self.ax_, places = ax, _ = _axes_of_costs(ax, self.waes, self.cost_ratio, label, "conditions a row")
-        self.figure_ = ax.figure
-        inks = Inks.of(ax)
+        ax, inks, places = self._draw_costs(ax, self.waes, label, "conditions a row")
         above = [(1.0, y, -1, -1) for y in (1.0, 0.9, 0.8)]
         places.put("numbers: leaves", above, xycoords="axes fraction", fontsize=8, color=inks.muted)
         around = [(4, 5), (-4, 5), (4, -5), (-4, -5), (10, 0), (-10, 0)]
@@ -267,46 +309,3 @@ class _Places:
         beyond = max(own.x0 - box.x0, 0) + max(box.x1 - own.x1, 0) + max(own.y0 - box.y0, 0) + max(box.y1 - own.y1, 0)
         inside = (box.x0 <= x) & (x <= box.x1) & (box.y0 <= y) & (y <= box.y1)
         return box.count_overlaps(self._taken), round(beyond), int(np.count_nonzero(inside))
-
-
-def _axes_of_costs(
-    ax: Any, x: npt.NDArray[Any], cost_ratio: npt.NDArray[np.float64], label: str, short: str | None = None
-) -> tuple[Any, _Places]:
-    """Axes with the cost ratios of trees, and the line of the reference clustering.
-
-    ``label``: of the line across; ``short``: where it has little room.
-    """
-    from matplotlib.ticker import MaxNLocator
-
-    ax = new_axes(ax, 6.8, 4.0)
-    inks = Inks.of(ax)
-    few = len(x) <= 40
-    ax.axhline(1.0, color=inks.muted, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-    ax.plot(
-        x, cost_ratio, color=COLORS[0], linewidth=2, marker="o" if few else None, markersize=4.5,
-        markeredgecolor=inks.ground, markeredgewidth=0.8, zorder=3,
-    )  # fmt: skip
-    known = cost_ratio[np.isfinite(cost_ratio)]
-    top = max(float(known.max(initial=1.0)), 1.0)
-    low = min(float(known.min(initial=1.0)), 1.0)
-    spread = max(top - low, 0.01)
-    ax.set_ylim(low - 0.08 * spread, top + 0.14 * spread)
-    if x.dtype.kind == "i":
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.grid(axis="y", color=inks.faint, linewidth=0.8)
-    ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color(inks.rule)
-    ax.tick_params(colors=inks.muted, labelsize=9)
-    ax.set_ylabel("cost ratio", color=inks.text)
-    ax.set_xlabel(short if short and size_in_inches(ax)[0] < _SMALL else label, color=inks.text)
-    places = _Places(ax, x, cost_ratio)
-    whose = "the reference clustering"
-    if any(map(below_one, known)) and size_in_inches(ax)[0] > 2:
-        whose += ",\nwhich costs more than trees below" if places.small else ", which costs more than the trees below"
-    spots = [(side, 1.0, 2 - 4 * side, up) for up in (-4, 4) for side in (1, 0)]
-    across = ax.get_yaxis_transform()
-    places.put(whose, spots, xycoords=across, fontsize=8 - places.small, color=inks.muted)
-    return ax, places

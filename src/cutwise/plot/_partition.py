@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.plot.base import (
+    Display,
     Inks,
     fit_text,
     labeled_tree,
-    new_axes,
     read_rows,
     size_in_inches,
     text_titles,
@@ -47,7 +47,7 @@ _STEPS |= dict.fromkeys(("min", "s"), (1, 2, 5, 10, 15, 30)) | dict.fromkeys(
 
 
 @dataclass(eq=False)
-class PartitionDisplay:
+class PartitionDisplay(Display):
     """The rectangles into which a tree cuts two columns, where its other columns are held at one value each.
 
     Parameters
@@ -97,8 +97,6 @@ class PartitionDisplay:
     kinds: tuple[ColumnKind, ColumnKind] = (NUMBER, NUMBER)
     rectangles_: Any = field(default=None, init=False)
     rectangle_cluster_: Any = field(default=None, init=False)
-    ax_: Any = field(default=None, init=False)
-    figure_: Any = field(default=None, init=False)
 
     @classmethod
     def from_estimator(
@@ -193,23 +191,15 @@ class PartitionDisplay:
         -------
         display : PartitionDisplay
         """
-        self.ax_ = ax = new_axes(ax, 7.6, 5.4)
-        self.figure_ = ax.figure
-        inks = Inks.of(ax)
+        ax, inks = self._start(ax, 7.6, 5.4)
         limits = [_limits(self.points[:, axis], self.kinds[axis]) for axis in (0, 1)]
         units = np.array([MICROSECONDS["day"] if kind.unit == "microsecond" else 1.0 for kind in self.kinds])
         self.rectangles_, self.rectangle_cluster_ = self._rectangles(limits)
         for (left, right, bottom, top), code in zip(
             (self.rectangles_ / units.repeat(2)).tolist(), self.rectangle_cluster_.tolist(), strict=True
         ):
-            corners = [left, left, right, right], [bottom, top, top, bottom]
-            ax.fill(
-                *corners,
-                facecolor=tint(cluster_color(code), 0.3, inks.ground),
-                edgecolor=inks.ground,
-                linewidth=0.8,
-                zorder=1,
-            )
+            corners, color = ([left, left, right, right], [bottom, top, top, bottom]), cluster_color(code)
+            ax.fill(*corners, facecolor=tint(color, 0.3, inks.ground), edgecolor=inks.ground, linewidth=0.8, zorder=1)
         alike = np.flatnonzero(np.ones(len(self.points), dtype=bool) if self.is_shown is None else self.is_shown)
         # Every so many rows of a long table: more would only hide the regions.
         shown = alike[np.linspace(0, len(alike) - 1, min(len(alike), _MAX_ROWS)).astype(np.intp)]

@@ -12,11 +12,10 @@ from cutwise.passes.rows import BatchedRows
 from cutwise.passes.sources import as_lazy
 from cutwise.passes.spill import Copies
 from cutwise.plot.base import (
-    Inks,
+    Display,
     fit_text,
     labeled_tree,
     need_matplotlib,
-    new_axes,
     read_rows,
     size_in_inches,
     text_titles,
@@ -35,7 +34,7 @@ _NAME = 44  # characters of a column's name
 
 
 @dataclass(eq=False)
-class ProfileDisplay:
+class ProfileDisplay(Display):
     """A heat map of standardized differences, a column of the table a line and a cluster a column.
 
     Parameters
@@ -64,8 +63,6 @@ class ProfileDisplay:
     max_columns: int = 30
     difference_: Any = field(default=None, init=False)
     columns_: Any = field(default=None, init=False)
-    ax_: Any = field(default=None, init=False)
-    figure_: Any = field(default=None, init=False)
 
     @classmethod
     def from_estimator(cls, model: TreeEstimator, X: Any, *, max_columns: int = 30, ax: Any = None) -> Self:
@@ -138,8 +135,7 @@ class ProfileDisplay:
         longest = max(text_width(title, font) for title in clusters)
         upright = longest > cell - 0.08
         head = (longest if upright else 0.2) + 0.45
-        self.ax_ = ax = new_axes(ax, margin + max(cell * k, 1.6) + 1.1, head + max(_CELL * m, 1.6) + 0.35)
-        self.figure_, inks = ax.figure, Inks.of(ax)
+        ax, inks = self._start(ax, margin + max(cell * k, 1.6) + 1.1, head + max(_CELL * m, 1.6) + 0.35)
         if small and ax.figure.get_layout_engine() is None:  # nothing else makes room for what stands around the cells
             place, wide, high = ax.get_position(), margin / width, 1 / height
             ax.set_position([

@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
 from cutwise.plot.base import (
-    Inks,
+    Display,
     fit_text,
     labeled_tree,
     need_matplotlib,
-    new_axes,
     read_rows,
     size_in_inches,
     text_titles,
@@ -68,7 +67,7 @@ class _Layout(NamedTuple):
 
 
 @dataclass(eq=False)
-class TreeDisplay:
+class TreeDisplay(Display):
     """A tree drawn from left to right, its leaves one below the other with their cluster, rows and purity.
 
     Parameters
@@ -95,8 +94,6 @@ class TreeDisplay:
     titles: list[str]
     leaf_rows: npt.NDArray[np.int64]
     leaf_purity: npt.NDArray[np.float64]
-    ax_: Any = field(default=None, init=False)
-    figure_: Any = field(default=None, init=False)
     node_x_: Any = field(default=None, init=False)
     node_y_: Any = field(default=None, init=False)
 
@@ -161,8 +158,7 @@ class TreeDisplay:
             width, height = size_in_inches(ax)
             if min(width / lay.width, height / lay.height) < _LEGIBLE:
                 lay = self._outline(width, height)
-        self.ax_ = ax = new_axes(ax, lay.width, lay.height)
-        self.figure_, inks = ax.figure, Inks.of(ax)
+        ax, inks = self._start(ax, lay.width, lay.height)
         scale = self._prepare(ax, lay.width, lay.height)
         self.node_x_, self.node_y_ = x, y = lay.x, lay.y
         size = sum_up(tree, self.leaf_rows)

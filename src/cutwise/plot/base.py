@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -37,6 +38,20 @@ class Inks(NamedTuple):
         ground = to_hex(ground)
         text = ink_on(ground)
         return cls(ground, text, *(to_hex(tint(text, share, ground)) for share in (0.65, 0.25, 0.07)))
+
+
+@dataclass(eq=False)
+class Display:
+    """Parent of the displays: the axes that they were drawn on, once they are."""
+
+    ax_: Any = field(default=None, init=False)
+    figure_: Any = field(default=None, init=False)
+
+    def _start(self, ax: Any, width: float, height: float) -> tuple[Any, Inks]:
+        """The axes given, or those of a new figure of that size in inches, and what to draw in."""
+        self.ax_ = ax = new_axes(ax, width, height)
+        self.figure_ = ax.figure
+        return ax, Inks.of(ax)
 
 
 def labeled_tree(model: TreeEstimator) -> LabeledTree:

@@ -565,7 +565,7 @@ class GrowthProblem:
 
     ``provider``: the rows, in the columns that may be cut. ``coordinates`` (k, d) float64: the reference clusters'
     coordinates in those columns. ``depth_penalty``, ``gini``, ``intervals``, ``features``: as in
-    ``grow_tree``; ``intervals`` where its ``cuts`` are. ``limits``: of the tree; None: there are none.
+    ``grow_on``; ``intervals`` where its ``cuts`` are. ``limits``: of the tree; None: there are none.
     """
 
     provider: Provider

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError, listed
-from cutwise.reference.objective import FixedCosts, LazyCosts
 from cutwise.table.intake import check_integer, check_number, find_columns
-from cutwise.table.table import Columns, EncodedTable, SearchedColumns, searched_columns
+from cutwise.table.table import Columns, SearchedColumns, searched_columns
 
 from .criteria.cliques import CliqueCriterion
 from .criteria.disagreement import DisagreementCriterion, GiniCriterion
@@ -24,7 +23,7 @@ from .criteria.mistakes import MistakeCriterion
 from .criteria.surrogate import SurrogateCriterion
 from .growing import GrowingTree, GrownTree, PlannedCriterion, expand, separate
 from .limits import MOST_DEPTH, Limits, NoAllowedCutError
-from .provider import ExpansionCriterion, Features, GrowthProblem, MemoryProvider, Provider, SeparationCriterion
+from .provider import ExpansionCriterion, Features, GrowthProblem, Provider, SeparationCriterion
 
 CUTS = ("interval", "threshold")
 """What tests may be: intervals as well, or one-sided alone."""
@@ -246,25 +245,6 @@ def _check_separable(
             )
 
 
-def grow_tree(
-    table: EncodedTable,
-    labels: npt.NDArray[np.int32],
-    coordinates: npt.NDArray[np.float64],
-    costs: FixedCosts | LazyCosts | None,
-    *,
-    n_jobs: int = 1,
-    **how: Any,
-) -> GrownTree:
-    """Grow a threshold tree on rows in memory, against a fixed reference; ``how``: see ``grow_on``.
-
-    ``table``: the m rows that grow the tree, in the columns that may be cut. ``labels`` (m,) int32: reference cluster
-    of every row, 0 to k - 1. ``costs``: what it costs to serve every row by every cluster; lazy ones are worked out
-    only if the recipe needs them. None: "imm" settles ties by position, and only "expand" may follow it. ``n_jobs``:
-    threads; the tree does not depend on it.
-    """
-    return grow_on(MemoryProvider(table, labels, costs, n_jobs), coordinates, **how)
-
-
 def grow_on(
     rows: Provider,
     coordinates: npt.NDArray[np.float64],
@@ -298,28 +278,15 @@ def grow_on(
     values; other columns are cut between 512 groups of values of equal weight (more where single values are heavy), a
     feature taking the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
     """
+    coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
+    problem = GrowthProblem(rows, coordinates, 0.0, gini, cuts == "interval", features, limits)
 
     def grown(penalty: float) -> GrownTree:
-        problem = GrowthProblem(
-            rows.anew(),
-            np.ascontiguousarray(coordinates, dtype=np.float64),
-            depth_penalty=penalty,
-            gini=gini,
-            intervals=cuts == "interval",
-            features=features,
-            limits=limits,
-        )
-        return grow(problem, algorithm, max_leaves, expansion, progress)
+        own = replace(problem, provider=rows.anew(), depth_penalty=penalty)
+        return grow(own, algorithm, max_leaves, expansion, progress)
 
-    return fewest_empty(grown, algorithm, depth_penalty)
-
-
-def fewest_empty(grown: Callable[[float], GrownTree], algorithm: str, depth_penalty: float) -> GrownTree:
-    """The tree of a depth penalty, or the one without where that has fewer leaves without rows.
-
-    Valid cuts may end at a node where no cut is valid: less depth is no reason for a cluster without rows.
-    """
     tree = grown(depth_penalty)
+    # Valid cuts may end at a node where no cut is valid: less depth is no reason for a cluster without rows.
     if algorithm == "exshallow" and depth_penalty > 0 and tree.n_empty:
         deeper = grown(0.0)
         tree = deeper if deeper.n_empty < tree.n_empty else tree

@@ -749,7 +749,7 @@ def expand_tree(
     limits: Limits | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> GrownTree:
-    """Add leaves to a searched tree, best first; parameters as in ``grow_tree``."""
+    """Add leaves to a searched tree, best first; parameters as in ``grow_on``."""
     found, tree, number = grown.tree, GrowingTree(provider), {0: 0}
     for node in range(found.n_nodes):
         if found.feature[node] < 0:
