@@ -136,20 +136,16 @@ def grow_with_virtual_points(values: Float64, weights: Int64, min_split: float) 
         goes_left = values[rows, feature] <= cut
         children = sketch.split(node, feature, cut, rows[goes_left], rows[~goes_left])
         share = (position - box[0, feature]) / (box[1, feature] - box[0, feature])
+        weights_of = (n_left, grown.weight[node] - n_left)
+        counts = [max(virtual * part, float(w)) for part, w in zip((share, 1 - share), weights_of, strict=True)]
+        grown.weight += weights_of
+        grown.density += [w / count if count > 0 else 0.0 for w, count in zip(weights_of, counts, strict=True)]
         for side in (1, 0):
             child_box = box.copy()
             child_box[1 - side, feature] = position
-            weight = n_left if side == 0 else grown.weight[node] - n_left
-            inherited = virtual * (share if side == 0 else 1 - share)
-            count = max(inherited, float(weight))
             # The order of the rows stays where a cut only takes empty space away.
-            kept = ordered if weight == grown.weight[node] else None
-            pending.append((children[side], child_box, count, kept))
-        for side in (0, 1):
-            _, _, count, _ = pending[-1 - side]
-            weight = n_left if side == 0 else grown.weight[node] - n_left
-            grown.weight.append(weight)
-            grown.density.append(weight / count if count > 0 else 0.0)
+            kept = ordered if weights_of[side] == grown.weight[node] else None
+            pending.append((children[side], child_box, counts[side], kept))
     return grown
 
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
-from cutwise import ExplainableKMeans, datasets
+from cutwise import ExplainableKMeans, datasets, metrics
 from cutwise.baselines import CLTREE_GRID, CUBT, CUBT_GRID, KDTree
 from cutwise.baselines.base import Task, finish_tree, label_by_surrogate_cost
 from cutwise.baselines.cltree import cut_back, grow_with_virtual_points, prune_sparse
 from cutwise.bench.measures import BenchReference, Trees, figures_of, fit_quietly, kmeans_reference_of, trees_of
 from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
-from cutwise.core import Float64, Int32
+from cutwise.core import Float64
 from cutwise.datasets import CATALOG
 from cutwise.estimators import encode_rows
 from cutwise.reference.objective import from_centers
@@ -181,18 +181,8 @@ EXKMC = Experiment(
     name="exkmc",
     title="ExKMC paper: cost, accuracy and time against the number of leaves",
     sets=(
-        "iris",
-        "wine",
-        "breast_cancer",
-        "digits",
-        "mice_1080x69",
-        "anuran",
-        "avila",
-        "covtype",
-        "covtype_93k",
-        "newsgroups_counts",
-        "cifar10",
-        *SYNTHETIC,
+        "iris", "wine", "breast_cancer", "digits", "mice_1080x69", "anuran", "avila", "covtype", "covtype_93k",
+        "newsgroups_counts", "cifar10", *SYNTHETIC,
     ),
     quick_sets=("iris", "wine", "breast_cancer", "digits"),
     seeds=5,
@@ -200,7 +190,7 @@ EXKMC = Experiment(
     work=_work,
     report=report,
     sets_of_one_seed=tuple(SYNTHETIC),
-)
+)  # fmt: skip
 
 
 # ---- the grid searches
@@ -248,15 +238,8 @@ class CltreeSearch:
             tree, _ = self._grown.sketch.draw(task, list(kept))
             label_by_surrogate_cost(tree, task)
             grown = finish_tree(tree)
-            cost = _own_cost(task.values, grown.codes)
+            cost = metrics.partition_cost(task.values, grown.codes)
             if best is None or cost < best[0]:
                 best = cost, grown.tree
         assert best is not None
         return best[1]
-
-
-def _own_cost(X: Float64, codes: Int32) -> float:
-    """k-means cost of a partition, each cluster with its own mean."""
-    centered = X - X.mean(axis=0)
-    present = np.unique(codes)
-    return float(sum(((centered[codes == c] - centered[codes == c].mean(axis=0)) ** 2).sum() for c in present))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, pairwise_kernels
 
 from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, metrics
 from cutwise.bench.measures import fit_quietly, kmeans_reference_of
@@ -73,7 +73,8 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
     labels = clustering.labels_.astype(np.int32)
     cart = cart_tree(encode_table(table, merge=False), table.values, labels, max_leaves=k).tree
     found["cart"] = cart.predict(X)
-    ratios["cart"] = metrics.tree_cost(cart, X, metric="kernel", K=_kernel_matrix(X, setting)) / cost
+    kernel = pairwise_kernels(X, metric=setting.kernel, gamma=setting.gamma)
+    ratios["cart"] = metrics.tree_cost(cart, X, metric="kernel", K=kernel) / cost
     reference = kmeans_reference_of(X, k, seed)
     found["kmeans"] = reference.labels
     found["imm"] = fit_quietly(ExplainableKMeans(k, algorithm="imm", reference=reference.centers), X)[0].labels_
@@ -86,12 +87,6 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
         if seed == 0:
             result["points"] = np.round(X, 4).tolist()
     return result
-
-
-def _kernel_matrix(X: Any, setting: Setting) -> Any:
-    from sklearn.metrics.pairwise import pairwise_kernels
-
-    return pairwise_kernels(X, metric=setting.kernel, gamma=setting.gamma)
 
 
 def by_set_and_best(records: list[Record]) -> tuple[dict[str, list[Record]], dict[str, Record]]:

@@ -126,19 +126,14 @@ def compare(sample: Sequence[float], base: Sequence[float], larger_is: str) -> s
     ``sample``, ``base``: of an algorithm, and of the one it is compared with. Returns ``verdict``: ``"worse"``,
     ``"better"`` or ``""``. Where neither sample varies, any difference beyond rounding counts.
     """
+    from scipy.stats import ttest_ind
+
     smaller_is = "better" if larger_is == "worse" else "worse"
     a, b = np.asarray(sample), np.asarray(base)
     difference = float(a.mean() - b.mean())
     if len(a) < 2 or len(b) < 2 or abs(difference) <= 1e-9 * max(1.0, abs(float(b.mean()))):
         return ""
     varies = max(np.ptp(a), np.ptp(b)) > 1e-9 * max(1.0, abs(float(b.mean())))
-    if varies and _p_value(a, b) >= 0.05:
+    if varies and float(ttest_ind(a, b).pvalue) / 2 >= 0.05:
         return ""
     return larger_is if difference > 0 else smaller_is
-
-
-def _p_value(a: Any, b: Any) -> float:
-    """Of Student's one-sided t-test, in the direction in which the means differ."""
-    from scipy.stats import ttest_ind
-
-    return float(ttest_ind(a, b).pvalue) / 2

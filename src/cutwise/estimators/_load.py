@@ -13,16 +13,9 @@ from cutwise.estimators._model_file import FORMAT, FORMAT_VERSION, checksum, unp
 from cutwise.exceptions import CutwiseError, ModelFileError
 
 # Names, not classes: the baselines are built upon the estimators, and are imported only for a file that holds one.
-_HOMES = {
-    "ExplainableKMeans": "cutwise.estimators",
-    "ExplainableKMedians": "cutwise.estimators",
-    "ExplainableKernelKMeans": "cutwise.estimators",
-    "ClusterExplainer": "cutwise.estimators",
-    "CART": "cutwise.baselines",
-    "CLTree": "cutwise.baselines",
-    "CUBT": "cutwise.baselines",
-    "KDTree": "cutwise.baselines",
-}
+_HOMES = dict.fromkeys(
+    ("ExplainableKMeans", "ExplainableKMedians", "ExplainableKernelKMeans", "ClusterExplainer"), "cutwise.estimators"
+) | dict.fromkeys(("CART", "CLTree", "CUBT", "KDTree"), "cutwise.baselines")
 
 
 def load_model(path: str | os.PathLike[str]) -> TreeEstimator:

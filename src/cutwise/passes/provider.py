@@ -571,7 +571,7 @@ class PassProvider:
         current = int(node.totals[BASE][2] + node.totals[SIDES][2])
         for of in self._levels(node, SIDES, search.node.limits):
             category, first = of.category, of.category.columns[0]
-            modes = nearest.modes(category)[survivors]
+            modes = category.modes(nearest.coordinates)[survivors]
             if len(np.unique(modes)) < 2:
                 continue
             if category.source not in node.shares:

@@ -14,7 +14,7 @@ from cutwise.table.convert import as_dense
 from cutwise.table.table import NUMBER, ColumnKind, Columns, Table
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
-from .words import finite, json_value, levels_text, quoted, value_text
+from .words import as_json, finite, levels_text, quoted, value_text
 
 _WHOLE_BELOW = 2.0**53  # up to here float64 tells every integer from the next
 
@@ -74,7 +74,7 @@ class Condition:
             "outside": self.outside,
         }
         if self.levels is not None:
-            entries["levels"] = [json_value(self.kind, code) for code in self.levels]
+            entries["levels"] = [as_json((self.kind.levels or ())[code]) for code in self.levels]
         return entries | ({"unknown": self.unknown} if self.kind.has_gaps else {})
 
     def __str__(self) -> str:

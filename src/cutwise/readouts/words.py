@@ -123,11 +123,6 @@ def levels_text(kind: ColumnKind, codes: Iterable[int]) -> str:
     return ", ".join(level_text(kind, code) for code in codes)
 
 
-def json_value(kind: ColumnKind, code: int) -> Any:
-    """A level as JSON can hold it: None is the missing value."""
-    return as_json((kind.levels or ())[code])
-
-
 def own_value(kind: ColumnKind, value: float) -> Any:
     """A value as the table holds it; of a level that is missing, or that fit never saw, None."""
     if kind.levels is not None:

@@ -22,7 +22,7 @@ from cutwise.table.table import Table
 from .kernels import PRECOMPUTED, Kernel, read_kernel
 from .resources import check_fits, each_block, one_thread, row_blocks
 
-Int = npt.NDArray[np.intp]
+Intp = npt.NDArray[np.intp]
 
 _ASYMMETRY = {8: 1e-8, 4: 1e-5, 2: 1e-2}
 """By the bytes of a float: difference of two mirrored entries, relative to the largest, that rounding does not make."""
@@ -42,14 +42,14 @@ class MatrixGram:
         """Products of every point with k weighted sums of points."""
         return np.asarray(self.matrix @ weights)
 
-    def times_rows(self, rows: Int, weights: Float64) -> Float64:
+    def times_rows(self, rows: Intp, weights: Float64) -> Float64:
         """``times`` with the weights of some points only."""
         out = np.zeros((len(self.matrix), weights.shape[1]))
         for part in row_blocks(len(rows), len(self.matrix)):  # copies of rows, which must stay small beside the matrix
             out += self.matrix[rows[part]].T @ weights[part]
         return out
 
-    def columns(self, points: Int) -> Float64:
+    def columns(self, points: Intp) -> Float64:
         """Products of every point with some of them."""
         return self.matrix[points].T
 
@@ -68,11 +68,11 @@ class FeatureGram:
         """Products of every point with k weighted sums of points."""
         return np.asarray(self.features @ (self.features.T @ weights))
 
-    def times_rows(self, rows: Int, weights: Float64) -> Float64:
+    def times_rows(self, rows: Intp, weights: Float64) -> Float64:
         """``times`` with the weights of some points only."""
         return np.asarray(self.features @ (self.features[rows].T @ weights))
 
-    def columns(self, points: Int) -> Float64:
+    def columns(self, points: Intp) -> Float64:
         """Products of every point with some of them."""
         return np.asarray(self.features @ self.features[points].T)
 
@@ -328,8 +328,6 @@ def warn_if_negative(costs: Float64, scale: float, row_numbers: npt.NDArray[np.i
         warn(NotPositiveDefiniteWarning.of(row=int(row_numbers[row]), cluster=cluster, squared_distance=lowest))
 
 
-Intp = npt.NDArray[np.intp]
-
 SUBSPACE_ITERATIONS, SPARE_DIRECTIONS = 8, 8
 
 WEIGHT_RANGE = 1e100
@@ -489,12 +487,12 @@ def feature_space(
     weights = np.ones(len(row_of)) if sample_weight is None else sample_weight[row_of]
     _check_range(weights)
     position = np.full(table.n_rows, -1, dtype=np.intp)
+    position[row_of] = np.arange(len(row_of))
     given: Float64 | None = None
     if isinstance(kernel, str) and kernel == PRECOMPUTED:
         given = check_precomputed(table.values if matrix is None else matrix, what="X" if matrix is None else "K")
         settled = read_kernel(kernel, table, **parameters)
         given = given if part.all() else given[np.ix_(row_of, row_of)]
-        position[row_of] = np.arange(len(row_of))
         rows = None
     else:
         if not isinstance(kernel, Kernel):
@@ -505,8 +503,6 @@ def feature_space(
             position[row_of] = group
             weights = np.bincount(group, weights=weights).astype(np.float64, copy=False)
             row_of = row_of[first]
-        else:
-            position[row_of] = np.arange(len(row_of))
         values = table.values if len(row_of) == table.n_rows and merge_by is None else table.values[row_of]
         if isinstance(kernel, Kernel):
             settled = kernel

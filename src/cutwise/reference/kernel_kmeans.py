@@ -80,15 +80,15 @@ def kernel_kmeans(
             return finish(stream.integers(0, n_clusters, space.n_rows).astype(np.int32))
         return finish(_seeded(space, n_clusters, stream))
 
-    if init == "k-means++" and isinstance(space.gram, FeatureGram) and _tells_apart(space.gram, n_clusters):
+    features = space.gram.features if init == "k-means++" and isinstance(space.gram, FeatureGram) else None
+    if features is not None and count_distinct_rows(as_matrix(features), n_clusters) >= n_clusters:
         # Points with coordinates are k-means' own case, and our k-means restarts large tables on samples.
-        features, seed = read_table(space.gram.features), int(rng.integers(2**31 - 1))
         found = find_clustering(
-            features,
+            read_table(features),
             n_clusters,
             brief=True,
             n_init=n_init,
-            random_state=seed,
+            random_state=int(rng.integers(2**31 - 1)),
             sample_weight=space.weights,
             n_jobs=n_jobs,
             verbose=verbose,
@@ -109,11 +109,6 @@ def _largest_first(space: FeatureSpace, partition: Partition, k: int) -> Partiti
     """The partition with its clusters numbered by decreasing weight."""
     order = np.argsort(-np.bincount(partition.labels, space.weights, k), kind="stable")
     return replace(partition, labels=np.argsort(order).astype(np.int32)[partition.labels])
-
-
-def _tells_apart(gram: FeatureGram, k: int) -> bool:
-    """Whether the features of at least k rows differ."""
-    return count_distinct_rows(as_matrix(gram.features), k) >= k
 
 
 def _seeded(space: FeatureSpace, k: int, rng: np.random.Generator) -> Int32:

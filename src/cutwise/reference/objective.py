@@ -43,7 +43,10 @@ class Objective:
     words: str
     center_word: str
     cost_words: str
-    distances: Callable[[Float64], Float64]
+
+    def distances(self, costs: Float64) -> Float64:
+        """Distances from costs, which may be written into: roots of squared ones."""
+        return costs if self.name == "kmedians" else np.sqrt(costs, out=costs)
 
     def assign(
         self, matrix: Matrix, centers: Float64, n_jobs: int = 1, *, keep: bool = False
@@ -87,18 +90,10 @@ class Objective:
         return found
 
 
-def _roots(costs: Float64) -> Float64:
-    return np.sqrt(costs, out=costs)
-
-
-def _as_they_are(costs: Float64) -> Float64:
-    return costs
-
-
-KMEANS = Objective("kmeans", "k-means", "mean", "squared distances", _roots)
+KMEANS = Objective("kmeans", "k-means", "mean", "squared distances")
 """Squared Euclidean distance to the weighted mean."""
 
-KMEDIANS = Objective("kmedians", "k-medians", "median", "l1 distances", _as_they_are)
+KMEDIANS = Objective("kmedians", "k-medians", "median", "l1 distances")
 """l1 distance to the coordinate-wise weighted median."""
 
 OBJECTIVES: dict[str, Objective] = {objective.name: objective for objective in (KMEANS, KMEDIANS)}

@@ -92,15 +92,6 @@ def find_levels(searched: SearchedColumns) -> list[Category]:
     ]
 
 
-def find_categories(table: EncodedTable) -> list[CodedCategory]:
-    """Those with sets beside single levels, which two levels do not have, and the levels of the rows of a table."""
-    return [
-        CodedCategory(each.source, each.n_levels, each.columns, table.levels(each.source))
-        for each in ([] if table.searched is None else find_levels(table.searched))
-        if each.n_levels > 2
-    ]
-
-
 def allowed_categories(
     memory: MemoryProvider,
     rows: Int32,
@@ -414,8 +405,12 @@ class MemoryProvider:
 
     @cached_property
     def categories(self) -> list[CodedCategory]:
-        """Of the table, with their levels by row."""
-        return find_categories(self.table)
+        """Those with sets beside single levels, which two levels do not have, with their levels by row."""
+        return [
+            CodedCategory(each.source, each.n_levels, each.columns, self.table.levels(each.source))
+            for each in ([] if self.searched is None else find_levels(self.searched))
+            if each.n_levels > 2
+        ]
 
     @cached_property
     def levels(self) -> list[core.Levels]:

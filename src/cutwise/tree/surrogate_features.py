@@ -84,23 +84,12 @@ class DistanceFeatures:
     @classmethod
     def rbf(cls, gamma: float) -> DistanceFeatures:
         """``exp(-gamma (x - a)^2)``."""
-
-        def profile(distance: Float64) -> Float64:
-            exponent = distance * distance
-            exponent *= -gamma
-            return np.exp(exponent, out=exponent)
-
-        return cls(profile)
+        return cls(lambda distance: np.exp(-gamma * (distance * distance)))
 
     @classmethod
     def laplacian(cls, gamma: float) -> DistanceFeatures:
         """``exp(-gamma |x - a|)``."""
-
-        def profile(distance: Float64) -> Float64:
-            exponent = -gamma * distance
-            return np.exp(exponent, out=exponent)
-
-        return cls(profile)
+        return cls(lambda distance: np.exp(-gamma * distance))
 
     def of_column(self, values: Float64, exact: bool) -> Float64:
         """See :class:`SurrogateFeatures`."""

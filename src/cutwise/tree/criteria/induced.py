@@ -63,16 +63,6 @@ class NearestTwo:
     coordinates: Float64
     depth_penalty: float
 
-    @cached_property
-    def _modes(self) -> dict[int, Int32]:
-        return {}
-
-    def modes(self, category: Category) -> Int32:
-        """The level of a category that is most frequent in every cluster, (k,), found once for all nodes."""
-        if category.source not in self._modes:
-            self._modes[category.source] = category.modes(self.coordinates)
-        return self._modes[category.source]
-
     def in_memory(self, memory: MemoryProvider) -> NearestTwoRows:
         """See :class:`cutwise.tree.provider.Separation`."""
         return NearestTwoRows(memory, self)
@@ -113,7 +103,7 @@ class LeastInduced:
             if best is not None and (*best, source) <= (not is_valid, score, induced, category.source):
                 continue
             best, source = (not is_valid, score, induced), category.source
-            modes = self.nearest.modes(category)[self.node.survivors]
+            modes = category.modes(self.nearest.coordinates)[self.node.survivors]
             cut = SeparatingCut(NodeTest(source, math.nan, levels=tuple(levels)), np.isin(modes, levels))
         return cut
 
@@ -132,14 +122,13 @@ class NearestTwoRows:
 
     def __init__(self, memory: MemoryProvider, nearest: NearestTwo) -> None:
         k = len(nearest.coordinates)
-        self._memory = memory
+        self._memory, self._coordinates = memory, nearest.coordinates
         self._costs = memory.costs
         self._excess: npt.NDArray[Any] = memory.costs.excess  # of either width
         # Counts beside losses: the depth term depends on how many points a cut leaves on its left.
         self._histogram, self._totals = memory.new_histogram(k, width=2 if nearest.depth_penalty else 1)
         self._nearest_costs = np.zeros((k, 2), dtype=np.int64)
         self._states = new_states(memory.table.n_rows, k, self._costs.excess.dtype)
-        self._modes: Int32 | None = None  # of all categories
 
     def least(self, search: LeastInduced, rows: Int32) -> SeparatingCut | None:
         """See :class:`LeastInduced`."""
@@ -157,14 +146,17 @@ class NearestTwoRows:
 
         return search.best(best, table.searched, partial(self._by_modes, search, rows))
 
+    @cached_property
+    def _modes(self) -> Int32:
+        """Of all categories."""
+        return self._memory.modes(self._coordinates)
+
     def _by_modes(
         self, search: LeastInduced, rows: Int32, known_score: float | None
     ) -> Iterator[tuple[Category, ModesCut]]:
         memory, nearest, node = self._memory, search.nearest, search.node
         if not memory.categories:
             return
-        if self._modes is None:
-            self._modes = memory.modes(nearest.coordinates)
         first = np.array([each.columns[0] for each in memory.categories])
         found: tuple[int, ModesCut] | None = core.least_induced_modes(
             memory.table.matrix, rows, memory.levels, first, self._excess, memory.table.weights, self._histogram,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -120,10 +120,10 @@ class CheapestTie:
         clusters = memory.state_of(self.mistakes)
         tied = (self.cost_totals, self.mistakes.coordinates, self.node.survivors, self.features, self.thresholds)
         if self.n_separated == 0 and clusters.are_whole(self.node, rows):
-            return core.cheapest_tied_cut_of_clusters(clusters.costs_by_cluster(), *tied)
+            return core.cheapest_tied_cut_of_clusters(clusters.costs_by_cluster, *tied)
         excess: npt.NDArray[Any] = memory.costs.excess
         return core.cheapest_tied_cut(
-            memory.table.encoded, memory.table.matrix, rows, excess, clusters.most_costs(), *tied
+            memory.table.encoded, memory.table.matrix, rows, excess, clusters.most_costs, *tied
         )
 
 
@@ -233,16 +233,11 @@ class MistakeRows:
         self._sizes = np.bincount(memory.labels[memory.labels >= 0], minlength=len(coordinates))
         self._histogram, self._totals = memory.new_histogram(len(coordinates), width=1, of_weights=True)
         self._already_mistaken: dict[int, Int32] = {}
-        self._most_costs: npt.NDArray[Any] | None = None
-        self._costs_by_cluster: Int64 | None = None
-        self._modes: Int32 | None = None  # of all categories
 
+    @cached_property
     def most_costs(self) -> npt.NDArray[Any]:
         """By row: what it costs at most, 0 where nobody asked yet."""
-        if self._most_costs is None:
-            excess = self._memory.costs.excess
-            self._most_costs = np.zeros(len(excess), dtype=excess.dtype)
-        return self._most_costs
+        return np.zeros(len(self._memory.costs.excess), dtype=self._memory.costs.excess.dtype)
 
     def are_whole(self, node: SeparationNode, rows: Int32) -> bool:
         """Whether a node has just the rows of its survivors, and so many that clusters are better moved whole."""
@@ -250,15 +245,12 @@ class MistakeRows:
             return False
         return int(self._sizes[node.survivors].sum()) == len(rows)
 
+    @cached_property
     def costs_by_cluster(self) -> Int64:
         """What the rows labeled with each cluster cost by every cluster, shape (k, k); noise has no part in it."""
-        if self._costs_by_cluster is None:
-            labels = self._memory.labels
-            rows = np.flatnonzero(labels >= 0).astype(np.int32)
-            self._costs_by_cluster = core.level_costs(
-                labels[rows], rows, self._memory.costs.excess, len(self._coordinates)
-            )
-        return self._costs_by_cluster
+        labels = self._memory.labels
+        rows = np.flatnonzero(labels >= 0).astype(np.int32)
+        return core.level_costs(labels[rows], rows, self._memory.costs.excess, len(self._coordinates))
 
     def by_level(self, category: CodedCategory, rows: Int32) -> Int64:
         """Weight of the rows of a node by level and cluster, of those that are with their clusters yet."""
@@ -270,9 +262,12 @@ class MistakeRows:
         """Which categories may have a set of levels that separates no more rows than that; None: nobody knows."""
         if self._histogram is None or not self._memory.categories:
             return None
-        if self._modes is None:
-            self._modes = self._memory.modes(self._coordinates)
         return core.may_separate(self._memory.levels, self._histogram, survivors, self._modes, most)
+
+    @cached_property
+    def _modes(self) -> Int32:
+        """Of all categories."""
+        return self._memory.modes(self._coordinates)
 
     def fewest(self, node: SeparationNode, rows: Int32) -> tuple[int, Int32, Float64]:
         """See :class:`FewestMistakes`."""
