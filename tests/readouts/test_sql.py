@@ -9,7 +9,8 @@ import pytest
 
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnknownOptionError, UnsupportedInputError
 from cutwise.readouts.labeled_tree import LabeledTree
-from cutwise.readouts.sql import DIALECTS, _Writer, exact_factors, sqlite_reads_exactly, tree_sql
+from cutwise.readouts.sql import DIALECTS, tree_sql
+from cutwise.readouts.sql_writer import Writer, exact_factors, sqlite_reads_exactly
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.each import each
 from tests.readouts.databases import quote
@@ -251,7 +252,7 @@ def test_a_rule_over_many_columns_runs(database):
 
 
 def test_a_chain_longer_than_any_parser_is_deep_is_balanced(database):
-    writer = _Writer(database.dialect, None)
+    writer = Writer(database.dialect, None)
     terms = [writer.exp.GT(this=writer.exp.Literal.number(2), expression=writer.exp.Literal.number(1))] * 1500
     for connector in (writer.exp.And, writer.exp.Or):
         text = writer.text(writer.chain([term.copy() for term in terms], connector))

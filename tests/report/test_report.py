@@ -17,8 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import cutwise
 from cutwise import ClusterExplainer, ExplainableKMeans, load_model
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
-from cutwise.readouts.report import report_html
-from cutwise.readouts.report.render import _with_breaks
+from cutwise.readouts.report.render import _with_breaks, report_html
 from cutwise.readouts.words import percent
 from tests.plot.models import people
 from tests.report.made import NASTY, made, nasty

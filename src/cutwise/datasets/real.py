@@ -76,14 +76,6 @@ CATALOG: dict[str, RealSet] = _read_catalog()
 """Every real data set of the papers, by name."""
 
 
-def find_set(name: str) -> RealSet:
-    """The set of a name.
-
-    Raises ``UnknownOptionError``: no such set; the error lists them.
-    """
-    return CATALOG[check_option("name", name, tuple(CATALOG))]
-
-
 DATA_FOLDER_VARIABLE = "CUTWISE_DATA"
 """The environment variable that names the folder of data files."""
 
@@ -163,7 +155,7 @@ def load_real(
     >>> load_real("iris")
     LoadedSet(iris: 150 x 4, 3 clusters, raw; scikit-learn)
     """
-    found = find_set(name)
+    found = CATALOG[check_option("name", name, tuple(CATALOG))]
     chosen = found.exshallow_scaling if scaling is None else check_option("scaling", scaling, SCALINGS)
     values, names, labels, source = _values(found, data, network)
     if check:

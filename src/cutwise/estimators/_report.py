@@ -36,15 +36,8 @@ from cutwise.passes.rows import BatchedRows
 from cutwise.passes.sources import as_lazy, check_column_name, weights_of_batch
 from cutwise.passes.spill import Copies
 from cutwise.readouts.labeled_tree import LabeledTree
-from cutwise.readouts.report import (
-    DescribedRows,
-    ReportContext,
-    build_summary,
-    count_rows,
-    report_html,
-    report_json,
-    report_markdown,
-)
+from cutwise.readouts.report.render import report_html, report_json, report_markdown
+from cutwise.readouts.report.summary import DescribedRows, ReportContext, build_summary, count_rows
 from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
 from cutwise.table.intake import check_option, drop_columns, pop_column, read_weights

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from math import hypot
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators import CostCurve, ExplainableClusterer, TreeFront, cost_curve
+from cutwise.estimators import CostCurve, ExplainableClusterer, TreeEstimator, TreeFront, cost_curve
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.plot.base import Display, Inks, size_in_inches
 from cutwise.readouts.shown import COLORS
 from cutwise.readouts.words import below_one, percent
-
-if TYPE_CHECKING:
-    from cutwise.estimators import TreeEstimator
 
 _SMALL = 3.4  # inches across, below which texts are shorter
 

@@ -6,11 +6,12 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.estimators import TreeEstimator
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.plot.base import (
     Display,
@@ -32,10 +33,6 @@ from cutwise.table.instants import MICROSECONDS, instant_of
 from cutwise.table.mixed import RawColumn, raw_column, values_by_kind
 from cutwise.table.table import NUMBER, ColumnKind, Columns
 from cutwise.tree.threshold_tree import ThresholdTree
-
-if TYPE_CHECKING:
-    from cutwise.estimators import TreeEstimator
-
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _MAX_ROWS = 5_000

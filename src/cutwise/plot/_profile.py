@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
+from cutwise.estimators import TreeEstimator
 from cutwise.passes.rows import BatchedRows
 from cutwise.passes.sources import as_lazy
 from cutwise.passes.spill import Copies
@@ -24,10 +25,6 @@ from cutwise.plot.base import (
 from cutwise.readouts.profile import Profile, asked_levels, profile_batches, profile_clusters
 from cutwise.readouts.shown import DARK, LIGHT, ShortNames, cluster_color, plain, shorten
 from cutwise.table.intake import check_integer
-
-if TYPE_CHECKING:
-    from cutwise.estimators import TreeEstimator
-
 
 _CELL = 0.27  # inches up
 _NAME = 44  # characters of a column's name

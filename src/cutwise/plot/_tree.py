@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.estimators import TreeEstimator
 from cutwise.exceptions import InvalidInputError
 from cutwise.plot.base import (
     Display,
@@ -28,10 +29,6 @@ from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, in
 from cutwise.readouts.words import percent, rows
 from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree
-
-if TYPE_CHECKING:
-    from cutwise.estimators import TreeEstimator
-
 
 # Inches, at the display's own size; on axes that are a little smaller everything shrinks alike.
 _LINE = 0.36  # from leaf to leaf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from cutwise.estimators import TreeEstimator, fitted
 from cutwise.exceptions import InvalidInputError, MissingDependencyError
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.shown import ink_on
-
-if TYPE_CHECKING:
-    from cutwise.table.table import Table
+from cutwise.table.table import Table
 
 
 class Inks(NamedTuple):

@@ -8,48 +8,17 @@ keeps text in any column: what is no number there counts as missing.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, Literal, get_args
 
-import numpy as np
-
-from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError, listed
-from cutwise.table.instants import instant_of, time_of
+from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
 from cutwise.table.intake import check_option
-from cutwise.table.table import ColumnKind
 
-from .conditions import Condition, conditions_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree
-from .words import number, quoted
+from .words import quoted
 
-# A node of sqlglot's syntax tree. Its classes moved between releases, so that no name of one serves as a type.
-Node = Any
-
-
-# How an engine asks whether a value is NaN: by comparing (it calls NaN equal to itself), by a function of that name, by
-# its text, or never, since its columns cannot hold one.
-_NAN_TEST: Mapping[str, str | None] = {
-    "duckdb": "equal",
-    "postgres": "equal",
-    "sqlite": None,
-    "mysql": None,
-    "bigquery": "IS_NAN",
-    "snowflake": "equal",
-    "redshift": "equal",
-    "spark": "equal",
-    "databricks": "equal",
-    "trino": "IS_NAN",
-    "hive": "text",
-    "clickhouse": "isNaN",
-    "oracle": "constant",
-    "tsql": None,
-}
 Dialect = Literal[
     "duckdb", "postgres", "sqlite", "mysql", "bigquery", "snowflake", "redshift", "spark", "databricks", "trino",
     "hive", "clickhouse", "oracle", "tsql",
@@ -62,12 +31,6 @@ SQL_VALUES: tuple[Values, ...] = get_args(Values)
 
 # Engines to which quoted names that differ in case alone are two.
 _TELLS_CASE = ("postgres", "snowflake", "oracle", "clickhouse")
-
-# What is read as false and as true, and how engines write their own truth values as text.
-_WORDS = (("no", "n", "false", "f", "0"), ("yes", "y", "true", "t", "1"))
-
-# Longer chains of AND and OR are cut into parentheses: parsers count their links as levels (SQLite allows 1,000).
-_LONGEST_CHAIN = 50
 
 
 def tree_sql(
@@ -99,302 +62,22 @@ def tree_sql(
     shown = [str(title) for title in labeled.titles] if values == "names" else labeled.labels
     _check_nulls(nulls, shown)
     source = _parts("table", "data" if table is None else table)
-    writer = _Writer(dialect, source[-1] if form != "case" or table is not None else None)
+    try:
+        from .sql_writer import Writer
+    except ModuleNotFoundError as error:
+        if error.name != "sqlglot":
+            raise
+        raise MissingDependencyError.of("sqlglot", purpose="Writing SQL", extra="sql") from None
+    writer = Writer(dialect, source[-1] if form != "case" or table is not None else None)
     case = writer.case(labeled, shown, nulls)
     target = _parts("view", (*source[:-1], f"{source[-1]}_clusters") if view is None else view)
-    _sayable(column, "column")
+    sayable(column, "column")
     if form != "case":
         _check_free(column, labeled.names, form)
     statement = writer.statement(case, form, source, column, target)
     known_as = labeled.cluster_names if values == "labels" else {}
     comments = _comments(labeled, dialect, nulls, form, column, known_as)
     return "\n".join([*comments, writer.text(statement)])
-
-
-class _Writer:
-    """Makes expressions for one engine."""
-
-    def __init__(self, dialect: str, qualifier: str | None) -> None:
-        """Import sqlglot; ``qualifier`` is the table that columns are said to be of where it matters."""
-        try:
-            from sqlglot import exp
-        except ModuleNotFoundError as error:
-            if error.name != "sqlglot":
-                raise
-            raise MissingDependencyError.of("sqlglot", purpose="Writing SQL", extra="sql") from None
-        self.exp = exp
-        self.dialect = dialect
-        # SQLite takes a quoted name that is no column for text, unless it is said to be of a table.
-        self.qualifier = qualifier if dialect == "sqlite" else None
-
-    def text(self, expression: Node) -> str:
-        """The expression in the engine's words, over several lines."""
-        exp = self.exp
-        texts = (node.this for node in expression.find_all(exp.Identifier, exp.Literal, exp.National))
-        # Some releases indent the second line of a name that has two, and it is another name then.
-        pretty = all(text.isprintable() for text in texts)
-        sql: str = expression.sql(dialect=self.dialect, pretty=pretty, copy=False)
-        return sql
-
-    def statement(self, case: Node, form: str, source: Sequence[str], column: str, view: Sequence[str]) -> Node:
-        """What is asked for, around the CASE expression."""
-        exp = self.exp
-        if form == "case":
-            return case
-        if form == "update":
-            assignment = exp.EQ(this=exp.Column(this=self.name(column)), expression=case)
-            # BigQuery insists on a condition.
-            where = exp.Where(this=exp.true()) if self.dialect == "bigquery" else None
-            return exp.Update(this=self.table(source), expressions=[assignment], where=where)
-        added = exp.Alias(this=case, alias=self.name(column))
-        # Oracle takes no other column beside a bare star.
-        star = exp.Column(this=exp.Star(), table=self.name(source[-1])) if self.dialect == "oracle" else exp.Star()
-        select = exp.Select(expressions=[star, added]).from_(self.table(source), copy=False)
-        if form == "view":
-            return exp.Create(this=self.table(view), kind="VIEW", expression=select)
-        return select
-
-    def case(self, labeled: LabeledTree, labels: Sequence[Any], nulls: int | float | str | None) -> Node:
-        """The CASE expression, or the only label of a tree without tests."""
-        exp, tree, names, tested = self.exp, labeled.tree, labeled.names, labeled.tested
-        kinds = labeled.columns.kinds
-        if not tested:
-            return self.label(labels[tree.cluster[0]])
-        for feature in tested:
-            _sayable(names[feature], "column")
-            if kinds[feature].mixes_texts:
-                name = names[feature]
-                raise UnsupportedInputError(
-                    f"Column {name!r} has texts and numbers among its levels ({listed(kinds[feature].levels or ())}), "
-                    f"and a column of a database has one type. Fit with X[{name!r}].astype(str)."
-                )
-        # Where missing values were there at fit, the conditions say where they go.
-        asked = [feature for feature in tested if not kinds[feature].places_missing]
-        absent = [test for feature in asked for test in self.absence(names[feature], kinds[feature])]
-        for f in labeled.closed:
-            levels = tuple(range(len(kinds[f].levels or ())))
-            absent.append(self.membership(Condition(f, names[f], levels=levels, outside=True, kind=kinds[f]), levels))
-        branches = [
-            exp.If(this=self.chain(absent[i : i + _LONGEST_CHAIN], exp.Or), true=self.label(nulls))
-            for i in range(0, len(absent), _LONGEST_CHAIN)
-        ]
-        for leaf, regions, _ in walk_leaves(tree):
-            if not is_reachable(regions):
-                continue  # no value reaches this leaf
-            tests = [test for condition in conditions_of(regions, labeled.columns) for test in self.tests(condition)]
-            branches.append(exp.If(this=self.chain(tests, exp.And), true=self.label(labels[tree.cluster[leaf]])))
-        return exp.Case(ifs=branches)
-
-    def absence(self, name: str, kind: ColumnKind) -> list[Node]:
-        """The tests that find rows without a value in a column."""
-        exp = self.exp
-        tests: list[Node] = [exp.Is(this=self.column(name), expression=exp.Null())]
-        if self.are_words(kind):
-            tests.append(exp.Not(this=self.is_among(name, _WORDS[0] + _WORDS[1])))
-        if kind.name == "date" and self.dialect == "sqlite":  # has dates as text in ISO's order, or it knows none
-            dated = exp.Glob(this=self.column(name), expression=exp.Literal.string("????-??-??*"))
-            tests.append(exp.Not(this=dated))
-        if kind.name not in ("number", "integer"):
-            return tests
-        how = _NAN_TEST[self.dialect]
-        if how == "equal":
-            tests.append(exp.EQ(this=self.column(name), expression=self.as_double(exp.Literal.string("NaN"))))
-        elif how == "text":
-            text = exp.cast(self.column(name), "text", copy=False)
-            tests.append(exp.EQ(this=text, expression=exp.Literal.string("NaN")))
-        elif how == "constant":
-            tests.append(exp.EQ(this=self.column(name), expression=exp.Var(this="BINARY_DOUBLE_NAN")))
-        elif how is not None:
-            tests.append(exp.Anonymous(this=how, expressions=[self.column(name)]))
-        elif self.dialect == "sqlite":
-            # Beside a REAL, SQLite takes text that is a number for that number; other text sorts above all numbers.
-            infinity = self.as_double(exp.Literal.number("9e999"))
-            tests.append(exp.GT(this=self.column(name), expression=infinity))
-        return tests
-
-    def tests(self, condition: Condition) -> list[Node]:
-        """The comparisons that say a condition: what is missing is looked for, and never left to NULL's own logic."""
-        exp, kind, name = self.exp, condition.kind, condition.name
-        if kind.name == "category" and condition.levels is not None:
-            return [self.membership(condition, condition.levels)]
-        absent = self.chain(self.absence(name, kind), exp.Or)
-        if condition.levels is not None:  # none: the value is missing, or it is known
-            return [exp.Not(this=exp.Paren(this=absent)) if condition.outside else exp.Paren(this=absent)]
-        if self.are_words(kind):
-            is_named = np.equal(condition.holds([0.0, 1.0]), not condition.unknown)
-            among = self.is_among(name, [word for v in np.flatnonzero(is_named) for word in _WORDS[v]])
-            absent = exp.Is(this=self.column(name), expression=exp.Null())
-            return [exp.Paren(this=exp.Or(this=absent, expression=exp.Not(this=among))) if condition.unknown else among]
-        below, above = (exp.LT, exp.GTE) if kind.name == "date" else (exp.LTE, exp.GT)
-        if condition.outside:
-            below, above = above, below
-        tests = []
-        if kind.name == "ordered":
-            tests.append(self.membership(replace(condition, outside=False), condition.held_levels))
-        elif kind.name == "bool" and not condition.outside:
-            tests.append(exp.EQ(this=self.column(name), expression=self.label(condition.lower > -np.inf)))
-        else:
-            if condition.lower > -np.inf:
-                tests.append(above(this=self.value(name, kind), expression=self.end(condition.lower, kind)))
-            if condition.upper < np.inf:
-                tests.append(below(this=self.value(name, kind), expression=self.end(condition.upper, kind)))
-            if condition.outside:
-                tests = [exp.Paren(this=self.chain(tests, exp.Or))]
-        if condition.unknown:
-            return [exp.Paren(this=exp.Or(this=self.chain(tests, exp.And), expression=absent))]
-        # NaN may be above all numbers, and text that is no date anywhere among the dates of SQLite.
-        is_text = kind.name == "date" and self.dialect == "sqlite"
-        if kind.has_gaps and (condition.upper == np.inf or condition.outside or is_text):
-            tests.append(exp.Not(this=exp.Paren(this=absent)))
-        return tests
-
-    def are_words(self, kind: ColumnKind) -> bool:
-        """Whether the table may hold words for true and false: as the file did, or where there is no type for them."""
-        return kind.name == "bool" and (kind.is_text or self.dialect == "sqlite")
-
-    def is_among(self, name: str, words: Sequence[str]) -> Node:
-        """Whether the text of a value, in any case of letters, is one of some words."""
-        exp = self.exp
-        text = exp.cast(self.column(name), "varchar(100)" if self.dialect == "oracle" else "text", copy=False)
-        return exp.In(this=exp.Lower(this=exp.Trim(this=text)), expressions=[exp.Literal.string(w) for w in words])
-
-    def membership(self, condition: Condition, codes: Sequence[int]) -> Node:
-        """Whether a text is one of some levels, or none of them."""
-        exp, levels = self.exp, condition.kind.levels or ()
-        named = [self.label(level) for code in codes if (level := levels[code]) is not None]
-        names_missing = len(named) < len(codes)
-        absent = exp.Is(this=self.column(condition.name), expression=exp.Null())
-        present = exp.Not(this=absent.copy())
-        if not named:
-            return present if condition.outside == names_missing else absent
-        column = self.column(condition.name)
-        if self.dialect == "tsql" and isinstance(levels[codes[0]], str | None):  # compares as the bytes are
-            column = exp.Collate(this=column, expression=exp.to_identifier("Latin1_General_BIN2"))
-        if self.dialect == "mysql" and isinstance(levels[codes[0]], str | None):
-            column = exp.cast(column, "binary", copy=False)
-        among = exp.In(this=column, expressions=named)
-        if condition.outside:
-            test = exp.Not(this=among)
-            joined = exp.And(this=test, expression=present) if names_missing else exp.Or(this=test, expression=absent)
-            return exp.Paren(this=joined)
-        return exp.Paren(this=exp.Or(this=among, expression=absent)) if names_missing else among
-
-    def end(self, value: float, kind: ColumnKind) -> Node:
-        """A threshold as a literal of the column's type."""
-        exp = self.exp
-        if kind.name == "date":
-            at = instant_of(value + 1, kind)  # dates are cut before a boundary
-            if self.dialect == "sqlite":
-                return exp.Literal.string(_first_text(at))
-            instant = "timestamp" if kind.zone is None else "timestamptz"
-            return exp.cast(exp.Literal.string(str(at)), "date" if kind.unit == "day" else instant, copy=False)
-        if kind.unit == "time" and self.dialect in ("duckdb", "postgres"):
-            return exp.cast(exp.Literal.string(str(time_of(value))), "time", copy=False)
-        if kind.name == "duration" and self.dialect in ("duckdb", "postgres"):
-            span = exp.Interval(this=exp.Literal.string(str(abs(int(value)))), unit=exp.Var(this="MICROSECOND"))
-            return span if value >= 0 else exp.Mul(this=exp.Literal.number(-1), expression=span)  # for polars
-        if kind.name == "duration":
-            raise UnsupportedInputError(
-                "SQL engines have no common type for durations and times of day. Use dialect='duckdb' or 'postgres', "
-                "which compare them, or give the column as a number of seconds."
-            )
-        return self.number(value)
-
-    def chain(self, terms: Sequence[Node], connector: Callable[..., Node]) -> Node:
-        """The terms joined by AND or OR, in balanced parentheses when there are many."""
-        if len(terms) > _LONGEST_CHAIN:
-            middle = len(terms) // 2
-            halves = (self.chain(terms[:middle], connector), self.chain(terms[middle:], connector))
-            this, expression = (self.exp.Paren(this=half) for half in halves)
-            return connector(this=this, expression=expression)
-        joined = terms[0]
-        for term in terms[1:]:
-            joined = connector(this=joined, expression=term)
-        return joined
-
-    def name(self, name: str) -> Node:
-        """A quoted name."""
-        return self.exp.to_identifier(name, quoted=True)
-
-    def table(self, parts: Sequence[str]) -> Node:
-        """A table by its quoted parts: catalog, schema, table."""
-        named = dict(zip(("this", "db", "catalog"), map(self.name, reversed(parts)), strict=False))
-        return self.exp.Table(**named)
-
-    def column(self, name: str) -> Node:
-        """A column as it is."""
-        table = None if self.qualifier is None else self.name(self.qualifier)
-        return self.exp.Column(this=self.name(name), table=table)
-
-    def value(self, name: str, kind: ColumnKind) -> Node:
-        """A column as comparisons take it.
-
-        A double on one side of a comparison turns the other into one, so casting thresholds is enough. SQLite is the
-        exception: it compares text with text where a column was declared as such, as imports from CSV do.
-        """
-        exp, column = self.exp, self.column(name)
-        if kind.zone is not None and self.dialect == "duckdb":  # for polars, which compares no zone with another
-            return exp.cast(column, "timestamptz", copy=False)
-        if kind.unit == "time":  # DuckDB has several types of these, and compares none with another
-            return exp.cast(column, "time", copy=False)
-        if self.dialect != "sqlite":
-            return column
-        if kind.zone is not None:  # in UTC, to the millisecond
-            return exp.Anonymous(this="strftime", expressions=[exp.Literal.string("%Y-%m-%d %H:%M:%f"), column])
-        if kind.unit == "microsecond":
-            return exp.Anonymous(this="replace", expressions=[column, *map(exp.Literal.string, "T ")])
-        return column if kind.name == "date" else self.as_double(column)
-
-    def as_double(self, expression: Node) -> Node:
-        """An expression cast; the name of the type would be parsed every time."""
-        return self.exp.cast(expression, self.exp.DataType.Type.DOUBLE, copy=False)
-
-    def number(self, value: float) -> Node:
-        """A threshold: the very same float64 in the engine."""
-        exp = self.exp
-        if self.dialect == "oracle":  # its DOUBLE PRECISION is a decimal; this literal is a double in any locale
-            return exp.Literal.number(f"{number(value)}d")
-        if self.dialect == "clickhouse":  # reads literals exactly, and texts only nearly
-            return self.as_double(exp.Literal.number(number(value)))
-        if self.dialect != "sqlite":
-            # Of text, since 4.95 alone is a decimal in most engines, and some turn decimals into doubles by dividing.
-            return self.as_double(exp.Literal.string(number(value)))
-        size = abs(value)
-        if sqlite_reads_exactly(size):
-            text = number(size)
-            literal: Node = exp.Literal.number(text if any(c in text for c in ".e") else f"{text}.0")
-        else:
-            whole, powers, divide = exact_factors(size)
-            literal = exp.Literal.number(f"{whole}.0")
-            for power in powers:
-                factor = exp.Literal.number(f"{power}.0")
-                if divide:  # typed and safe: as SQLite itself divides, so that nothing is put around it
-                    literal = exp.Div(this=literal, expression=factor, typed=True, safe=True)
-                else:
-                    literal = exp.Mul(this=literal, expression=factor)
-            literal = exp.Paren(this=literal)
-        return exp.Neg(this=literal) if value < 0 else literal
-
-    def label(self, label: Any) -> Node:
-        """A cluster as a literal of its own type."""
-        exp = self.exp
-        if label is None:
-            return exp.Null()
-        if isinstance(label, bool):
-            if self.dialect == "tsql":  # has no TRUE and FALSE
-                return exp.cast(exp.Literal.number(int(label)), "bit", copy=False)
-            if self.dialect == "oracle":
-                return exp.Literal.number(int(label))
-            return exp.Boolean(this=label)
-        if isinstance(label, int):
-            literal = exp.Literal.number(abs(label))
-            return exp.Neg(this=literal) if label < 0 else literal
-        if isinstance(label, float):
-            return self.number(label)
-        _sayable(label, "label", empty=True)
-        if self.dialect == "tsql" and not label.isascii():
-            return exp.National(this=label)
-        return exp.Literal.string(label)
 
 
 def _parts(what: str, given: Any) -> tuple[str, ...]:
@@ -406,11 +89,11 @@ def _parts(what: str, given: Any) -> tuple[str, ...]:
             "'sales.customers', or a tuple of parts where a name holds a dot itself."
         )
     for part in parts:
-        _sayable(part, what)
+        sayable(part, what)
     return parts
 
 
-def _sayable(name: Any, what: str, *, empty: bool = False) -> None:
+def sayable(name: Any, what: str, *, empty: bool = False) -> None:
     """Refuse names that no engine takes, even quoted."""
     if not isinstance(name, str):
         raise UnsupportedInputError(f"{what}={name!r} is no name. Give a text.")
@@ -449,14 +132,6 @@ def _check_nulls(nulls: Any, labels: Sequence[Any]) -> None:
         )
 
 
-def _first_text(at: dt.date | dt.datetime) -> str:
-    """What stands, among texts, before every way to write a date or an instant in UTC, and behind all earlier ones."""
-    if not isinstance(at, dt.datetime):
-        return str(at)
-    text = str(at if at.tzinfo is None else at.astimezone(dt.UTC).replace(tzinfo=None))
-    return text.removesuffix(":00").removesuffix(" 00:00")
-
-
 def _comments(
     labeled: LabeledTree, dialect: str, nulls: Any, form: str, column: str, known_as: Mapping[Any, str]
 ) -> list[str]:
@@ -490,53 +165,3 @@ def _alike_but_for_case(labeled: LabeledTree) -> str:
     counts = Counter(name.casefold() for name in labeled.names)
     alike = (name for name in labeled.names if name.casefold() in tested and counts[name.casefold()] > 1)
     return ", ".join(map(quoted, alike))
-
-
-# Every engine but one reads the text in CAST('4.95' AS DOUBLE) as the nearest float64, as the standard of floating
-# point asks. SQLite reads numbers by its own arithmetic, which differs between releases (long double, or pairs of
-# doubles) and is then off by one float64 for some numbers with many digits. There, a decimal is written only where all
-# of them are right, and otherwise a product or quotient of a whole number and powers of two, which no rounding touches.
-
-_EXACT_INTEGERS = 2**53
-_STEP = 62  # 2**62 is the largest power of two that a 64-bit integer holds
-
-
-def sqlite_reads_exactly(value: float) -> bool:
-    """Whether every release of SQLite reads the shortest decimal of a number as that number.
-
-    ``value``: finite. Returns ``exactly``: true for whole numbers of up to 15 digits and decimals of few digits: SQLite
-    divides a whole number by a power of ten, both exact, and the quotient is rounded once, or once to 64 bits and then
-    again to the same number.
-    """
-    _, digits, exponent = Decimal(number(abs(value))).as_tuple()
-    assert isinstance(exponent, int)  # else nan or infinity
-    whole = int("".join(map(str, digits)))
-    if exponent >= 0:
-        return bool(whole * 10**exponent < _EXACT_INTEGERS)
-    if whole >= _EXACT_INTEGERS or exponent < -22:  # 10**22 is the largest power of ten that a float64 holds
-        return False
-    return _rounded_twice(Fraction(whole, 10**-exponent)) == abs(value)
-
-
-def exact_factors(value: float) -> tuple[int, list[int], bool]:
-    """A positive float64 as a whole number, times or divided by powers of two.
-
-    ``value``: positive and finite. Returns ``whole``: odd, below 2**53. ``powers``: powers of two, each at most 2**62.
-    ``divide``: whether ``whole`` is divided by them one after the other, or multiplied.
-    """
-    numerator, denominator = value.as_integer_ratio()
-    twos = (numerator & -numerator).bit_length() - 1
-    exponent = twos - (denominator.bit_length() - 1)
-    steps, rest = divmod(abs(exponent), _STEP)
-    return numerator >> twos, [2**_STEP] * steps + ([2**rest] if rest else []), exponent < 0
-
-
-def _rounded_twice(value: Fraction) -> float:
-    """A positive number rounded to 64 significant bits, to even on ties, and then to a float64."""
-    shift = 64 - (value.numerator.bit_length() - value.denominator.bit_length())
-    scaled = value * Fraction(2) ** shift
-    while scaled >= 2**64:
-        scaled, shift = scaled / 2, shift - 1
-    while scaled < 2**63:
-        scaled, shift = scaled * 2, shift + 1
-    return float(round(scaled) * Fraction(1, 2) ** shift)
