@@ -75,7 +75,7 @@ def test_iterations_are_those_of_the_core_where_clusters_lose_all_rows_too(kind)
     for n_nowhere in range(3):
         centers = np.vstack([X[rng.choice(900, 3, replace=False)] + 0.3, np.full((n_nowhere, 2), 1e7)])
         for stop in (Stop(0.0, 30), Stop(1e-3, 30), Stop(0.0, 1), Stop(np.inf, 1), Stop(0.0, 30, 0.01)):
-            points, _ = read_points(read_table(X), None, KMEANS)
+            points = read_points(read_table(X), None, KMEANS)
             expected = points.iterate(centers, stop, 1, costed=False)
             with Copies() as copies:
                 found = searched(X, None, copies, len(centers)).iterate(centers, stop, 1)

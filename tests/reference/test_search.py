@@ -245,11 +245,11 @@ def test_rows_that_weigh_much_are_in_every_sample_as_they_are():
 def test_a_sample_in_the_search_has_weights_in_proportion_and_an_order_of_its_own():
     X = np.random.default_rng(4).normal(size=(5_000, 2))
     for table in (X, X[::-1].copy()):
-        points, distinct = read_points(read_table(table), None, KMEANS)
-        importance = distinct.importance(points.best_center(1), 1)
+        points = read_points(read_table(table), None, KMEANS)
+        importance = points.importance(points.best_center(1), 1)
         assert importance.total == pytest.approx(importance.of_rows.sum())
         assert importance.cost == pytest.approx(X.var(axis=0).sum())
-        sample = distinct.sample(500, [importance], 9)
+        sample = points.sample(500, [importance], 9)
         assert sample.n_rows == 500
         assert sample.weights.sum() == pytest.approx(2**31, rel=1e-6)
         if table is X:
@@ -260,7 +260,7 @@ def test_a_sample_in_the_search_has_weights_in_proportion_and_an_order_of_its_ow
 
 def test_iterations_that_start_where_rows_cost_too_much_end_after_one():
     rng = np.random.default_rng(0)
-    points = read_points(read_table(rng.normal(size=(2000, 3))), None, KMEANS)[0]
+    points = read_points(read_table(rng.normal(size=(2000, 3))), None, KMEANS)
     centers = rng.normal(size=(5, 3))
     run = points.iterate(centers, Stop(0.0, 30), 1)
     for most, n_iter in ((0.9 * run.start_cost, 1), (run.start_cost, run.n_iter)):

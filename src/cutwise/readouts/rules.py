@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from cutwise.exceptions import MissingDependencyError
 from cutwise.table.intake import check_option, read_table
-from cutwise.table.table import Columns, Table, check_same_columns
+from cutwise.table.table import Columns, Table
 
 from .conditions import Condition, column_of
 from .labeled_tree import LabeledTree, LeafCounts, Titled
@@ -148,7 +148,7 @@ class ClusterRules(Titled):
         :meth:`Rule.matches`.
         """
         if not self.rules:
-            return np.zeros(X.n_rows if isinstance(X, Table) else np.shape(X)[0], dtype=np.bool_)
+            return np.zeros(np.shape(X)[0], dtype=np.bool_)
         table = _read(X, self.rules)
         found: npt.NDArray[np.bool_] = np.logical_or.reduce([rule._holds(table) for rule in self.rules])
         return found
@@ -390,8 +390,6 @@ def _figures(of: Rule | ClusterRules) -> dict[str, Any]:
 
 def _read(X: Any, rules: Sequence[Rule]) -> Table:
     """Rows to apply rules to, with the columns of fit; of a named frame only those that the rules ask about."""
-    if isinstance(X, Table):
-        check_same_columns(rules[0].columns, X.columns, estimator="Rule")
     tested = sorted({condition.feature for rule in rules for condition in rule.conditions})
     return read_table(X, fitted=rules[0].columns, estimator="Rule", tested=np.array(tested, dtype=np.intp))
 

@@ -394,11 +394,6 @@ class FixedCosts:
     roots: list[Any] | None = None
 
     @property
-    def n_clusters(self) -> int:
-        """Number of centers."""
-        return int(self.excess.shape[1])
-
-    @property
     def fixed(self) -> FixedCosts:
         """These costs, as :class:`LazyCosts` give theirs."""
         return self

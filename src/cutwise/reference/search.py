@@ -38,7 +38,7 @@ import operator
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, cmp_to_key
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -181,54 +181,34 @@ class Points:
 
 
 @dataclass(frozen=True, eq=False)
-class DistinctRows:
-    """The distinct ones among some points.
+class DistinctRows(Points):
+    """Points, and the distinct ones among them: see :class:`SearchedRows`.
 
     Attributes
     ----------
-    points : Points
     numbers : ndarray of shape (n_distinct,), int64
         The first row of each.
-    weights : ndarray of shape (n_distinct,), int64
+    totals : ndarray of shape (n_distinct,), int64
         What all rows equal to it weigh.
     hashes : ndarray of shape (n_distinct,), uint64
         Of what each holds.
     """
 
-    points: Points
+    _: KW_ONLY
     numbers: Int64
-    weights: Int64
+    totals: Int64
     hashes: npt.NDArray[np.uint64]
 
     def __len__(self) -> int:
         return len(self.numbers)
 
-    @property
-    def n_rows(self) -> int:
-        """See :class:`SearchedRows`."""
-        return self.points.n_rows
-
-    @property
-    def objective(self) -> Objective:
-        """See :class:`SearchedRows`."""
-        return self.points.objective
-
-    def best_center(self, n_jobs: int) -> Centers:
-        """See :class:`SearchedRows`."""
-        return self.points.best_center(n_jobs)
-
-    def iterate(self, centers: Centers, stop: Stop, n_jobs: int, *, costed: bool = True) -> Run:
-        """See :class:`SearchedRows`."""
-        return self.points.iterate(centers, stop, n_jobs, costed=costed)
-
     def importance(self, centers: Centers, n_jobs: int) -> Importance:
         """See :class:`SearchedRows`."""
-        points, total = self.points, self.points.total_weight
-        labels, own, _, _ = points.objective.assign(points.matrix, centers, n_jobs)
-        if len(self) < points.n_rows:
+        labels, own, _, _ = self.objective.assign(self.matrix, centers, n_jobs)
+        if len(self) < self.n_rows:
             labels, own = labels[self.numbers], own[self.numbers]
-        of_cluster = np.bincount(labels, self.weights, len(centers)).astype(np.float64)
-        cost = exact_sum(own, self.weights) / total if np.isfinite(own).all() else np.inf
+        of_cluster = np.bincount(labels, self.totals, len(centers)).astype(np.float64)
+        cost = exact_sum(own, self.totals) / self.total_weight if np.isfinite(own).all() else np.inf
         found = Importance(centers, of_cluster, cost)
         found.of_rows = found.scores(labels, own)
         return found
@@ -237,11 +217,11 @@ class DistinctRows:
         """See :class:`SearchedRows`."""
         if len(self) <= size:
             order = np.argsort(self.hashes)
-            return Points(self.points.values, self.weights[order], self.points.objective, self.numbers[order])
+            return Points(self.values, self.totals[order], self.objective, self.numbers[order])
         scores: Float64 = sum(each.of_rows for each in matters)  # type: ignore[assignment,misc]
         total = sum(each.total for each in matters)
-        chosen, exact = draw_rows(self.hashes, self.weights, scores, size, seed, total)
-        return Points(self.points.values, sample_weights(exact), self.points.objective, self.numbers[chosen])
+        chosen, exact = draw_rows(self.hashes, self.totals, scores, size, seed, total)
+        return Points(self.values, sample_weights(exact), self.objective, self.numbers[chosen])
 
 
 @dataclass(eq=False)
@@ -352,10 +332,8 @@ def draw_rows(
     return chosen, weights[chosen] / chance[chosen]
 
 
-def read_points(
-    table: Table, sample_weight: npt.NDArray[np.float64] | None, objective: Objective
-) -> tuple[Points, DistinctRows]:
-    """The rows of positive weight, equal ones merged where that leaves at most half of them, and the distinct ones."""
+def read_points(table: Table, sample_weight: npt.NDArray[np.float64] | None, objective: Objective) -> DistinctRows:
+    """The rows of positive weight, equal ones merged where that leaves at most half of them."""
     values: Values = table.values
     weights, _ = integer_weights(sample_weight)
     numbers, totals, hashes = distinct_rows(table.matrix, weights)
@@ -364,8 +342,7 @@ def read_points(
     elif weights is not None and not weights.all():
         kept = np.flatnonzero(weights)
         values, weights, numbers = values[kept], weights[kept], np.searchsorted(kept, numbers)
-    points = Points(values, weights, objective)
-    return points, DistinctRows(points, numbers, totals, hashes)
+    return DistinctRows(values, weights, objective, numbers=numbers, totals=totals, hashes=hashes)
 
 
 Item = TypeVar("Item")
@@ -507,12 +484,12 @@ def find_clustering(
     InvalidInputError
         Distances are beyond float64.
     """
-    points, distinct = read_points(table, sample_weight, objective)
+    points = read_points(table, sample_weight, objective)
     if not isinstance(init, str):
         run = points.iterate(init, Stop(0.0, max_iter), n_jobs)
         return Found(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=False), run.n_iter)
     run = search_centers(
-        distinct, n_clusters, init=init, n_init=n_init, max_iter=max_iter, brief=brief, random_state=random_state,
+        points, n_clusters, init=init, n_init=n_init, max_iter=max_iter, brief=brief, random_state=random_state,
         n_jobs=n_jobs, verbose=verbose,
     )  # fmt: skip
     return Found(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=True), run.n_iter)
