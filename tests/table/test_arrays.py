@@ -181,6 +181,7 @@ def test_an_unnamed_table_has_made_up_names():
         (np.array([[b"a"]]), NotNumericError, "column 0 holds values of type 'bytes"),
         (np.array([["2020-01-01"]], dtype="M8[D]"), NotNumericError, "dates or times: '2020-01-01'"),
         (np.array([[1]], dtype="m8[s]"), NotNumericError, "durations"),
+        (np.array([[np.timedelta64(1, "s")]], dtype=object), NotNumericError, "durations"),
     ],
 )
 def test_what_is_no_table_of_numbers_is_refused(X, error, message):

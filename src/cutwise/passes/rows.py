@@ -28,7 +28,7 @@ from cutwise.reference.objective import (
     fixed_costs_by,
     second_excess,
 )
-from cutwise.table.intake import MixedOptions, TableSums, row_numbers, warn_of_identifiers
+from cutwise.table.intake import MixedOptions, TableSums, warn_of_columns
 from cutwise.table.mixed import FEWEST_NUMBERED
 from cutwise.table.table import (
     BOOL,
@@ -236,8 +236,8 @@ class BatchedRows:
             rows = cls._read(*source, None if sums.columns is None else sums.found())
             rows._check_kinds_held(sums.n_rows)
             rows.n_passes = 2
-        if mixed is not None and rows.columns.has_names:
-            warn_of_identifiers(row_numbers(rows.columns, rows._counts_rows))
+        if mixed is not None:
+            warn_of_columns(rows.columns, rows._counts_rows)
         return rows
 
     def _check_kinds_held(self, n_rows: int) -> None:

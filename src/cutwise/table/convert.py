@@ -26,15 +26,8 @@ from .table import BOOL, INTEGER, NUMBER, ColumnKind, Columns, check_unique, num
 
 AnyDType = np.dtype[np.generic]
 
-_FLOAT64 = frozenset({np.dtype(t) for t in (np.float64, np.longdouble, np.uint64)})
-
-_FLOAT32 = frozenset({np.dtype(t) for t in (np.float16, np.float32)})
-
-_INT64 = frozenset({np.dtype(t) for t in (np.int64, np.uint32)})
-
-_INT32 = frozenset({np.dtype(t) for t in (np.int8, np.int16, np.uint16, np.int32)})
-# Integers of at most 16 bits fit into float32's 24-bit mantissa, wider ones need float64 beside a float.
-_WIDER_THAN_FLOAT32 = frozenset({np.dtype(t) for t in (np.int32, np.uint32, np.int64)})
+# The smallest first, and whole numbers before others.
+_BY_SIZE = [np.dtype(t) for t in (np.uint8, np.int32, np.int64, np.float32, np.float64)]
 
 
 def matrix_dtype(dtypes: Iterable[AnyDType]) -> AnyDType:
@@ -43,16 +36,8 @@ def matrix_dtype(dtypes: Iterable[AnyDType]) -> AnyDType:
     Two conversions can round: long double to float64, and 64-bit integers beyond 2**53 next to (or, unsigned, as)
     float64, which is how every value is compared anyway.
     """
-    kinds = {dtype.newbyteorder("=") for dtype in dtypes}
-    if kinds & _FLOAT64:
-        return np.dtype(np.float64)
-    if kinds & _FLOAT32:
-        return np.dtype(np.float64 if kinds & _WIDER_THAN_FLOAT32 else np.float32)
-    if kinds & _INT64:
-        return np.dtype(np.int64)
-    if kinds & _INT32:
-        return np.dtype(np.int32)
-    return np.dtype(np.uint8)
+    found = set(dtypes)
+    return next((own for own in _BY_SIZE if all(np.can_cast(dtype, own) for dtype in found)), _BY_SIZE[-1])
 
 
 def core_reads(values: npt.NDArray[np.generic]) -> bool:
@@ -109,10 +94,12 @@ def is_missing(value: object) -> bool:
 
 def find_non_numeric(items: Sequence[object]) -> NonNumericValue | None:
     """The first value that is neither a real number nor missing; None when there is none."""
-    if all(issubclass(t, _NUMBERS) for t in set(map(type, items))):
+    types = set(map(type, items))
+    numbers = {t for t in types if issubclass(t, _NUMBERS) and t is not np.timedelta64}  # numpy's are integers, too
+    if numbers == types:
         return None
     for row, value in enumerate(items):
-        if not (isinstance(value, _NUMBERS) or is_missing(value) or _acts_as_number(value)):
+        if not (type(value) in numbers or is_missing(value) or _acts_as_number(value)):
             return _non_numeric_text(items, row) if isinstance(value, str) else NonNumericValue(row, value)
     return None
 
@@ -238,7 +225,7 @@ def convert_array(
     """
     kind = values.dtype.kind
     if kind == "O":
-        return _from_objects(values, columns, what)
+        return _in_one(map(_source_of_objects, values.T), len(values), columns, what)
     if kind not in "fiub":
         wrong = find_non_numeric(values[:, 0].tolist()) if kind == "U" else None
         raise not_numeric_error({0: wrong or NonNumericValue(0, values[0, 0])}, columns, what=what)
@@ -246,25 +233,6 @@ def convert_array(
     if not core_reads(values):
         values = values.astype(matrix_dtype([values.dtype]), order="K")
     return values.view(np.uint8) if values.dtype == np.bool_ else values, kinds
-
-
-def _from_objects(
-    values: npt.NDArray[np.generic], columns: Columns, what: str
-) -> tuple[npt.NDArray[np.generic], tuple[ColumnKind, ...]]:
-    """An object array, column by column."""
-    refused: dict[int, NonNumericValue] = {}
-    numbers: list[npt.NDArray[np.generic]] = []
-    for column in range(values.shape[1]):
-        items = values[:, column].tolist()
-        wrong = find_non_numeric(items)
-        if wrong is not None:
-            refused[column] = wrong
-        elif not refused:
-            numbers.append(to_numbers(items))
-    if refused:
-        raise not_numeric_error(refused, columns, what=what)
-    dtypes = [column.dtype for column in numbers]
-    return np.column_stack(numbers).astype(matrix_dtype(dtypes), copy=False), tuple(map(number_kind, dtypes))
 
 
 def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse.csr_array, tuple[ColumnKind, ...]]:
@@ -419,23 +387,28 @@ def convert_frame(
         return convert_sparse(whole, columns, what=what)
     if whole is not None:
         return convert_array(whole, columns, what=what)
-    sources: list[_Source] = []
+    return _in_one(map(_source_of, frame.to_dict(as_series=True).values()), len(frame), columns, what)
+
+
+def _in_one(
+    sources: Iterable[_Source | NonNumericValue], n_rows: int, columns: Columns, what: str
+) -> tuple[npt.NDArray[np.generic], tuple[ColumnKind, ...]]:
+    """Columns in one matrix of the smallest of the core's dtypes that holds each exactly, and their kinds."""
+    found: list[_Source] = []
     refused: dict[int, NonNumericValue] = {}
-    for i, series in enumerate(frame.to_dict(as_series=True).values()):
-        source = _source_of(series)
+    for i, source in enumerate(sources):
         if isinstance(source, NonNumericValue):
             refused[i] = source
-        else:
-            sources.append(source)
+        elif not refused:
+            found.append(source)
     if refused:
         raise not_numeric_error(refused, columns, what=what)
-    dtype = matrix_dtype(source.dtype for source in sources)
-    kinds = tuple(source.kind for source in sources)
-    if len(sources) == 1:
-        return sources[0].read().astype(dtype, copy=False).reshape(-1, 1), kinds
+    dtype, kinds = matrix_dtype(source.dtype for source in found), tuple(source.kind for source in found)
+    if len(found) == 1:
+        return found[0].read().astype(dtype, copy=False).reshape(-1, 1), kinds
     # Column by column, so that at most one column exists twice.
-    values = np.empty((len(frame), len(sources)), dtype=dtype, order="F")
-    for i, source in enumerate(sources):
+    values = np.empty((n_rows, len(found)), dtype=dtype, order="F")
+    for i, source in enumerate(found):
         values[:, i] = source.read()
     return values, kinds
 
@@ -452,15 +425,12 @@ class _Source:
 def _source_of(series: Series) -> _Source | NonNumericValue:
     """How to read one column, or the first value that makes it unreadable."""
     dtype = series.dtype
-    if dtype == nw.Boolean or dtype.is_integer():
-        kind = BOOL if dtype == nw.Boolean else INTEGER
-        if series.null_count() > 0 or dtype in (nw.Int128, nw.UInt128):
+    if dtype == nw.Boolean or dtype.is_numeric():
+        kind = BOOL if dtype == nw.Boolean else INTEGER if dtype.is_integer() else NUMBER
+        lacks = kind is not NUMBER and series.null_count() > 0
+        if lacks or dtype in (nw.Int128, nw.UInt128, nw.Decimal):
             return _Source(np.dtype(np.float64), kind, lambda: floats(series.cast(nw.Float64)))
-        return _Source(np.dtype("bool" if kind is BOOL else str(dtype).lower()), kind, series.to_numpy)
-    if dtype == nw.Decimal:
-        return _Source(np.dtype(np.float64), NUMBER, lambda: floats(series.cast(nw.Float64)))
-    if dtype.is_numeric():
-        return _Source(np.dtype(str(dtype).lower()), NUMBER, lambda: floats(series))
+        return _Source(np.dtype("bool" if kind is BOOL else str(dtype).lower()), kind, lambda: floats(series))
     if len(series) == series.null_count():
         return _Source(np.dtype(np.float64), NUMBER, lambda: np.full(len(series), np.nan))
     if dtype in (nw.Object, nw.Unknown):

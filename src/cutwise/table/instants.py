@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,13 +19,15 @@ MICROSECONDS = {"day": 86_400_000_000, "h": 3_600_000_000, "min": 60_000_000, "s
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-def to_ticks(values: npt.NDArray[Any], unit: str, *, is_duration: bool = False) -> npt.NDArray[np.float64]:
+def to_ticks(
+    values: npt.NDArray[Any] | Sequence[Any], unit: str, *, is_duration: bool = False
+) -> npt.NDArray[np.float64]:
     """Dates or durations as whole days (``"day"``) or microseconds since 1970, finer digits cut off; NaN for NaT.
 
     ``values`` are of numpy's types, or Python's objects, possibly None.
     """
-    if values.dtype.kind not in "mM":
-        items = [None if is_missing(value) else _utc(value) for value in values.tolist()]
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "mM":
+        items = [None if is_missing(value) else _utc(value) for value in values]
         if any(isinstance(item, dt.time) for item in items):
             items = [None if item is None else _since_midnight(item) for item in items]
         values = np.array(items, dtype="timedelta64[us]" if is_duration else "datetime64[us]")
@@ -133,8 +135,7 @@ def choose_length(a: float, b: float) -> float:
 def _near(middle: int, unit: str, zone: str | None) -> Iterator[int]:
     """Boundaries of a unit around an instant, in microseconds: some on either side, by the clocks of the zone."""
     wall = _EPOCH + dt.timedelta(microseconds=middle)
-    if zone is not None:
-        wall = wall.replace(tzinfo=dt.UTC).astimezone(_zone(zone)).replace(tzinfo=None)
+    wall = wall if zone is None else _wall(wall, zone)
     for offset in (-1, 0, 1, 2):
         try:
             if unit == "year":
@@ -149,20 +150,17 @@ def _near(middle: int, unit: str, zone: str | None) -> Iterator[int]:
         except (OverflowError, ValueError):  # before the year 1, or beyond 9999
             continue
         for fold in (0, 1) if zone is not None else (0,):
-            if zone is not None:
-                instant = at.replace(tzinfo=_zone(zone), fold=fold).astimezone(dt.UTC).replace(tzinfo=None)
-                back = instant.replace(tzinfo=dt.UTC).astimezone(_zone(zone)).replace(tzinfo=None)
-                if back != at:  # clocks skip this time
-                    continue
-            else:
-                instant = at
-            yield (instant - _EPOCH) // dt.timedelta(microseconds=1)
+            instant = at if zone is None else _utc(at.replace(tzinfo=_zone(zone), fold=fold))
+            if zone is None or _wall(instant, zone) == at:  # else clocks skip this time
+                yield (instant - _EPOCH) // dt.timedelta(microseconds=1)
+
+
+def _wall(instant: dt.datetime, zone: str) -> dt.datetime:
+    """What the clocks of a zone show."""
+    return instant.replace(tzinfo=dt.UTC).astimezone(_zone(zone)).replace(tzinfo=None)
 
 
 @lru_cache(maxsize=64)
-def _zone(name: str) -> dt.tzinfo:
-    sign = {"+": 1, "-": -1}.get(name[:1])
-    if sign is None:
-        return ZoneInfo(name)
-    hours, _, minutes = name[1:].partition(":")
-    return dt.timezone(sign * dt.timedelta(hours=int(hours), minutes=int(minutes or 0)))
+def _zone(name: str) -> dt.tzinfo | None:
+    is_offset = name[0] in "+-"
+    return dt.datetime.fromisoformat(f"1970-01-01T00{name}").tzinfo if is_offset else ZoneInfo(name)

@@ -49,7 +49,7 @@ from .convert import (
     to_numbers,
 )
 from .labels import as_vector
-from .mixed import ColumnSums, Items, RawColumn, are_numbers, counts_rows, find_kind, raw_column, values_by_kind
+from .mixed import ColumnSums, Items, RawColumn, are_numbers, counts_rows, raw_column, values_by_kind
 from .table import ColumnKind, Columns, Table, are_plain, check_same_columns, name_columns
 
 # What to do with a clusterer that was given for a number.
@@ -448,20 +448,17 @@ def _read_mixed(X: Any, frame: Frame | None, columns: Columns, options: MixedOpt
         except NotNumericError:
             pass  # what the columns hold is found out one by one
     weights = read_weights(options.sample_weight, len(X) if frame is None else len(frame))
-    found: list[ColumnKind] = []
-    are_written = True  # so far all columns hold numbers written as text
+    sums, kinds_found = list[ColumnSums](), list[ColumnKind]()
     read = np.zeros((len(X) if frame is None else len(frame), len(columns.names)), order="F")
     for i, raw, is_asked_for in _raw_columns(X, frame, columns, categories, what):
-        kind, read[:, i] = find_kind(
-            raw, describe=_start(columns.describe(i)), weights=weights, is_asked_for=is_asked_for
-        )
-        found.append(kind)
-        are_written = are_written and not is_asked_for and are_numbers(raw.items)
-    if are_written:
-        warn_of_numbers(what)
-    check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in found])
-    _check_any_cut(columns.names, found, what)
-    return _warned(Table(read, columns.names, columns.has_names, tuple(found), library), what)
+        sums.append(ColumnSums(_start(columns.describe(i)), is_asked_for))
+        sums[i].see(raw, weights)
+        kinds_found.append(kind := sums[i].kind())
+        if kind.left_out is None:
+            read[:, i] = values_by_kind(raw, kind, describe=sums[i].describe, unknown=None)
+    columns = _checked(columns, sums, kinds_found, what)
+    check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in kinds_found])
+    return _warned(Table(read, columns.names, columns.has_names, columns.kinds, library), what)
 
 
 def _raw_columns(
@@ -484,13 +481,18 @@ def _raw_columns(
         raise not_numeric_error(refused, columns, what=what, takes=_MIXED if categories is None else "numbers")
 
 
-def _check_any_cut(names: Sequence[str], kinds: Sequence[ColumnKind], what: str) -> None:
+def _checked(columns: Columns, sums: Sequence[ColumnSums], kinds: Sequence[ColumnKind], what: str) -> Columns:
+    """The columns of a fit with the kinds that were found; some of them must take part."""
+    if all(are_numbers(own.items) and not own.is_asked_for for own in sums):
+        step = f"{what}.astype(float) makes numbers of them."
+        warn(CutwiseWarning(f"All columns of {what} hold numbers written as text, and are taken for texts. {step}"))
     if all(kind.left_out for kind in kinds):
-        reasons = ", ".join(f"{name} ({kind.left_out})" for name, kind in zip(names, kinds, strict=True))
+        reasons = ", ".join(f"{name} ({kind.left_out})" for name, kind in zip(columns.names, kinds, strict=True))
         raise InvalidInputError(
             f"{what} has no column to cut: {reasons}. Give a column that rows share values of, or name these in "
             "categorical_features."
         )
+    return Columns(columns.names, columns.has_names, tuple(kinds))
 
 
 @dataclass(eq=False)
@@ -536,18 +538,9 @@ class TableSums:
         return self.of_columns[0].n_rows if self.of_columns else 0
 
     def found(self) -> Columns:
-        """The columns with their kinds; warns of those that take no part."""
+        """The columns with their kinds."""
         assert self.columns is not None
-        names, kinds = self.columns.names, tuple(sums.kind() for sums in self.of_columns)
-        if not any(sums.is_asked_for for sums in self.of_columns) and all(
-            are_numbers(s.items) for s in self.of_columns
-        ):
-            warn_of_numbers("X")
-        _check_any_cut(names, kinds, "X")
-        warn_of_identifiers(
-            [f"{name} is left out: {kind.left_out}" for name, kind in zip(names, kinds, strict=True) if kind.left_out]
-        )
-        return Columns(names, self.columns.has_names, kinds)
+        return _checked(self.columns, self.of_columns, [sums.kind() for sums in self.of_columns], "X")
 
 
 def _may_be_numbers(X: Any, frame: Frame | None) -> bool:
@@ -607,32 +600,19 @@ def _start(words: str) -> str:
 
 def _warned(table: Table, what: str) -> Table:
     """The table of a fit, with a warning of columns that say nothing of what rows are like."""
-    columns = list(zip(table.names, table.kinds, strict=True))
-    lines = [f"{name} is left out: {kind.left_out}" for name, kind in columns if kind.left_out]
-    if table.has_names and not table.is_sparse:
-        lines += row_numbers(table.columns, lambda i: counts_rows(table.values[:, i]))
-    warn_of_identifiers(lines, what)
+    warn_of_columns(table.columns, lambda i: not table.is_sparse and counts_rows(table.values[:, i]), what)
     return table
 
 
-def row_numbers(columns: Columns, counts: Callable[[int], bool]) -> list[str]:
-    """What is to be said of whole numbers that number the rows; ``counts``: whether those of a column do."""
-    kinds = zip(columns.names, columns.kinds, strict=True)
-    return [
+def warn_of_columns(columns: Columns, counts: Callable[[int], bool], what: str = "X") -> None:
+    """Warn of columns that only name or number rows; ``counts``: whether the whole numbers of one count these."""
+    own = list(zip(columns.names, columns.kinds, strict=True))
+    lines = [f"{name} is left out: {kind.left_out}" for name, kind in own if kind.left_out]
+    lines += [
         f"{name} numbers the rows"
-        for i, (name, kind) in enumerate(kinds)
+        for i, (name, kind) in enumerate(own if columns.has_names else ())
         if kind.name == "integer" and not kind.has_gaps and counts(i)
     ]
-
-
-def warn_of_numbers(what: str) -> None:
-    """Warn of a table whose every cell is a number written as text."""
-    step = f"{what}.astype(float) makes numbers of them."
-    warn(CutwiseWarning(f"All columns of {what} hold numbers written as text, and are taken for texts. {step}"))
-
-
-def warn_of_identifiers(lines: list[str], what: str = "X") -> None:
-    """Warn of columns that only name or number rows."""
     if lines:
         warn(IdentifierWarning.of(lines, what))
 

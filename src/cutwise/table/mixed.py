@@ -20,7 +20,7 @@ from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, listed, 
 
 from .convert import NonNumericValue, find_non_numeric, floats, is_missing, reads_as_number, to_numbers
 from .instants import as_duration, instant_of, to_ticks
-from .table import ColumnKind, KindName, Table
+from .table import ColumnKind, KindName, Table, number_kind
 
 MOST_LEVELS = 254
 """A code fits a byte, and one is left for all levels beyond these."""
@@ -138,13 +138,10 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
         # Objects are taken for text by narwhals where the first hundred are missing, whatever the others are.
         if {type(level) for level in levels} - {type(None)} == {str}:
             return RawColumn("category", codes=codes, items=levels)
-    if dtype == nw.Boolean:
-        return RawColumn("bool", values=_numbers(column.cast(nw.Float64)))
-    if dtype.is_integer():
-        return RawColumn("integer", values=_numbers(column.cast(nw.Float64)))
-    if dtype.is_numeric():
-        values = _numbers(column.cast(nw.Float64) if dtype == nw.Decimal else column)
-        return RawColumn("number", values=values, are_floats=True)
+    if dtype == nw.Boolean or dtype.is_numeric():
+        name: KindName = "bool" if dtype == nw.Boolean else "integer" if dtype.is_integer() else "number"
+        numbers = floats(column.cast(nw.Float64)).astype(np.float64)
+        return RawColumn(name, values=numbers, are_floats=name == "number")
     if dtype == nw.Date:
         return RawColumn("date", values=to_ticks(column.to_numpy(), "day"), unit="day")
     if isinstance(dtype, nw.Datetime):
@@ -155,7 +152,7 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
         zone = None if dtype.time_zone is None else re.sub(r"^UTC(?=[-+])", "", dtype.time_zone)
         return RawColumn("date", values=values, unit="microsecond", zone=zone)
     if dtype in (nw.Duration, nw.Time):
-        items = column.to_numpy() if dtype == nw.Duration else np.array(column.to_list(), dtype=object)
+        items = column.to_numpy() if dtype == nw.Duration else column.to_list()
         ticks = to_ticks(items, "microsecond", is_duration=True)
         return RawColumn("duration", values=ticks, unit=None if dtype == nw.Duration else "time")
     native = column.to_numpy() if dtype in (nw.Object, nw.Unknown) else None
@@ -194,8 +191,7 @@ def _of_array(values: npt.NDArray[np.generic]) -> RawColumn | NonNumericValue:
         )
     if kind not in "fiub":
         return NonNumericValue(0, values[0])
-    name: KindName = "bool" if kind == "b" else "integer" if kind in "iu" else "number"
-    return RawColumn(name, values=values.astype(np.float64))
+    return RawColumn(number_kind(values.dtype).name, values=values.astype(np.float64))
 
 
 def _of_items(
@@ -220,10 +216,10 @@ def _of_items(
     ):
         unit: Literal["day", "microsecond"] = "microsecond" if issubclass(types.pop(), instants) else "day"
         zoned = any(getattr(item, "tzinfo", None) is not None for item in items)
-        values = to_ticks(np.array([*items, None], dtype=object)[:-1], unit)
+        values = to_ticks(items, unit)
         return RawColumn("date", values=values, unit=unit, zone="UTC" if zoned else None)
     if types and all(issubclass(t, dt.timedelta | dt.time | np.timedelta64) for t in types):
-        values = to_ticks(np.array([*items, None], dtype=object)[:-1], "microsecond", is_duration=True)
+        values = to_ticks(items, "microsecond", is_duration=True)
         return RawColumn("duration", values=values, unit="time" if types <= {dt.time} else None)
     wrong = find_non_numeric(items)
     if wrong is not None:
@@ -233,11 +229,6 @@ def _of_items(
         return RawColumn("bool", values=numbers)
     whole = bool(types) and all(issubclass(t, int | np.integer) for t in types)
     return RawColumn("integer" if whole else "number", values=numbers)
-
-
-def _numbers(series: nw.Series[Any]) -> Float64:
-    """A column of numbers with its nulls as NaN."""
-    return floats(series).astype(np.float64)
 
 
 @dataclass(eq=False)
@@ -335,21 +326,6 @@ class ColumnSums:
 
 def _are_whole(known: Float64) -> bool:
     return bool(np.abs(known).max(initial=0.0) < _LARGEST and (known % 1 == 0).all())
-
-
-def find_kind(
-    raw: RawColumn, *, describe: str, weights: Float64 | None = None, is_asked_for: bool = False
-) -> tuple[ColumnKind, Float64]:
-    """The kind of a column at fit, and its values by it; one that takes no part is 0 all over.
-
-    ``is_asked_for``: the caller named the column, so that it is kept whatever it holds.
-    """
-    sums = ColumnSums(describe, is_asked_for)
-    sums.see(raw, weights)
-    kind = sums.kind()
-    if kind.left_out is not None:
-        return kind, np.zeros(raw.n_rows)
-    return kind, values_by_kind(raw, kind, describe=describe, unknown=None)
 
 
 def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: str | None = "outside") -> Float64:
