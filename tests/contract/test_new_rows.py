@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import sparse as sp
 from sklearn.base import clone
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 
@@ -89,6 +90,13 @@ def test_a_tree_of_one_leaf_needs_no_column():
     model = ExplainableKMeans(1).fit(TABLE)
     assert model.predict(TABLE[["rest"]]).tolist() == [0] * 100
     assert model.explain(pd.DataFrame({"noise": ["x", None]})) == ["cluster 0 because every row is"] * 2
+
+
+def test_sparse_rows_are_read_by_the_kinds_of_fit():
+    code = np.tile([3.0, 5.0, 0.0], 40)
+    X = np.column_stack([code, np.arange(120) % 7 + 9.0 * (code == 5)])
+    model = ExplainableKMeans(3, categorical_features=[0], random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict(sp.csr_array(X)), model.predict(X))
 
 
 def test_a_sparse_frame_stays_sparse_and_gets_the_same_clusters():

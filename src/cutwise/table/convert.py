@@ -95,7 +95,8 @@ def is_missing(value: object) -> bool:
 def find_non_numeric(items: Sequence[object]) -> NonNumericValue | None:
     """The first value that is neither a real number nor missing; None when there is none."""
     types = set(map(type, items))
-    numbers = {t for t in types if issubclass(t, _NUMBERS) and t is not np.timedelta64}  # numpy's are integers, too
+    # To Python durations of numpy are integers.
+    numbers = {t for t in types if issubclass(t, _NUMBERS)} - {np.timedelta64}
     if numbers == types:
         return None
     for row, value in enumerate(items):

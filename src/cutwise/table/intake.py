@@ -340,7 +340,6 @@ def read_table(
     if isinstance(X, Table):
         return X
     frame: Frame | None = None
-    values: npt.NDArray[np.generic] | sparse.csr_array
     labels: list[object] | None = None
     if is_annotated(X):
         X, labels = bare_matrix(X), list(X.var_names)
@@ -368,17 +367,22 @@ def read_table(
     is_whole = sparse.issparse(X) and fitted is not None and columns.names == fitted.names
     if fitted is not None and tested is not None and fitted.has_names and columns.has_names and not is_whole:
         return _read_tested(X, frame, columns, fitted, tested, what, unknown)
-    library = None if frame is None else library_of(frame)
-    of_kinds = fitted is not None and (not are_plain(fitted.kinds) or any(kind.left_out for kind in fitted.kinds))
-    if fitted is not None and of_kinds and not sparse.issparse(X):
-        read = _read_by_kind(_columns_of(X, frame), fitted.kinds, columns, what, unknown)
-        return Table(read, columns.names, columns.has_names, fitted.kinds, library)
     if mixed is not None and not sparse.issparse(X):
         return _read_mixed(X, frame, columns, mixed, what)
-    with _as_at_fit(fitted is not None):
+    values, kinds = _read(X, frame, columns, None if fitted is None else fitted.kinds, what, unknown)
+    return Table(values, columns.names, columns.has_names, kinds, None if frame is None else library_of(frame))
+
+
+def _read(
+    X: Any, frame: Frame | None, columns: Columns, of_fit: tuple[ColumnKind, ...] | None, what: str, unknown: str | None
+) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, tuple[ColumnKind, ...]]:
+    """Columns as complete numbers, and their kinds, or by the kinds of fit where these are others."""
+    if of_fit is not None and (not are_plain(of_fit) or any(kind.left_out for kind in of_fit)):
+        return _read_by_kind(_columns_of(X, frame), of_fit, columns, what, unknown), of_fit
+    with _as_at_fit(of_fit is not None):
         values, kinds = _convert(X, frame, columns, what)
         check_finite(values, columns, what=what)
-    return Table(values, columns.names, columns.has_names, kinds, library)
+    return values, kinds
 
 
 def _convert(
@@ -412,15 +416,9 @@ def _read_tested(
         else:
             whole = convert_sparse(X, columns, what=what)[0] if sparse.issparse(X) else X  # which may be damaged
             X = whole[:, [columns.names.index(name) for name in names]]
-        read: npt.NDArray[np.generic] | sparse.csr_array
-        if are_plain(own.kinds):
-            with _as_at_fit():
-                read, own_kinds = _convert(X, frame, own, what)
-                check_finite(read, own, what=what)
-            for column, kind in zip(tested, own_kinds, strict=True):
-                kinds[column] = kind
-        else:
-            read = _read_by_kind(_columns_of(X, frame), own.kinds, own, what, unknown)
+        read, own_kinds = _read(X, frame, own, own.kinds, what, unknown)
+        for column, kind in zip(tested, own_kinds, strict=True):
+            kinds[column] = kind
         if isinstance(read, sparse.csr_array):
             values = sparse.csr_array((read.data, tested[read.indices], read.indptr), shape=(n_rows, n_columns))
         else:
