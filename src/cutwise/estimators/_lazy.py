@@ -24,7 +24,7 @@ from cutwise.passes.reference import find_centers
 from cutwise.passes.rows import BatchedRows, PreparedRows, Slice, add_values
 from cutwise.passes.sources import LazyTable, check_column_name
 from cutwise.passes.spill import Copies
-from cutwise.passes.sums import Least, T, Total, nearer
+from cutwise.passes.sums import T, Total, least_row, nearer
 from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs, read_centers
@@ -309,12 +309,12 @@ def _coordinates(rows: BatchedRows, centers: Float64) -> Float64:
     for cluster in np.flatnonzero(np.isnan(coordinates).any(axis=1)):
         center = centers[[cluster]]
 
-        def add(found: Least, batch: Slice, center: Float64 = center) -> None:
+        def add(found: Total, batch: Slice, center: Float64 = center) -> None:
             costs = KMEANS.costs(batch.metric.matrix, center)[:, 0]
             nearest = np.flatnonzero(costs == costs.min())
-            found.see(costs[nearest], core.gather_rows(batch.read("matrix"), nearest))
+            found.see([least_row(costs[nearest], core.gather_rows(batch.read("matrix"), nearest))])
 
-        coordinates[cluster] = rows.go_over("nearest rows", Least(), add).row
+        ((_, coordinates[cluster]),) = rows.go_over("nearest rows", Total(min), add).values
     return coordinates
 
 

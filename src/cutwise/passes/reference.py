@@ -27,7 +27,7 @@ from cutwise.reference.search import (
 from cutwise.table.table import DerivedRows, Values, as_matrix
 
 from .rows import BatchedRows, Slice
-from .sums import Least, Scale, Smallest, Total
+from .sums import Scale, Smallest, Total, least_row
 
 _SKETCHES, _CELLS = 3, 8
 """Tables in which rows are counted by parts of their hashes, to find heavy ones, and cells for every row wanted."""
@@ -187,13 +187,12 @@ class SearchedBatches:
 
         for cluster in np.flatnonzero(weight == 0):
 
-            def add(found: Least, part: Slice, kept: Float64 = kept) -> None:
-                found.see(-KMEANS.assign(part.metric.matrix, kept)[1], part.metric.values)
+            def add(found: Total, part: Slice, kept: Float64 = kept) -> None:
+                found.see([least_row(-KMEANS.assign(part.metric.matrix, kept)[1], part.metric.values)])
 
-            found = self._rows.go_over("rows far from all centers", Least(), add)
-            if not -found.cost > 0.0:
+            ((cost, row),) = self._rows.go_over("rows far from all centers", Total(min), add).values
+            if not -cost > 0.0:
                 break
-            row = found.row
             centers[cluster], is_moved = row, True
             kept = np.vstack([kept, centers[[cluster]]])
         return is_moved

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -42,7 +41,7 @@ from cutwise.table.table import (
     encode_table,
 )
 
-from .sources import BATCH_ROWS, Again, Codes, LazyTable, Part, Seen, add_kinds, extents_of, fingerprint_of
+from .sources import BATCH_ROWS, Again, LazyTable, Part, Seen, add_kinds, extents_of, fingerprint_of, itself
 from .spill import Column, Copies, RowNodes
 from .sums import Bins, Gathered, Scale, T, Total, add_powers, plan_bins, run_together, total_by
 
@@ -278,7 +277,7 @@ class BatchedRows:
         left_out, left_weights = (Column(copies.folder / name) for name in ("left_out", "left_weights"))
         for column in (*stored.values(), left_out, left_weights):
             column.path.unlink(missing_ok=True)
-        seen, known = Seen(weights, y, n_clusters), Codes()
+        seen, n_met = Seen(weights, y, n_clusters), 0
         for batch in lazy.batches():
             tell(f"reading the table: {seen.n_rows:,} rows")
             part = read(batch, first=0 if again is None else again.n)
@@ -291,7 +290,8 @@ class BatchedRows:
             elif len(part.values):
                 stored["values"].append(part.values)
                 stored["weights"].append(part.weights)
-                stored["labels"].append(known.codes_of(part))
+                stored["labels"].append(part.labels + n_met)
+            n_met += len(part.classes)
         seen.check()
         if again is not None:
             del stored["values"]
@@ -302,7 +302,8 @@ class BatchedRows:
         say(f"{seen.n_rows:,} rows read")
         rows = cls(copies, seen, stored, left_out, left_weights, None, say, again=again)
         if y is not None:
-            rows.classes, stored["labels"].renamed = known.in_order()
+            rows.classes, place = np.unique(np.concatenate(seen.classes), return_inverse=True)
+            stored["labels"].renamed = place.astype(np.int32)
         return rows
 
     def _counts_rows(self, column: int) -> bool:
@@ -318,11 +319,6 @@ class BatchedRows:
         keep = ["metric"] if self.again is None and isinstance(self.measured.values, np.ndarray) else []
         sizes = self.go_over("the preprocessor's output", Total(np.maximum), _see_sizes, *keep)
         self.metric_sizes = sizes.values[0]
-
-    @property
-    def folder(self) -> Path:
-        """With their copies."""
-        return self.copies.folder
 
     def slices(self, what: str, columns: Sequence[int] | None = None) -> Iterator[Slice]:
         """All rows that are not with workers, in batches, by one pass.
@@ -366,7 +362,7 @@ class BatchedRows:
         ``columns``: that are looked at; all if it is left out.
         """
         stored = self.stored if stored is None else stored
-        kept = {} if self.engine else {name: Column(self.folder / f"{name}-{self.n_passes}") for name in keep}
+        kept = {} if self.engine else {name: Column(self.copies.folder / f"{name}-{self.n_passes}") for name in keep}
         own = _Asked(
             what, sums, partial(_add_and_keep, add, kept) if kept else add, recipe or self.recipe, stored, columns
         )
@@ -602,15 +598,11 @@ def _kinds_of(lazy: LazyTable, sums: TableSums, weights: str | None, y: str | No
     """What the columns of a table hold, but for those of weights and labels, by one pass."""
     see = partial(add_kinds, weights=weights, y=y)
     if lazy.engine is not None:
-        return total_by(lazy.engine, sums, see, _itself)
+        return total_by(lazy.engine, sums, see, itself)
     for batch in lazy.batches():
         tell(f"kinds of columns: {sums.n_rows:,} rows")
         see(sums, batch)
     return sums
-
-
-def _itself(batch: Any) -> Any:
-    return batch
 
 
 def _slice_of(
@@ -731,7 +723,7 @@ class PreparedRows:
         if cap is not None:
             self.recipe = replace(self.recipe, cap=cap)
             self._forget_costs()
-            self.rows.go_over("costs, capped", [], _nothing, "excess", "base", **self.where)
+            self.rows.go_over("costs, capped", [], lambda *_: None, "excess", "base", **self.where)
 
     @property
     def most_bytes(self) -> int:
@@ -759,7 +751,7 @@ class PreparedRows:
         """
         if self.rows.engine is not None:
             return self.rows.go_over(what, sums, partial(_add_anew, add), recipe=self.recipe)
-        column = nodes.kept_in(self.rows.folder)
+        column = nodes.kept_in(self.rows.copies.folder)
         is_known, fits = nodes.is_known, True
 
         def add_in_nodes(sums: T, rows: Slice) -> None:
@@ -793,7 +785,3 @@ def _add_cost_sums(of_label: Scale, found: Total, rows: Slice) -> None:
     costs = KMEANS.label_costs(rows.metric.matrix, recipe.centers, rows.labels)
     own = np.array(of_label.split(costs, rows.weights))
     found.see([rows.known["sums"], of_base, np.int64(rows.known["magnitude"]), own])
-
-
-def _nothing(found: object, rows: Slice) -> None:
-    """Rows are only kept."""

@@ -28,7 +28,7 @@ from cutwise.exceptions import (
 from cutwise.reference.objective import sum_costs, sum_weights
 from cutwise.table.intake import TableSums, pop_column, read_table, read_weights
 from cutwise.table.labels import read_labels
-from cutwise.table.table import Columns, SearchedColumns, Table, as_matrix, searched_columns
+from cutwise.table.table import Columns, Table, as_matrix, searched_columns
 from cutwise.tree.refine_sample import sample_sizes
 
 from .spill import Column, Copies
@@ -120,7 +120,7 @@ class LazyTable:
 
     def batches(self) -> Iterator[Any]:
         """All rows, once."""
-        return self.mapped(_itself)
+        return self.mapped(itself)
 
     def read_by(self, read: Callable[[Any], Any]) -> LazyTable:
         """The same rows as a function reads each batch."""
@@ -129,7 +129,8 @@ class LazyTable:
         )
 
 
-def _itself(batch: Any) -> Any:
+def itself(batch: Any) -> Any:
+    """A batch as it comes."""
     return batch
 
 
@@ -167,7 +168,10 @@ def as_lazy(X: Any) -> LazyTable | None:
         return polars_table(X)
     if library == "duckdb" and kind == "DuckDBPyRelation":
         return LazyTable(
-            X, tuple(X.columns), lambda work: map(work, _arrow_reader(X)), lambda column: _project(X, column)
+            X,
+            tuple(X.columns),
+            lambda work: map(work, _arrow_reader(X)),
+            lambda column: X.project(f"{column.sql('duckdb')}\nAS {COLUMN}"),
         )
     if library == "pyarrow" and any(base.__name__ == "Dataset" for base in type(X).__mro__):
         return LazyTable(
@@ -242,10 +246,6 @@ def _arrow_reader(X: Any) -> Any:
     """The record batches of a relation of DuckDB; its releases call it differently."""
     _pyarrow("A DuckDB relation")
     return X.to_arrow_reader(BATCH_ROWS) if hasattr(X, "to_arrow_reader") else X.fetch_arrow_reader(BATCH_ROWS)
-
-
-def _project(X: Any, column: TreeColumn) -> Any:
-    return X.project(f"{column.sql('duckdb')}\nAS {COLUMN}")
 
 
 def _spark_batches(X: Any) -> Iterator[Any]:
@@ -323,15 +323,11 @@ def _selected(X: Any, column: TreeColumn) -> Any:
 def _dask_results(X: Any, work: Callable[[Any], Any]) -> Iterator[Any]:
     """What a function says of the partitions, a few at a time, each where it lies."""
     dask: Any = import_module("dask")  # not typed
-    of_part = dask.delayed(partial(_of_any, work))
+    of_part = dask.delayed(lambda part: work(part) if len(part) else None)
     parts = X.to_delayed()
     for first in range(0, len(parts), TOGETHER):
         found = dask.compute(*(of_part(part) for part in parts[first : first + TOGETHER]))
         yield from (own for own in found if own is not None)
-
-
-def _of_any(work: Callable[[Any], Any], part: Any) -> Any:
-    return work(part) if len(part) else None
 
 
 def _partitions(X: Any, column: TreeColumn) -> Any:
@@ -408,7 +404,8 @@ class Part(NamedTuple):
         """
         classes: npt.NDArray[np.generic] = np.empty(0)
         batch, own, given = _apart(batch, weights, y)
-        table = _checked(batch, columns)
+        with _in_batches():
+            table = read_table(batch, fitted=columns, unknown=None)
         x = table.values
         counts = np.ones(len(x), dtype=np.int64) if own is None else own.astype(np.int64)
         taken, codes = counts > 0, np.zeros(len(x), dtype=np.int32)
@@ -518,12 +515,6 @@ def add_kinds(sums: TableSums, batch: Any, weights: str | None, y: str | None) -
         sums.see(batch, own)
 
 
-def _checked(batch: Any, columns: Columns | None) -> Table:
-    """A batch as a table of numbers, or of columns whose kinds are known."""
-    with _in_batches():
-        return read_table(batch, fitted=columns, unknown=None)
-
-
 @contextmanager
 def _in_batches() -> Iterator[None]:
     """Errors about rows and types say what to do with a table in batches."""
@@ -568,7 +559,7 @@ class Seen:
                 np.concatenate([self.extents, extents_of(x if len(part.left_out) else table.values)])
             )
             self._describe(0, x, part.weights)
-            hashes = core.row_hashes(searched_matrix(x, self.searched), 1)
+            hashes = core.row_hashes(as_matrix(x) if self.searched is None else self.searched.expand(x), 1)
             self.sample.add(hashes, hashes, x, part.weights)
             self.fingerprint = self.fingerprint + fingerprint_of(hashes)
 
@@ -630,28 +621,6 @@ class Seen:
         return (self.n_rows + self.n_left) * self.extents.shape[1] * (0 if self.like is None else self.like[1].itemsize)
 
 
-class Codes:
-    """Codes of labels, in the order in which these are met until all are known."""
-
-    def __init__(self) -> None:
-        self._met: list[npt.NDArray[np.generic]] = []
-        self._code_of: dict[Any, int] = {}
-
-    def codes_of(self, part: Part) -> Int32:
-        """The labels of the rows of a batch that take part."""
-        self._met.append(part.classes)
-        codes = [self._code_of.setdefault(label, len(self._code_of)) for label in part.classes.tolist()]
-        return np.array([*codes, 0], dtype=np.int32)[part.labels]
-
-    def in_order(self) -> tuple[npt.NDArray[np.generic], Int32]:
-        """The labels in increasing order, and the place of every code among them."""
-        classes: npt.NDArray[np.generic] = np.unique(np.concatenate(self._met))
-        place = np.empty(len(classes), dtype=np.int32)
-        for code, label in enumerate(classes.tolist()):
-            place[self._code_of[label]] = code
-        return classes, place
-
-
 def fingerprint_of(hashes: npt.NDArray[np.uint64]) -> Int64:
     """Their sum modulo 2^64, as an array of one."""
     found: Int64 = hashes.view(np.int64).sum(keepdims=True)
@@ -662,11 +631,6 @@ def extents_of(x: npt.NDArray[Any]) -> Float64:
     """The least and the largest value of every column, (2, d)."""
     ends = np.array([x.min(axis=0), x.max(axis=0)], dtype=np.float64)
     return np.array([np.fmin.reduce(x), np.fmax.reduce(x)]) if np.isnan(ends).any() else ends  # of what is known
-
-
-def searched_matrix(values: npt.NDArray[Any], searched: SearchedColumns | None) -> core.Matrix:
-    """Some rows in the columns that are searched."""
-    return as_matrix(values) if searched is None else searched.expand(values)
 
 
 def check_column_name(name: Any, what: str) -> str | None:

@@ -7,6 +7,7 @@ import operator
 import pickle
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
@@ -104,15 +105,14 @@ class Bins:
 
     def ends(self, low: Float64, high: Float64) -> tuple[Float64, Float64]:
         """The least and the largest value of every bin, from those of the table's columns."""
-        found = low[self.own], high[self.own]
-        for j in () if self.searched is None else range(self.searched.n_columns):
-            first = int(self.begin[j])
-            for ends in found:
-                if self.searched is not None and self.searched.level[j] >= 0:
-                    ends[first : first + 2] = 0.0, 1.0
-                elif self.searched is not None and self.searched.missing[j] < 0:
-                    ends[first] = -math.inf
-        return found
+        low, high = low[self.own], high[self.own]
+        if self.searched is not None:
+            first = self.begin[:-1]
+            levels, below = first[self.searched.level >= 0], first[self.searched.missing < 0]
+            low[levels] = high[levels] = 0.0
+            low[levels + 1] = high[levels + 1] = 1.0
+            low[below] = high[below] = -math.inf
+        return low, high
 
     def sums(self, coded: Int64) -> Int64:
         """The sums of every bin, (m, n_bins, w), from those of the table's columns."""
@@ -303,27 +303,12 @@ def add_powers(
         sums.see(core.cluster_sums(as_matrix(apart), one, 1, of_one, sizes, total))
 
 
-@dataclass(eq=False)
-class Least:
-    """The row of the least cost, and of the smallest values among such."""
-
-    cost: float = math.inf
-    row: list[float] = field(default_factory=list)
-
-    def see(self, costs: Float64, values: npt.NDArray[Any]) -> None:
-        """Further rows."""
-        found: Any = values[costs == costs.min()]
-        found = found if isinstance(found, np.ndarray) else found.toarray()
-        found = found.astype(np.float64) + 0.0  # -0.0 is 0.0, whichever of equal rows it is
-        self._take(float(costs.min()), found[np.lexsort(found.T[::-1])[0]].tolist())
-
-    def _take(self, cost: float, row: list[float]) -> None:
-        self.cost, self.row = min((self.cost, self.row), (cost, row))
-
-    def merge(self, other: Least) -> Least:
-        """That of both."""
-        self._take(other.cost, other.row)
-        return self
+def least_row(costs: Float64, values: Any) -> tuple[float, list[float]]:
+    """The least cost and its row, of such the one of the smallest values; of parts of the rows the least is so too."""
+    found: Any = values[costs == costs.min()]
+    found = found if isinstance(found, np.ndarray) else found.toarray()
+    found = found.astype(np.float64) + 0.0  # -0.0 is 0.0, whichever of equal rows it is
+    return float(costs.min()), found[np.lexsort(found.T[::-1])[0]].tolist()
 
 
 def nearer(gaps: Float64, others: Float64) -> Float64:
@@ -399,8 +384,6 @@ def run_together(
     """
     heard: SimpleQueue[tuple[int, bool, Any]] = SimpleQueue()
     told: list[SimpleQueue[Any]] = [SimpleQueue() for _ in calls]
-    found: dict[int, Any] = {}
-    failed: dict[int, BaseException] = {}
 
     def ask(i: int, question: Any) -> Any:
         heard.put((i, False, question))
@@ -409,40 +392,31 @@ def run_together(
             raise answer
         return answer
 
-    def run(i: int, call: Callable[[], T]) -> None:
+    def run(i: int, call: Callable[[], T]) -> T:
         askers[threading.get_ident()] = partial(ask, i)
         try:
-            found[i] = call()
-        except BaseException as error:
-            failed[i] = error
-        del askers[threading.get_ident()]
-        heard.put((i, True, None))
+            return call()
+        finally:
+            del askers[threading.get_ident()]
+            heard.put((i, True, None))
 
-    threads = [
-        threading.Thread(target=copy_context().run, args=(run, i, call), daemon=True) for i, call in enumerate(calls)
-    ]
     running, waiting = set(range(len(calls))), dict[int, Any]()
-    try:
-        for thread in threads:
-            thread.start()
-        while running:
-            while len(waiting) < len(running):
-                i, is_done, question = heard.get()
-                if is_done:
-                    running.remove(i)
-                else:
-                    waiting[i] = question
-            answers = serve([waiting[i] for i in sorted(waiting)]) if waiting else []
-            for i, answer in zip(sorted(waiting), answers, strict=True):
-                told[i].put(answer)
-            waiting = {}
-    except BaseException as error:  # of a pass, or whoever stops it: nobody is to wait on
-        for i in running:
-            told[i].put(error)
-        raise
-    finally:
-        for thread in threads:
-            thread.join()
-    if failed:
-        raise failed[min(failed)]
-    return [found[i] for i in range(len(calls))]
+    with ThreadPoolExecutor(len(calls)) as pool:
+        found = [pool.submit(copy_context().run, run, i, call) for i, call in enumerate(calls)]
+        try:
+            while running:
+                while len(waiting) < len(running):
+                    i, is_done, question = heard.get()
+                    if is_done:
+                        running.remove(i)
+                    else:
+                        waiting[i] = question
+                answers = serve([waiting[i] for i in sorted(waiting)]) if waiting else []
+                for i, answer in zip(sorted(waiting), answers, strict=True):
+                    told[i].put(answer)
+                waiting = {}
+        except BaseException as error:  # of a pass, or whoever stops it: nobody is to wait on
+            for i in running:
+                told[i].put(error)
+            raise
+    return [each.result() for each in found]
