@@ -370,9 +370,9 @@ def as_frame(X: Any, *, what: str = "X") -> Frame | None:
     return None
 
 
-def library_of(frame: Frame) -> str:
-    """The library that a data frame is of, such as ``"polars"``."""
-    return str(nw.get_native_namespace(frame).__name__)
+def library_of(X: Any) -> str | None:
+    """The library that a data frame of narwhals is of, such as ``"polars"``; None of anything else."""
+    return str(nw.get_native_namespace(X).__name__) if isinstance(X, nw.DataFrame) else None
 
 
 def convert_frame(

@@ -213,12 +213,13 @@ def check_shape(shape: tuple[int, ...], *, what: str = "X") -> None:
         )
 
 
-def is_all_finite(values: npt.NDArray[np.generic]) -> bool:
+def is_all_finite(values: npt.NDArray[np.generic] | sparse.csr_array) -> bool:
     """Whether no value is NaN or infinite; any number of dimensions and any strides.
 
     The sum is finite only when all values are, so one addition a value settles nearly every table. Huge values can
     overflow it; such a table is looked at value by value.
     """
+    values = values.data if isinstance(values, sparse.csr_array) else values
     if values.dtype.kind != "f":
         return True
     with np.errstate(over="ignore", invalid="ignore"):
@@ -237,7 +238,7 @@ def check_finite(
     Missing values are reported before infinite ones, and the first column of the table before the others; those of
     columns that ``may_miss`` some are none to report.
     """
-    if is_all_finite(values.data if isinstance(values, sparse.csr_array) else values):
+    if is_all_finite(values):
         return
     for missing in (True, False):
         rows, cols = _places(values, missing)
@@ -339,7 +340,6 @@ def read_table(
     """
     if isinstance(X, Table):
         return X
-    frame: Frame | None = None
     labels: list[object] | None = None
     if is_annotated(X):
         X, labels = bare_matrix(X), list(X.var_names)
@@ -347,76 +347,70 @@ def read_table(
             raise InvalidInputError(
                 f"{what} has {np.shape(X)[-1]} columns, and {len(labels)} names are given for them. Give one a column."
             )
-    if sparse.issparse(X):
-        shape = X.shape
-    else:
-        frame = as_frame(X, what=what)
-        if frame is not None:
-            shape, labels = frame.shape, list(frame.columns)
-        else:
-            X = as_array(X, what=what)
-            shape = X.shape
-    if len(shape) != 2:
-        check_shape(shape, what=what)
-    columns = name_columns(labels, shape[1], what=what)
+    if not sparse.issparse(X):
+        X = _in_memory(X, what)
+        labels = list(X.columns) if isinstance(X, nw.DataFrame) else labels
+    if len(X.shape) != 2:
+        check_shape(X.shape, what=what)
+    columns = name_columns(labels, X.shape[1], what=what)
     if fitted is not None:
         # Before the values: a renamed column is the reason to give, not what reindexing put into it.
         check_same_columns(fitted, columns, estimator=estimator, tested=tested)
-    check_shape(shape, what=what)
+    check_shape(X.shape, what=what)
     # A sparse matrix of all columns is read sooner than some are taken out of it.
     is_whole = sparse.issparse(X) and fitted is not None and columns.names == fitted.names
     if fitted is not None and tested is not None and fitted.has_names and columns.has_names and not is_whole:
-        return _read_tested(X, frame, columns, fitted, tested, what, unknown)
+        return _read_tested(X, columns, fitted, tested, what, unknown)
     if mixed is not None and not sparse.issparse(X):
-        return _read_mixed(X, frame, columns, mixed, what)
-    values, kinds = _read(X, frame, columns, None if fitted is None else fitted.kinds, what, unknown)
-    return Table(values, columns.names, columns.has_names, kinds, None if frame is None else library_of(frame))
+        return _read_mixed(X, columns, mixed, what)
+    values, kinds = _read(X, columns, None if fitted is None else fitted.kinds, what, unknown)
+    return Table(values, columns.names, columns.has_names, kinds, library_of(X))
+
+
+def _in_memory(X: Any, what: str = "X") -> Any:
+    """A data frame as narwhals sees it, or an array."""
+    frame = as_frame(X, what=what)
+    return as_array(X, what=what) if frame is None else frame
 
 
 def _read(
-    X: Any, frame: Frame | None, columns: Columns, of_fit: tuple[ColumnKind, ...] | None, what: str, unknown: str | None
+    X: Any, columns: Columns, of_fit: tuple[ColumnKind, ...] | None, what: str, unknown: str | None
 ) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, tuple[ColumnKind, ...]]:
     """Columns as complete numbers, and their kinds, or by the kinds of fit where these are others."""
     if of_fit is not None and (not are_plain(of_fit) or any(kind.left_out for kind in of_fit)):
-        return _read_by_kind(_columns_of(X, frame), of_fit, columns, what, unknown), of_fit
+        return _read_by_kind(_columns_of(X), of_fit, columns, what, unknown), of_fit
     with _as_at_fit(of_fit is not None):
-        values, kinds = _convert(X, frame, columns, what)
+        values, kinds = _convert(X, columns, what)
         check_finite(values, columns, what=what)
     return values, kinds
 
 
 def _convert(
-    X: Any, frame: Frame | None, columns: Columns, what: str
+    X: Any, columns: Columns, what: str
 ) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, tuple[ColumnKind, ...]]:
     """A frame or a matrix as numbers, and the kinds of its columns."""
-    if frame is not None:
-        return convert_frame(frame, columns, what=what)
+    if isinstance(X, nw.DataFrame):
+        return convert_frame(X, columns, what=what)
     return (convert_sparse if sparse.issparse(X) else convert_array)(X, columns, what=what)
 
 
 def _read_tested(
-    X: Any,
-    frame: Frame | None,
-    columns: Columns,
-    fitted: Columns,
-    tested: npt.NDArray[np.integer],
-    what: str,
-    unknown: str | None,
+    X: Any, columns: Columns, fitted: Columns, tested: npt.NDArray[np.integer], what: str, unknown: str | None
 ) -> Table:
     """The table of fit's columns of which only those that are tested are read; the others are zeros."""
-    n_rows, n_columns = X.shape[0] if frame is None else len(frame), len(fitted.names)
+    n_rows, n_columns, library = X.shape[0], len(fitted.names), library_of(X)
     names = [fitted.names[i] for i in tested]
     kinds = list(fitted.kinds)
     # Of zeros that nobody reads or writes the system keeps no pages, column by column.
     values: npt.NDArray[np.generic] | sparse.csr_array = np.zeros((n_rows, n_columns), dtype=np.uint8, order="F")
     if names:
         own = Columns(tuple(names), True, tuple(kinds[i] for i in tested))
-        if frame is not None:
-            frame = frame.select(names)
+        if isinstance(X, nw.DataFrame):
+            X = X.select(names)
         else:
             whole = convert_sparse(X, columns, what=what)[0] if sparse.issparse(X) else X  # which may be damaged
             X = whole[:, [columns.names.index(name) for name in names]]
-        read, own_kinds = _read(X, frame, own, own.kinds, what, unknown)
+        read, own_kinds = _read(X, own, own.kinds, what, unknown)
         for column, kind in zip(tested, own_kinds, strict=True):
             kinds[column] = kind
         if isinstance(read, sparse.csr_array):
@@ -424,31 +418,29 @@ def _read_tested(
         else:
             values = np.zeros((n_rows, n_columns), dtype=read.dtype, order="F")
             values[:, tested] = read
-    library = None if frame is None else library_of(frame)
     unread = np.setdiff1d(np.arange(n_columns), tested)
     return Table(values, fitted.names, True, tuple(kinds), library, frozenset(unread.tolist()))
 
 
-def _columns_of(X: Any, frame: Frame | None) -> list[Items]:
+def _columns_of(X: Any) -> list[Items]:
     """The columns of a matrix or a data frame, one by one."""
-    return list(as_dense(X).T) if frame is None else list(frame.to_dict(as_series=True).values())
+    return list(X.to_dict(as_series=True).values() if isinstance(X, nw.DataFrame) else as_dense(X).T)
 
 
-def _read_mixed(X: Any, frame: Frame | None, columns: Columns, options: MixedOptions, what: str) -> Table:
+def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> Table:
     """A table to fit, of whatever columns: as complete numbers where it holds these alone, else column by column."""
     categories = options.categories(columns)
-    library = None if frame is None else library_of(frame)
-    if not categories and _may_be_numbers(X, frame):
+    if not categories and _may_be_numbers(X):
         try:
-            values, kinds = _convert(X, frame, columns, what)
-            if is_all_finite(values.data if isinstance(values, sparse.csr_array) else values):
-                return _warned(Table(values, columns.names, columns.has_names, kinds, library), what)
+            values, kinds = _convert(X, columns, what)
+            if is_all_finite(values):
+                return _warned(Table(values, columns.names, columns.has_names, kinds, library_of(X)), what)
         except NotNumericError:
             pass  # what the columns hold is found out one by one
-    weights = read_weights(options.sample_weight, len(X) if frame is None else len(frame))
+    weights = read_weights(options.sample_weight, len(X))
     sums, kinds_found = list[ColumnSums](), list[ColumnKind]()
-    read = np.zeros((len(X) if frame is None else len(frame), len(columns.names)), order="F")
-    for i, raw, is_asked_for in _raw_columns(X, frame, columns, categories, what):
+    read = np.zeros(X.shape, order="F")
+    for i, raw, is_asked_for in _raw_columns(X, columns, categories, what):
         sums.append(ColumnSums(_start(columns.describe(i)), is_asked_for))
         sums[i].see(raw, weights)
         kinds_found.append(kind := sums[i].kind())
@@ -456,15 +448,15 @@ def _read_mixed(X: Any, frame: Frame | None, columns: Columns, options: MixedOpt
             read[:, i] = values_by_kind(raw, kind, describe=sums[i].describe, unknown=None)
     columns = _checked(columns, sums, kinds_found, what)
     check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in kinds_found])
-    return _warned(Table(read, columns.names, columns.has_names, columns.kinds, library), what)
+    return _warned(Table(read, columns.names, columns.has_names, columns.kinds, library_of(X)), what)
 
 
 def _raw_columns(
-    X: Any, frame: Frame | None, columns: Columns, categories: set[int] | None, what: str
+    X: Any, columns: Columns, categories: set[int] | None, what: str
 ) -> Iterator[tuple[int, RawColumn, bool]]:
     """The columns by their types, and whether each is asked for as a category; an error of those of no such type."""
     refused: dict[int, NonNumericValue] = {}
-    for i, column in enumerate(_columns_of(X, frame)):
+    for i, column in enumerate(_columns_of(X)):
         asked_for = categories is not None and i in categories
         raw = raw_column(column, as_category=asked_for)
         refuses_text = categories is not None and not asked_for
@@ -503,14 +495,11 @@ class TableSums:
 
     def see(self, X: Any, weights: npt.NDArray[np.float64] | None) -> None:
         """Further rows, at least one."""
-        frame = as_frame(X)
-        X = X if frame is not None else as_array(X)
-        columns = name_columns(
-            None if frame is None else list(frame.columns), X.shape[1] if frame is None else len(frame.columns)
-        )
+        X = _in_memory(X)
+        columns = name_columns(list(X.columns) if isinstance(X, nw.DataFrame) else None, X.shape[1])
         categories = MixedOptions(self.categorical).categories(columns)
         fresh = [ColumnSums(_start(columns.describe(i)), i in (categories or ())) for i in range(len(columns.names))]
-        for i, raw, _ in _raw_columns(X, frame, columns, categories, "X"):
+        for i, raw, _ in _raw_columns(X, columns, categories, "X"):
             fresh[i].see(raw, weights)
         self.merge(TableSums(self.categorical, columns, fresh))
 
@@ -541,12 +530,12 @@ class TableSums:
         return _checked(self.columns, self.of_columns, [sums.kind() for sums in self.of_columns], "X")
 
 
-def _may_be_numbers(X: Any, frame: Frame | None) -> bool:
+def _may_be_numbers(X: Any) -> bool:
     """Whether every column is of numbers, or of objects that may be."""
-    if frame is None:
+    if not isinstance(X, nw.DataFrame):
         return X.dtype.kind in "fiubO"
     types = (nw.Boolean, nw.Object, nw.Unknown)
-    return all(dtype.is_numeric() or dtype in types for dtype in frame.schema.values())
+    return all(dtype.is_numeric() or dtype in types for dtype in X.schema.values())
 
 
 def _read_by_kind(
