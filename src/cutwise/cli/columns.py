@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 from cutwise.cli.cells import PLAIN, Format, first_odd, with_columns
 from cutwise.cli.looks import Look, look_at, shortened
 from cutwise.cli.options import (
+    OBJECTIVES,
     SCALES,
     ClusteringOptions,
     GrowthOptions,
     KernelOptions,
     LimitOptions,
     TableOptions,
-    estimator_of,
-    refuse_beside_labels,
-    scaler_of,
+    refuse_beside,
 )
 from cutwise.cli.screen import note
-from cutwise.cli.tables import Source, clusters_of_example, open_source, read_example
+from cutwise.cli.tables import EXAMPLE_TABLES, Source, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 from cutwise.passes.sources import Batches, LazyTable, as_lazy, scan_dataset
@@ -229,10 +228,17 @@ class Task:
                 f"{self.source} is read in batches, and --scale robust takes tables in memory. Say --scale standard, "
                 "minmax or none, or raise --max-memory."
             )
-        scaler = scaler_of(scale, objective=objective, mixed=self.is_mixed)
-        if not self.is_mixed:
-            return "standard" if scale == "auto" else scale, {"preprocessor": scaler}
-        return scale, {"preprocessor": scaler, "categorical_features": self.categories}
+        if self.is_mixed:
+            from cutwise import TableScaler
+
+            usual, distance = ("robust", "absolute") if objective == "kmedians" else ("standard", "squared")
+            scaler = TableScaler(usual if scale == "auto" else scale, distance)
+            return scale, {"preprocessor": scaler, "categorical_features": self.categories}
+        from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+
+        scale = "standard" if scale == "auto" else scale
+        scalers = {"standard": StandardScaler, "minmax": MinMaxScaler, "robust": RobustScaler}
+        return scale, {"preprocessor": None if scale == "none" else scalers[scale]()}
 
 
 @dataclass(frozen=True)
@@ -280,13 +286,16 @@ def clustering(
 
     ``in_memory``: what takes no table in batches, and what to do instead. ``mixed``: see ``prepare``.
     """
-    from cutwise import ClusterExplainer
+    from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians
 
     is_labeled, own = labels_from is not None, growth.params
     other = None if options.objective == "kmeans" else options.objective
-    refuse_beside_labels(labels_from, {"-k": options.n_clusters, "--objective": other, "--kernel": kernel.kernel})
+    if is_labeled:
+        others = {"-k": options.n_clusters, "--objective": other, "--kernel": kernel.kernel}
+        refuse_beside(f"--labels-from {labels_from}: that column has its clusters already", others)
     kernel.check(other)
-    estimator: Callable[..., TreeEstimator] = estimator_of(options.objective)
+    check_option("--objective", options.objective, OBJECTIVES)
+    estimator: Callable[..., TreeEstimator] = ExplainableKMeans if other is None else ExplainableKMedians
     if kernel.kernel is not None:
         estimator = kernel.estimator
     if is_labeled:
@@ -319,7 +328,7 @@ def find_source(
     if n_clusters is None and not is_labeled:
         if table.example is None:
             raise InvalidInputError("The number of clusters is missing. Say how many with -k, such as -k 5.")
-        n_clusters = clusters_of_example(table.example)
+        n_clusters = EXAMPLE_TABLES.get(table.example)
     if not table.files:
         return read_example(str(table.example)), n_clusters
     source = open_source(

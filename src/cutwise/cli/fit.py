@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -119,8 +118,7 @@ def command(
             assert rows is not None
             lines = labels_frame(model.labels_, rows=rows, n_rows=len(source.frame), names=names)
             outputs.write(labels, lambda part: write_labels(lines, part))
-    for line in _without_part(task):
-        note(line)
+    _note_without_part(task)
     if as_json:
         print_json(model_document(model, about={**task.about, "scale": scale}))
     else:
@@ -130,13 +128,13 @@ def command(
             note(f"wrote {path}")
 
 
-def _without_part(task: Task) -> Iterator[str]:
-    """Rows that sizes and figures leave out, so that these do not add up to the table."""
+def _note_without_part(task: Task) -> None:
+    """Say which rows sizes and figures leave out, so that these do not add up to the table."""
     from cutwise.table.labels import read_labels
 
     if isinstance(task.labels, str) or isinstance(task.weights, str):  # columns of a table in batches
         return
     if task.labels is not None and (noise := read_labels(task.labels, task.n_rows).n_noise):
-        yield f"{noise} of {task.n_rows} rows are labeled -1 (noise): sizes and figures leave them out"
+        note(f"{noise} of {task.n_rows} rows are labeled -1 (noise): sizes and figures leave them out")
     if task.weights is not None and (weightless := int((task.weights == 0).sum())):
-        yield f"{weightless} of {task.n_rows} rows have weight 0: sizes and figures leave them out"
+        note(f"{weightless} of {task.n_rows} rows have weight 0: sizes and figures leave them out")

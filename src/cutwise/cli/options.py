@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +17,6 @@ from cutwise.table.intake import check_option
 
 if TYPE_CHECKING:
     from cutwise import ExplainableKernelKMeans
-    from cutwise.estimators import ExplainableClusterer
 
 
 # Option -> what it does, in the words of the screen.
@@ -27,23 +27,6 @@ SCALES = {
     "robust": "every column to median 0 and interquartile range 1",
     "none": "columns as they are",
 }
-
-
-def scaler_of(scale: str, *, objective: str = "kmeans", mixed: bool = False) -> Any:
-    """The transformer of an option of ``--scale``, or None for ``"none"``; ``mixed``: not of complete numbers alone."""
-    check_option("--scale", scale, tuple(SCALES))
-    if mixed:
-        from cutwise import TableScaler
-
-        usual, distance = ("robust", "absolute") if objective == "kmedians" else ("standard", "squared")
-        return TableScaler(usual if scale == "auto" else scale, distance)
-    if scale == "none":
-        return None
-    scale = "standard" if scale == "auto" else scale
-    from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
-
-    scaler = {"standard": StandardScaler, "minmax": MinMaxScaler, "robust": RobustScaler}[scale]
-    return scaler()
 
 
 # An option, by the panel of the help that it stands in.
@@ -166,19 +149,14 @@ class GrowthOptions:
     jobs: Annotated[int, of_tree(help="Threads, -1 for all processors; the result does not depend on it.")] = 1
 
     @property
-    def penalty(self) -> float | str:
-        """The number that ``--depth-penalty`` says, or its text, which the estimator takes or refuses."""
-        try:
-            return float(self.depth_penalty)
-        except ValueError:
-            return self.depth_penalty
-
-    @property
     def params(self) -> dict[str, Any]:
-        """The same as parameters of an estimator that clusters."""
+        """The same as parameters of an estimator that clusters; it refuses a penalty that is no number."""
+        penalty: float | str = self.depth_penalty
+        with suppress(ValueError):
+            penalty = float(penalty)
         return {
             "expansion": self.expansion,
-            "depth_penalty": self.penalty,
+            "depth_penalty": penalty,
             "n_init": self.n_init,
             "random_state": self.seed,
             "n_jobs": self.jobs,
@@ -198,25 +176,11 @@ def words_given(context: typer.Context, *, but: Container[str]) -> list[str]:
     return words
 
 
-def estimator_of(objective: str) -> type[ExplainableClusterer]:
-    """The estimator of an option of ``--objective``."""
-    from cutwise import ExplainableKMeans, ExplainableKMedians
-
-    check_option("--objective", objective, OBJECTIVES)
-    return ExplainableKMedians if objective == "kmedians" else ExplainableKMeans
-
-
 def refuse_beside(option: str, others: Mapping[str, object]) -> None:
     """Refuse what is given (is not None) beside an option that leaves it no meaning."""
     for name, value in others.items():
         if value is not None:
             raise InvalidInputError(f"{name} {value} has no meaning with {option}. Leave one of them out.")
-
-
-def refuse_beside_labels(labels_from: str | None, others: Mapping[str, object]) -> None:
-    """Refuse what says how to cluster where a column has the clusters."""
-    if labels_from is not None:
-        refuse_beside(f"--labels-from {labels_from}: that column has its clusters already", others)
 
 
 KERNEL_NAMES = tuple(name for name in KERNELS if name != PRECOMPUTED)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import get_terminal_size
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from cutwise._progress import watched_by
@@ -246,10 +245,8 @@ class Outputs:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._files.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._files.__exit__(*error)
 
 
 def _check(place: Path) -> None:

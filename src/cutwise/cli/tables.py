@@ -728,11 +728,6 @@ def _need(package: str, purpose: str) -> None:
 EXAMPLE_TABLES = {"wine": 3, "iris": 3, "breast_cancer": 2, "digits": 10}
 
 
-def clusters_of_example(name: str) -> int:
-    """How many kinds the data of an example are of."""
-    return EXAMPLE_TABLES[check_option("--example", name, tuple(EXAMPLE_TABLES))]
-
-
 def read_example(name: str) -> Source:
     """A bundled table with its column names, without the column that says the kind."""
     check_option("--example", name, tuple(EXAMPLE_TABLES))
