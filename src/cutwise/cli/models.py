@@ -200,7 +200,8 @@ def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> 
     print_line(f"{source}: {_count(n_rows, 'row')}, {what}")
     units = "" if scale == "none" else "; the rules are in the units of the table"
     print_line(f"scale {scale}: {SCALES[scale]}{units}")
-    print_line(_tree_line(model))
+    leaves, algorithm = _count(model.n_leaves_, "leaf", "leaves"), algorithm_of(model)
+    print_line(f"{_count(len(model.classes_), 'cluster')}, tree by {algorithm}: {leaves}, depth {model.depth_}")
     print_line()
     print_rules(model)
     print_line()
@@ -242,11 +243,6 @@ def print_certificate(model: TreeEstimator) -> None:
     line = certificate_line(model)
     if line is not None:
         print_line(line)
-
-
-def _tree_line(model: TreeEstimator) -> str:
-    leaves = _count(model.n_leaves_, "leaf", "leaves")
-    return f"{_count(len(model.classes_), 'cluster')}, tree by {algorithm_of(model)}: {leaves}, depth {model.depth_}"
 
 
 def _price_lines(model: TreeEstimator) -> list[str]:

@@ -41,7 +41,6 @@ FILE_HELP = (
 )
 SEVERAL = "names separated by commas; may be repeated."
 
-Files = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help=FILE_HELP, show_default=False)]
 TableFiles = Annotated[list[str], typer.Argument(metavar="FILE...", help=FILE_HELP)]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")]
 Example = Annotated[str | None, of_table(help=f"A bundled table in place of FILE: {', '.join(EXAMPLE_TABLES)}.")]
@@ -62,12 +61,10 @@ MaxMemory = Annotated[
         show_default="half of this machine's memory",
     ),
 ]
-Clusters = Annotated[int | None, of_tree("-k", "--clusters", help="How many clusters.", show_default=False)]
 OBJECTIVE_HELP = (
     "What makes clusters: kmeans (squared distances to means) or kmedians (l1 distances to medians, for tables with "
     "outliers)."
 )
-Objective = Annotated[str, of_tree(help=OBJECTIVE_HELP)]
 SCALE_HELP = f"How columns are made comparable for clustering: {', '.join(SCALES)}. Rules keep the file's units."
 LabelsFrom = Annotated[
     str | None,
@@ -98,7 +95,7 @@ class TextOptions:
 class TableOptions:
     """Which table, and which of its columns and rows."""
 
-    files: Files = None
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help=FILE_HELP, show_default=False)] = None
     example: Example = None
     drop: Annotated[list[str] | None, of_table(help=f"Columns to leave out: {SEVERAL}")] = None
     only: Annotated[list[str] | None, of_table(help=f"Columns to keep, no others: {SEVERAL}")] = None
@@ -115,8 +112,8 @@ class TableOptions:
 class ClusteringOptions(TableOptions):
     """Which table, and what its clusters are."""
 
-    n_clusters: Clusters = None
-    objective: Objective = "kmeans"
+    n_clusters: Annotated[int | None, of_tree("-k", "--clusters", help="How many clusters.", show_default=False)] = None
+    objective: Annotated[str, of_tree(help=OBJECTIVE_HELP)] = "kmeans"
     scale: Annotated[str | None, of_tree(help=SCALE_HELP, show_default="auto")] = None
 
 

@@ -153,12 +153,10 @@ class Source:
         """How it is written, of the columns that a model has, as its file keeps it; see ``Format``."""
         if self.layout is None:
             return {}
-        readings = {name: own for name, own in self.readings.items() if name in columns and own.cells != PLAIN}
-        cells = {name: list(own.cells) for name, own in readings.items()}
-        mark = self.layout.decimal if self.layout.sure else ""
+        cells = {name: list(own.cells) for name, own in self.readings.items() if name in columns and own.cells != PLAIN}
         return {
             "separator": self.layout.separator,
-            "decimal": mark,
+            "decimal": self.layout.decimal if self.layout.sure else "",
             "has_names": self.has_names,
             "width": len(self.layout.names),
             "columns": list(self.layout.names),

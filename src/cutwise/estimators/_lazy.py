@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +20,7 @@ from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError, shown
 from cutwise.passes.provider import LeafRows, PassProvider
 from cutwise.passes.reference import find_centers
-from cutwise.passes.rows import BatchedRows, PreparedRows, Slice, add_values
+from cutwise.passes.rows import BatchedRows, PreparedRows, Slice
 from cutwise.passes.sources import LazyTable, check_column_name
 from cutwise.passes.spill import Copies
 from cutwise.passes.sums import T, Total, least_row, nearer
@@ -69,8 +68,8 @@ class SummedRows(TrainingRows):
     def gaps_of_all(self, tree: ThresholdTree, gaps: Float64) -> Float64:
         """See :class:`TrainingRows`."""
 
-        def add(found: Total, values: npt.NDArray[Any], weights: Int64) -> None:
-            found.see([with_values(tree, gaps, values)])
+        def add(found: Total, rows: Slice) -> None:
+            found.see([with_values(tree, gaps, rows.read("values"))])
 
         found: Float64 = self._rows.go_over_left_out(Total(nearer, [gaps]), add).values[0]
         return found
@@ -113,7 +112,7 @@ class SummedRows(TrainingRows):
         if rows.variances is not None or rows.measured is not None:
             return rows.exact_sums(what, costs_of, ())[0]
         add, read = rows.powers(self.centers(KMEANS, np.zeros(self.n_rows, dtype=np.int32), 1)[0][0])
-        costs, sums = rows.exact_sums(what, costs_of, Total(), partial(add_values, add))
+        costs, sums = rows.exact_sums(what, costs_of, Total(), add)
         rows.variances = read(sums)
         return costs
 
@@ -188,8 +187,9 @@ class LazyContext(FitContext):
     def noise_of(self, tree: ThresholdTree, leaf: Int32) -> Int64:
         """See :class:`FitContext`."""
 
-        def add(found: Int64, values: npt.NDArray[Any], weights: Int64) -> None:
-            found += np.bincount(tree.apply(as_matrix(values[weights > 0])), minlength=tree.n_nodes)
+        def add(found: Int64, rows: Slice) -> None:
+            noise = rows.read("values")[rows.read("weights") > 0]
+            found += np.bincount(tree.apply(as_matrix(noise)), minlength=tree.n_nodes)
 
         return self.batches.go_over_left_out(np.zeros(tree.n_nodes, dtype=np.int64), add)
 

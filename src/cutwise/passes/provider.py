@@ -162,7 +162,10 @@ class PassProvider:
 
     def values(self, node: int, column: int, cut: NodeTest) -> tuple[Float64, Int64]:
         """See :class:`Provider`; of rows that are known together one value."""
-        own, kind = self._nodes[node], self._any_kind(self._nodes[node])
+        own = self._nodes[node]
+        if not own.pieces:
+            self._columns(own, LABELS)
+        kind = next(iter(own.pieces))
         for category in self._categories:
             if category.source == column:
                 sums = self._level_sums(own, kind, category)
@@ -489,12 +492,6 @@ class PassProvider:
                 node.contents.pop(f, None)
 
     # Sets of levels --------------------------------------------------------------------------------------------------
-
-    def _any_kind(self, node: Node) -> str:
-        """A kind of sums whose pieces are known."""
-        if not node.pieces:
-            self._columns(node, LABELS)
-        return next(iter(node.pieces))
 
     def _asked(self, node: int, test: NodeTest) -> NodeTest:
         """What is asked of rows where a cut of a leaf was found."""

@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -43,7 +44,7 @@ from cutwise.table.table import (
 
 from .sources import BATCH_ROWS, Again, LazyTable, Part, Seen, add_kinds, extents_of, fingerprint_of, itself
 from .spill import Column, Copies, RowNodes
-from .sums import Bins, Gathered, Scale, T, Total, add_powers, plan_bins, run_together, total_by
+from .sums import Bins, Gathered, Scale, T, Total, plan_bins, run_together, total_by
 
 Sums = tuple[Int64, Int64, Int64]
 
@@ -58,6 +59,9 @@ COPIED_BYTES = SENT_BYTES = 1 << 23
 
 MOST_NODES = 1 << 16
 """Nodes in which rows are remembered to be."""
+
+_CACHED_ROWS = 1 << 12
+"""Rows whose squares stay in the caches."""
 
 _DENSE_ROWS = 1 << 12
 """Rows that are made dense at a time where columns are derived when they are read."""
@@ -168,8 +172,8 @@ class Slice:
 class BatchedRows:
     """The n rows of positive weight of a fit.
 
-    ``stored``: where their arrays lie, by name; ``left_out``, ``left_weights``: rows without weight, and those that are
-    noise, with theirs. ``recipe``: what follows from them. ``classes``: what labels stand for, where a column of labels
+    ``stored``: where their arrays lie, by name; ``left_out``: the same of rows without weight, and of those that are
+    noise. ``recipe``: what follows from them. ``classes``: what labels stand for, where a column of labels
     was given. ``seen``: by the first pass. ``extents`` (2, d): the least and the largest values; ``metric_sizes``: the
     largest absolute ones where distances are measured. ``sample``, ``sample_weights``: the distinct rows of the
     smallest hashes of what they hold, in that order, and what they weigh: by these bins are planned, and better trees
@@ -182,8 +186,7 @@ class BatchedRows:
     copies: Copies
     seen: Seen
     stored: dict[str, Column]
-    left_out: Column
-    left_weights: Column
+    left_out: dict[str, Column]
     classes: npt.NDArray[np.generic] | None
     say: Callable[[str], None]
     engine: Callable[..., Any] | None = None
@@ -223,20 +226,18 @@ class BatchedRows:
         ``mixed``: columns may be of any kind, which a pass of its own finds where they are not of complete numbers.
         """
         source = lazy, copies, weights, say, y, n_clusters
+        if mixed is None:
+            return cls._read(*source)
         rows: BatchedRows | None = None
-        if mixed is None or not mixed.names_categories:
-            try:
+        if not mixed.names_categories:
+            with suppress(NotFiniteError, NotNumericError):
                 rows = cls._read(*source)
-            except (NotFiniteError, NotNumericError):
-                if mixed is None:
-                    raise
         if rows is None:
-            sums = _kinds_of(lazy, TableSums("from_dtype" if mixed is None else mixed.categorical), weights, y)
+            sums = _kinds_of(lazy, TableSums(mixed.categorical), weights, y)
             rows = cls._read(*source, None if sums.columns is None else sums.found())
             rows._check_kinds_held(sums.n_rows)
             rows.n_passes = 2
-        if mixed is not None:
-            warn_of_columns(rows.columns, rows._counts_rows)
+        warn_of_columns(rows.columns, rows._counts_rows)
         return rows
 
     def _check_kinds_held(self, n_rows: int) -> None:
@@ -269,13 +270,12 @@ class BatchedRows:
             if seen.size > COPIED_BYTES:
                 say(f"{seen.n_rows:,} rows seen")
                 classes = None if y is None else np.unique(np.concatenate(seen.classes))
-                nothing = Column(copies.folder / "nothing")
-                return cls(copies, seen, {}, nothing, nothing, classes, say, lazy.engine)
+                return cls(copies, seen, {}, {}, classes, say, lazy.engine)
         is_plain = columns is None and weights is None and y is None
         again = Again(lazy.again) if lazy.again is not None and is_plain else None
         stored = {name: Column(copies.folder / name) for name in ("values", "weights", "labels")}
-        left_out, left_weights = (Column(copies.folder / name) for name in ("left_out", "left_weights"))
-        for column in (*stored.values(), left_out, left_weights):
+        left_out = {name: Column(copies.folder / f"left-out-{name}") for name in ("values", "weights")}
+        for column in (*stored.values(), *left_out.values()):
             column.path.unlink(missing_ok=True)
         seen, n_met = Seen(weights, y, n_clusters), 0
         for batch in lazy.batches():
@@ -283,8 +283,8 @@ class BatchedRows:
             part = read(batch, first=0 if again is None else again.n)
             seen.add(part)
             if len(part.left_out):
-                left_out.append(part.left_out)
-                left_weights.append(part.left_weights)
+                left_out["values"].append(part.left_out)
+                left_out["weights"].append(part.left_weights)
             if again is not None:
                 again.see(part)
             elif len(part.values):
@@ -300,7 +300,7 @@ class BatchedRows:
         if y is None:
             del stored["labels"]
         say(f"{seen.n_rows:,} rows read")
-        rows = cls(copies, seen, stored, left_out, left_weights, None, say, again=again)
+        rows = cls(copies, seen, stored, left_out, None, say, again=again)
         if y is not None:
             rows.classes, place = np.unique(np.concatenate(seen.classes), return_inverse=True)
             stored["labels"].renamed = place.astype(np.int32)
@@ -406,13 +406,13 @@ class BatchedRows:
             raise ChangedDataError.between(seen.n_rows + seen.n_left, int(now[:2].sum()))
         return sums
 
-    def go_over_left_out(self, sums: T, add: Callable[[T, npt.NDArray[Any], Int64], object]) -> T:
-        """The same of the rows that take no part, and their weights: those of noise are not 0."""
-        if self.seen.n_left and self.engine is not None:
-            return self._by_workers(sums, lambda sums, rows: add(sums, *rows.known["left_out"]), side=True)
-        for first in range(0, self.left_out.n, BATCH_ROWS):
-            n = min(BATCH_ROWS, self.left_out.n - first)
-            add(sums, self.left_out.read(first, n), self.left_weights.read(first, n))
+    def go_over_left_out(self, sums: T, add: Callable[[T, Slice], object]) -> T:
+        """The same of the rows that take no part: the weights of noise are not 0."""
+        n = self.seen.n_left
+        if n and self.engine is not None:
+            return self._by_workers(sums, add, side=True)
+        for first in range(0, n, BATCH_ROWS):
+            add(sums, Slice(self.recipe, min(BATCH_ROWS, n - first), {}, self.left_out, first))
         return sums
 
     def coordinates(self, labels_of: Callable[[Slice], Int32], k: int) -> Float64:
@@ -469,13 +469,13 @@ class BatchedRows:
         found = list[Float64]()
         for what in ("means", "variances"):
             add, read = self.powers(*found, with_noise=with_noise)
-            sums = self.go_over(what, Total(), partial(add_values, add))
+            sums = self.go_over(what, Total(), add)
             found.append(read(sums.merge(self.go_over_left_out(Total(), add)) if with_noise else sums))
         return float(self.total_weight + (self.seen.left_total if with_noise else 0)), found[0], found[1]
 
     def powers(
         self, means: Float64 | None = None, *, with_noise: bool = False
-    ) -> tuple[Callable[[Total, npt.NDArray[Any], Int64 | None], None], Callable[[Total], Float64]]:
+    ) -> tuple[Callable[[Total, Slice], None], Callable[[Total], Float64]]:
         """How to add up the values of columns, or their squared distances from the means, and how to read the sums."""
         extents = self.extents_with_noise if with_noise else self.extents
         total = float(self.total_weight + (self.seen.left_total if with_noise else 0))
@@ -492,7 +492,7 @@ class BatchedRows:
                 of_columns[j] = core.means_of_sums(*known, sizes[[j]], total)[0, 0]
             return np.where(np.isfinite(sizes), of_columns, np.nan)
 
-        return partial(add_powers, means, sizes, total), read
+        return partial(_add_powers, means, sizes, total), read
 
     def means(self, sums: Sums, *, raw: bool = False) -> Float64:
         """The means of groups; nan where one weighs nothing."""
@@ -581,9 +581,18 @@ def _add_costs(
     add_beside(found[2], rows)
 
 
-def add_values(add: Callable[[Total, npt.NDArray[Any], Int64 | None], None], sums: Total, rows: Slice) -> None:
-    """Add what some rows hold."""
-    add(sums, rows.read("values"), rows.weights)
+def _add_powers(mean: Float64 | None, sizes: Float64, total: float, sums: Total, rows: Slice) -> None:
+    """Sums of values, or of their squared distances from a mean."""
+    values, weights = rows.read("values"), rows.weights
+    for first in range(0, rows.n, _CACHED_ROWS):
+        own = slice(first, first + _CACHED_ROWS)
+        with np.errstate(over="ignore"):
+            apart = np.ascontiguousarray(values[own]) if mean is None else np.square(values[own] - mean)
+        if (gaps := np.isnan(apart)).any():  # of what is missing nothing is added
+            apart = np.where(gaps, 0.0, apart)
+        one = np.zeros(len(apart), dtype=np.int32)
+        of_one = None if weights is None else weights[own]
+        sums.see(core.cluster_sums(as_matrix(apart), one, 1, of_one, sizes, total))
 
 
 def _see_sizes(found: Total, rows: Slice) -> None:
@@ -611,7 +620,8 @@ def _slice_of(
     """A batch on a worker, where nothing is stored."""
     is_plain = all(kind in (NUMBER, INTEGER, BOOL) for kind in recipe.columns.kinds)
     part = Part.read(batch, weights, y, None if is_plain else recipe.columns)
-    known = {"values": part.values, "left_out": (part.left_out, part.left_weights)}
+    left_out = {"values": part.left_out, "weights": part.left_weights}
+    known: dict[str, Any] = {"values": part.values, "left_out": Slice(recipe, len(part.left_out), left_out, {})}
     if not is_one:
         known["weights"] = part.weights
     if classes is not None:
@@ -621,12 +631,12 @@ def _slice_of(
 
 def _add_and_count(add: Callable[[Any, Slice], object], side: bool, sums: tuple[Any, Int64], rows: Slice) -> None:
     """Add rows, and what says whether they are those of the first pass."""
-    n_left = len(rows.known["left_out"][0])
-    sums[1][:2] += np.array([rows.n, n_left])
+    left_out: Slice = rows.known["left_out"]
+    sums[1][:2] += np.array([rows.n, left_out.n])
     if rows.n:
         sums[1][2:] += fingerprint_of(core.row_hashes(rows.read("matrix"), 1))
-    if n_left if side else rows.n:
-        add(sums[0], rows)
+    if (own := left_out if side else rows).n:
+        add(sums[0], own)
 
 
 class PreparedRows:

@@ -413,12 +413,10 @@ class Part(NamedTuple):
             read = read_labels(given[taken], int(taken.sum()), is_part=True)
             classes, codes[taken] = read.classes, read.codes
             taken &= codes >= 0
-        if taken.all():
-            values, order = (x, None) if x.flags.c_contiguous else in_rows(x, first)
-            return cls(table, values, counts, x[:0], counts[:0], classes, codes, order)
-        return cls(
-            table, np.ascontiguousarray(x[taken]), counts[taken], x[~taken], counts[~taken], classes, codes[taken]
-        )
+        values, order = np.ascontiguousarray(x[taken]) if not taken.all() else x, None
+        if not values.flags.c_contiguous:
+            values, order = in_rows(x, first)
+        return cls(table, values, counts[taken], x[~taken], counts[~taken], classes, codes[taken], order)
 
 
 def in_rows(values: npt.NDArray[Any], first: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:

@@ -19,17 +19,13 @@ from zlib import compress, decompress
 import numpy as np
 import numpy.typing as npt
 
-from cutwise import core
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import CutwiseError, UnsupportedInputError
-from cutwise.table.table import SearchedColumns, as_matrix
+from cutwise.table.table import SearchedColumns
 
 TERM_BITS = 61
 
 MOST_BINS = 256
-
-_TOGETHER = 4096
-"""Rows whose squares stay in the caches."""
 
 _MERGED = 1 << 14
 """Parts whose sums are put together at a time."""
@@ -286,21 +282,6 @@ class Total:
         if other.values:
             self.see(other.values)
         return self
-
-
-def add_powers(
-    mean: Float64 | None, sizes: Float64, total: float, sums: Total, values: npt.NDArray[Any], weights: Int64 | None
-) -> None:
-    """Sums of values, or of their squared distances from a mean."""
-    for first in range(0, len(values), _TOGETHER):
-        own = slice(first, first + _TOGETHER)
-        with np.errstate(over="ignore"):
-            apart = np.ascontiguousarray(values[own]) if mean is None else np.square(values[own] - mean)
-        if (gaps := np.isnan(apart)).any():  # of what is missing nothing is added
-            apart = np.where(gaps, 0.0, apart)
-        one = np.zeros(len(apart), dtype=np.int32)
-        of_one = None if weights is None else weights[own]
-        sums.see(core.cluster_sums(as_matrix(apart), one, 1, of_one, sizes, total))
 
 
 def least_row(costs: Float64, values: Any) -> tuple[float, list[float]]:
