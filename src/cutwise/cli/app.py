@@ -58,16 +58,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = {
-    "fit": fit,
-    "predict": predict,
-    "rules": rules,
-    "explain": explain,
-    "recount": recount,
-    "report": report,
-    "compare": compare,
-    "curve": curve,
-    "front": front,
-    "bench": bench,
+    module.__name__.rpartition(".")[2]: module
+    for module in (fit, predict, rules, explain, recount, report, compare, curve, front, bench)
 }
 for name, module in COMMANDS.items():
     # An empty line between two: typer joins lines that follow one another.

@@ -35,8 +35,6 @@ from typing import TYPE_CHECKING, Any
 from cutwise.table.mixed import are_dates
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pandas as pd
 
 
@@ -190,13 +188,14 @@ def read_cells(column: pd.Series, decimal: str, known: Collection[str] | None = 
     marks = {i: cell for i, cell in enumerate(cells) if cell.casefold() in MISSING_AMONG_NUMBERS}
     others = [i for i in range(len(cells)) if i not in marks]
     own = [cells[i] for i in others]
-    values, how = _as_numbers([*known, *own], decimal)
-    words, telling = None, () if values is None else _telling([*known, *own], partial(_traits_of_number, decimal))
-    if values is None and (pair := _pair({cell.casefold() for cell in [*known, *own]})):
-        values, words = [cell.casefold() == pair[0] for cell in [*known, *own]], column
-        telling = ("true",) if pair[0] == "true" else _telling([*known, *own], lambda _: {pair})  # as others find it
+    every = [*known, *own]
+    values, how = _as_numbers(every, decimal)
+    words, telling = None, () if values is None else _telling(every, partial(_traits_of_number, decimal))
+    if values is None and (pair := _pair({cell.casefold() for cell in every})):
+        values, words = [cell.casefold() == pair[0] for cell in every], column
+        telling = ("true",) if pair[0] == "true" else _telling(every, lambda _: {pair})  # as others find it
         how = (f"{pair[0]} is true, {pair[1]} is false",) if pair[0] != "true" else ()
-    times, said = (None, "") if values is not None else _as_times([*known, *own])
+    times, said = (None, "") if values is not None else _as_times(every)
     odd = ""
     if values is None and times is None:
         odd = first_odd(own, known, decimal) if known else ""
@@ -209,10 +208,12 @@ def read_cells(column: pd.Series, decimal: str, known: Collection[str] | None = 
         times = times.iloc[len(known) :]
         ticks[others] = (times.dt.tz_localize(None) if is_zoned else times).to_numpy().astype(ticks.dtype)
         read = pd.Series(ticks[codes], index=column.index, name=column.name)
-        telling = _telling([*known, *own], _traits_of_time)
+        telling = _telling(every, _traits_of_time)
         return read.dt.tz_localize("UTC") if is_zoned else read, Reading(markers, (said,), cells=telling)
     if values is None:
-        return _known(column, codes, marks), Reading(markers, how, unread=said, odd=odd)
+        column = column.where(~np.isin(codes, list(marks)), np.nan)
+        column = column.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
+        return column, Reading(markers, how, unread=said, odd=odd)
     values = values[len(known) :]
     whole = not marks and not (codes < 0).any()
     lookup: Any = np.full(len(cells) + 1, np.nan)  # the last answers for -1
@@ -278,14 +279,6 @@ def _words(column: pd.Series, levels: Collection[str]) -> pd.Series:
         return own.get(cell) or own.get(bare, np.nan if _is_missing(bare) else bare)
 
     return column.map(lambda cell: word(cell) if isinstance(cell, str) else cell)
-
-
-def _known(column: pd.Series, codes: npt.NDArray[np.intp], missing: Collection[int]) -> pd.Series:
-    """Words without the blanks around them."""
-    import numpy as np
-
-    column = column.where(~np.isin(codes, list(missing)), np.nan) if missing else column
-    return column.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
 
 
 def _is_missing(cell: str) -> bool:

@@ -337,20 +337,13 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
     """
     if kind.levels is not None:
         return _level_values(raw, kind, describe, unknown)
-    if raw.values is None:
+    is_like = raw.name == kind.name or {raw.name, kind.name} <= {"number", "integer", "bool"}
+    if raw.values is None or not is_like:
         if raw.is_empty:
             return np.full(raw.n_rows, np.nan)
-        level = next(item for item in raw.items if item is not None)
-        raise InvalidInputError(
-            f"{describe} held {_WORDS[kind.name]} at fit and holds {shown(level)} now. Give {_WORDS[kind.name]}."
-        )
-    is_number = raw.name in ("number", "integer", "bool")
-    if (kind.name in ("number", "integer", "bool")) != is_number or (not is_number and raw.name != kind.name):
-        if raw.is_empty:
-            return raw.values
-        raise InvalidInputError(
-            f"{describe} held {_WORDS[kind.name]} at fit and holds {_WORDS[raw.name]} now. Give {_WORDS[kind.name]}."
-        )
+        level = next((item for item in raw.items if item is not None), None)
+        held, now = _WORDS[kind.name], _WORDS[raw.name] if level is None else shown(level)
+        raise InvalidInputError(f"{describe} held {held} at fit and holds {now} now. Give {held}.")
     if kind.name != "date":
         return raw.values
     check_zone(raw.zone, kind, describe)
