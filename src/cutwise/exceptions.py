@@ -246,7 +246,8 @@ class UnknownOptionError(InvalidInputError):
         """A list of the valid options, and the nearest: ``algorithm='im' is not a valid option. Use one of ...``."""
         words = [word for word in valid if isinstance(word, str)]
         use = f"Use {'one of ' if len(valid) > 1 else ''}{listed(valid, most=99)}."
-        return cls(f"{name}={shown(value)} is not a valid option. {use}{did_you_mean(value, words)}")
+        joint = " " if name.startswith("-") or name.isupper() else "="  # as it is written on the command line
+        return cls(f"{name}{joint}{shown(value)} is not a valid option. {use}{did_you_mean(value, words)}")
 
 
 class ModelFileError(InvalidInputError):

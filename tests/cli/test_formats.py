@@ -3,6 +3,7 @@
 import csv
 import json
 import sqlite3
+import sys
 
 import numpy as np
 import pandas as pd
@@ -147,7 +148,7 @@ def test_names_for_this_time_are_in_every_format(cutwise, model):
     [
         (["--format", "pyhton"], "Did you mean 'python'?"),
         (["--format", "sql", "--dialect", "informix"], "'duckdb', 'postgres'"),
-        (["--format", "sql", "--statement", "selct"], "--statement='selct' is not a valid option."),
+        (["--format", "sql", "--statement", "selct"], "--statement 'selct' is not a valid option."),
         (["--format", "sql", "--table", "a.b.c.d"], "one to three parts"),
         (["--dialect", "duckdb"], "--dialect is for SQL"),
         (["--format", "dot", "--statement", "view"], "--statement is for SQL"),
@@ -165,7 +166,8 @@ def test_options_that_do_not_go_together_are_refused(refused, model, tmp_path, o
 
 
 def test_a_missing_sqlglot_is_one_line_with_the_extra(refused, model, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "sqlglot", None)
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    monkeypatch.delitem(sys.modules, "cutwise.readouts.sql_writer", raising=False)
     line = refused("rules", model, "--format", "sql")
     assert 'Writing SQL needs sqlglot, which is not installed. Install it: pip install "cutwise[sql]"' in line
 

@@ -140,7 +140,7 @@ def test_columns_may_be_called_anything_and_limits_are_priced(cutwise, people):
     assert "(no cut on columns, age; at most 2 questions; at least 20 rows in a leaf)" in done.out
     done = cutwise("fit", people, "-k", 5, "--max-depth", 2)
     assert done.code == 2
-    assert "--max-depth 2 holds at most 4 leaves, and -k 5" in done.err
+    assert "--max-depth 2 leaves room for 4 leaves, fewer than -k 5" in done.err
 
 
 @pytest.mark.skipif(not hasattr(pl.LazyFrame, "collect_batches"), reason="this release of polars gives no batches")

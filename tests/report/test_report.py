@@ -280,6 +280,7 @@ class TestSql:
 
     def test_without_sqlglot_the_report_says_which_extra(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "sqlglot", None)
+        monkeypatch.delitem(sys.modules, "cutwise.readouts.sql_writer", raising=False)
         rows = [[0.0], [1.0], [9.0], [10.0]]
         made = cutwise.report(ExplainableKMeans(2, random_state=0).fit(rows), rows)
         assert made.summary["sql"] is None

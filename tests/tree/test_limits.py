@@ -233,7 +233,7 @@ X = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 1.0], [5.0, 0.0, 2.0], [5.0, 1.0, 2.0]
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"max_depth": 1}, ["max_depth=1 holds at most 2 leaves", "n_clusters=3", "max_depth >= 2"]),
+        ({"max_depth": 1}, ["max_depth=1 leaves room for 2 leaves, fewer than n_clusters=3", "max_depth >= 2"]),
         ({"max_depth": 0}, ["max_depth"]),
         ({"min_samples_leaf": 3}, ["min_samples_leaf=3", "9 rows", "there are 6", "<= 2"]),
         ({"min_samples_leaf": 0.4}, ["min_samples_leaf=0.4", "room for 2 leaves", "<= 0.333,"]),

@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 SEPARATORS = (";", "\t", "|", ",")  # in numbers, none but the last
 _SAMPLE_LINES = 100
 _SAMPLE_BYTES = 1 << 24
-_BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_BYTE_ORDER_MARKS = {  # the first begins as another one does
+    b"\xff\xfe\0\0": "utf-32",
+    b"\xef\xbb\xbf": "utf-8-sig",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
 _OTHER_TEXT = re.compile(r"\s*(?:(<)[!?a-z]|\{\s*[\"}]|\[\s*[\[{])", re.IGNORECASE)
 _NUMBER_OR_NONE = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?|nan?|null|none|[?.-]|", re.IGNORECASE)
 _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # as Excel writes it

@@ -54,9 +54,10 @@ def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow
 def check_two_leaves(n_clusters: int, max_leaves: int) -> None:
     """Refuse more clusters, or more leaves, than a single cut has sides."""
     if n_clusters != 2 or max_leaves != 2:
+        name, number = ("n_clusters", n_clusters) if n_clusters != 2 else ("max_leaves", max_leaves)
         raise InvalidInputError(
-            'algorithm="optimal" is the best single cut, which makes two clusters of a leaf each, and '
-            f"n_clusters={n_clusters}, max_leaves={max_leaves}. Use n_clusters=2, or another algorithm."
+            'algorithm="optimal" is the best single cut, which makes two clusters of a leaf each, so it cannot have '
+            f"{name}={number}. Use {name}=2, or another algorithm."
         )
 
 

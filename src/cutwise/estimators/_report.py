@@ -276,7 +276,10 @@ def _curve(
         return None
     same = found.cost[found.n_leaves == tree.n_leaves]
     if not (len(same) and math.isclose(same[0], model.cost_, rel_tol=1e-9, abs_tol=1e-300)):
-        notes.append(f"{left_out}: fitting these rows again gives another tree (were there weights, or other rows?).")
+        notes.append(
+            f"{left_out}: fitting these rows again gives another tree (were there weights, or other rows, or was the "
+            "model taken from a front?)."
+        )
         return None
     return found
 
