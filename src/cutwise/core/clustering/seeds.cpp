@@ -227,15 +227,18 @@ CUTWISE_CLONES void along_axes(const AxisRows &rows, const double *axes, int64_t
 
 // Adds the rows, each times m factors of its own, to m axes.
 CUTWISE_CLONES void add_to_axes(const AxisRows &rows, const double *factors, int64_t m, double *axes) {
-  for (int64_t p = 0; p < rows.n; ++p)
-    for (int64_t first = 0; first < m; first += kAxes) {
+  for (int64_t first = 0; first < m; first += kAxes)
+    for (int64_t p = 0; p < rows.n; ++p) {
       double *axis = axes + (rows.columns ? rows.columns[p] : p) * m + first;
-      if (rows.columns && p + kAxesAhead < rows.n)
-        prefetch(axes + rows.columns[p + kAxesAhead] * m + first, kAxes * sizeof(double));
       double sums[kAxes];
       std::copy_n(axis, kAxes, sums);
-      for (int64_t r = 0; r < rows.n_rows; ++r)
-        for (int64_t j = 0; j < kAxes; ++j) sums[j] += rows.values[r * rows.n + p] * factors[r * m + first + j];
+      if (rows.columns) {
+        if (p + kAxesAhead < rows.n) prefetch(axes + rows.columns[p + kAxesAhead] * m + first, kAxes * sizeof(double));
+        for (int64_t j = 0; j < kAxes; ++j) sums[j] += rows.values[p] * factors[first + j];
+      } else {
+        for (int64_t r = 0; r < rows.n_rows; ++r)
+          for (int64_t j = 0; j < kAxes; ++j) sums[j] += rows.values[r * rows.n + p] * factors[r * m + first + j];
+      }
       std::copy_n(sums, kAxes, axis);
     }
 }
