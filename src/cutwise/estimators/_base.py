@@ -59,7 +59,7 @@ from cutwise.table.intake import (
 )
 from cutwise.table.labels import Labels, read_labels
 from cutwise.table.mixed import check_zone
-from cutwise.table.table import Columns, Table, are_plain, check_same_columns, is_standardized
+from cutwise.table.table import Columns, Table, are_all_plain, are_plain, check_same_columns, is_standardized
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.recipes import LimitsGiven
@@ -453,7 +453,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _say_columns(self, table: Table, stages: Stages) -> None:
         """Say what columns were taken for, where they are not complete numbers."""
-        if not are_plain(table.kinds) or any(kind.left_out for kind in table.kinds):
+        if not are_all_plain(table.kinds):
             stages.say(table.columns.in_words())
 
     def _preprocessor_for(self, table: Table) -> Any:
@@ -597,10 +597,11 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         self.cluster_names_ = {}  # those of an earlier fit belonged to other clusters
         asked = np.unique(tree.feature[tree.feature >= 0]).tolist()
         self._column_spreads = rows.deviations(asked)
-        self._kinds = tuple(
-            replace(kind, extent=rows.extent(j)) if kind.name == "integer" and j in asked else kind
-            for j, kind in enumerate(rows.table.kinds)
-        )
+        kinds = list(rows.table.kinds)
+        for j in asked:
+            if kinds[j].name == "integer":
+                kinds[j] = replace(kinds[j], extent=rows.extent(j))
+        self._kinds = tuple(kinds)
         # What is proved is about distances in the columns that are cut, and about leaves that lower them.
         by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > len(self.classes_)
         self._imm_applies = self.preprocessor_ is None and costs.distances and not by_disagreement

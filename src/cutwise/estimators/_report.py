@@ -41,7 +41,7 @@ from cutwise.readouts.report.summary import DescribedRows, ReportContext, build_
 from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
 from cutwise.table.intake import check_option, drop_columns, pop_column, read_weights
-from cutwise.table.table import Table, are_plain
+from cutwise.table.table import Table, are_all_plain
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that no result depends on
@@ -334,7 +334,7 @@ def _settings(model: TreeEstimator) -> list[tuple[str, str]]:
     ]
     growth = getattr(model, "growth_", None)
     settings += [] if growth is None else [("grown by", str(growth))]
-    if not are_plain(model._kinds) or any(kind.left_out for kind in model._kinds):
+    if not are_all_plain(model._kinds):
         settings.append(("columns", model._columns_of_fit().in_words()))
     return [*settings, *(("table", line) for line in model._intake.get("notes", ()))]
 

@@ -176,6 +176,11 @@ def are_plain(kinds: Sequence[ColumnKind]) -> bool:
     return all(kind.is_plain for kind in _unlike(kinds))
 
 
+def are_all_plain(kinds: Sequence[ColumnKind]) -> bool:
+    """The same, and none is left out."""
+    return all(kind.is_plain and not kind.left_out for kind in _unlike(kinds))
+
+
 def _unlike(kinds: Sequence[ColumnKind]) -> Iterable[ColumnKind]:
     """Each once: wide tables have one kind for tens of thousands of columns."""
     return dict(zip(map(id, kinds), kinds, strict=True)).values()
