@@ -209,19 +209,35 @@ void for_axis_rows(const Matrix &x, const In1<int64_t> &rows, Take &&take) {
   }
 }
 
-// The rows' coordinates along m axes, (d, m).
-CUTWISE_CLONES void along_axes(const AxisRows &rows, const double *axes, int64_t m, double *out) {
+// The largest of some numbers and the sizes of others; several at a time, for each waits for the one before.
+CUTWISE_CLONES double largest_size(const double *values, int64_t n, double largest) {
+  double sizes[kAxes] = {};
+  int64_t p = 0;
+  for (; p + kAxes <= n; p += kAxes)
+    for (int64_t j = 0; j < kAxes; ++j) {
+      const double size = std::fabs(values[p + j]);
+      sizes[j] = sizes[j] < size ? size : sizes[j];
+    }
+  for (; p < n; ++p) largest = std::max(largest, std::fabs(values[p]));
+  return std::max(largest, *std::max_element(sizes, sizes + kAxes));
+}
+
+// The rows' coordinates along m axes, (d, m). squares: their sums of squares, added up on the way, or null.
+template <bool with_squares>
+CUTWISE_CLONES void along_axes(const AxisRows &rows, const double *axes, int64_t m, double *out, double *squares) {
   for (int64_t r = 0; r < rows.n_rows; ++r)
     for (int64_t first = 0; first < m; first += kAxes) {
       const double *values = rows.values + r * rows.n;
-      double sums[kAxes] = {};
+      double sums[kAxes] = {}, square = 0.0;
       for (int64_t p = 0; p < rows.n; ++p) {
         const double *axis = axes + (rows.columns ? rows.columns[p] : p) * m + first;
         if (rows.columns && p + kAxesAhead < rows.n)
           prefetch(axes + rows.columns[p + kAxesAhead] * m + first, kAxes * sizeof(double));
         for (int64_t j = 0; j < kAxes; ++j) sums[j] += values[p] * axis[j];
+        if (with_squares) square += values[p] * values[p];
       }
       std::copy_n(sums, kAxes, out + r * m + first);
+      if (with_squares) squares[r] = square;
     }
 }
 
@@ -284,7 +300,7 @@ Owned<double, 2> principal_axes(const Matrix &x, const In1<int64_t> &rows, const
     double largest = 0.0, heaviest = 1.0;
     for (int64_t i = 0; w != nullptr && i < n_rows; ++i) heaviest = std::max(heaviest, static_cast<double>(w[i]));
     for_axis_rows(x, rows, [&](const AxisRows &some) {
-      for (int64_t p = 0; p < some.n_rows * some.n; ++p) largest = std::max(largest, std::fabs(some.values[p]));
+      largest = largest_size(some.values, some.n_rows * some.n, largest);
     });
     // Products stay far from the ends of float64.
     const double scale = std::ldexp(1.0, largest > 0.0 ? std::clamp(-std::ilogb(largest), -1000, 1000) : 0);
@@ -293,7 +309,7 @@ Owned<double, 2> principal_axes(const Matrix &x, const In1<int64_t> &rows, const
       before.assign(out.data(), out.data() + d * n_axes);
       std::fill_n(out.data(), d * n_axes, 0.0);
       for_axis_rows(x, rows, [&](const AxisRows &some) {
-        along_axes(some, before.data(), n_axes, along.data());
+        along_axes<false>(some, before.data(), n_axes, along.data(), nullptr);
         for (int64_t r = 0; r < some.n_rows; ++r) {
           const double factor = scale * (w ? static_cast<double>(w[some.first + r]) / heaviest : 1.0);
           for (int64_t j = 0; j < n_axes; ++j) along[r * n_axes + j] = along[r * n_axes + j] * factor * scale;
@@ -315,13 +331,13 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> project(const Matrix &x, const In
   {
     nb::gil_scoped_release release;
     for_axis_rows(x, rows, [&](const AxisRows &some) {
-      along_axes(some, axes.data(), m, along.data() + some.first * m);
+      double *squares = apart.data() + some.first;
+      along_axes<true>(some, axes.data(), m, along.data() + some.first * m, squares);
       for (int64_t r = 0; r < some.n_rows; ++r) {
-        const double *values = some.values + r * some.n, *own = along.data() + (some.first + r) * m;
-        double rest = 0.0;
-        for (int64_t p = 0; p < some.n; ++p) rest += values[p] * values[p];
+        const double *own = along.data() + (some.first + r) * m;
+        double rest = squares[r];
         for (int64_t j = 0; j < m; ++j) rest -= own[j] * own[j];
-        apart.data()[some.first + r] = larger(rest, 0.0);
+        squares[r] = larger(rest, 0.0);
       }
     });
   }
