@@ -64,9 +64,9 @@ from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.recipes import LimitsGiven
 
-from ._clusterer import HasCost
 from ._lazy import fit_lazily
 from ._model_file import ModelFileMixin, UnserializableParam
+from ._shared import HasCost
 from .table_scaler import TableScaler
 from .training import (
     KEEPS_MORE,

@@ -37,13 +37,14 @@ from cutwise.passes.sources import as_lazy, check_column_name, weights_of_batch
 from cutwise.passes.spill import Copies
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.report.render import report_html, report_json, report_markdown
-from cutwise.readouts.report.summary import DescribedRows, ReportContext, build_summary, count_rows
+from cutwise.readouts.report.summary import DescribedRows, build_summary, count_rows
 from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
 from cutwise.table.intake import check_option, drop_columns, pop_column, read_weights
 from cutwise.table.table import Table, are_all_plain
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
+_FIGURES = ("cost", "cost_ratio", "explained", "reference_explained")
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that no result depends on
 
 
@@ -190,24 +191,21 @@ def report(
         notes.append(f"{limits[0].upper()}{limits[1:]}.")
     if (advised := advice_of(model)) is not None:
         notes.append(f"{advised[0].upper()}{advised[1:]}.")
-    context = ReportContext(
-        title=title or "Clusters in words",
-        source=source,
-        reference=own,
-        cost_words=cost_words,
-        cost=model.cost_,
-        reference_cost=model.reference_.cost,
-        cost_ratio=model.cost_ratio_,
-        explained=model.explained_,
-        reference_explained=model.reference_explained_,
-        settings=_settings(model),
-        reproduce=[reproduce] if isinstance(reproduce, str) else list(reproduce),
-        curve=None if found is None else found.to_dict(),
-        cart=None if found is None else _plain_cart(found._context, model.n_leaves_),
-        sql=_sql(model, dialect, table, notes),
-        notes=notes,
-    )
-    made = Report(build_summary(labeled, described, context))
+    headline = {name: finite(getattr(model, f"{name}_")) for name in _FIGURES} | {
+        "reference_cost": finite(model.reference_.cost),
+        "reference": own,
+        "cost_words": cost_words,
+        "cart": None if found is None else _plain_cart(found._context, model.n_leaves_),
+    }
+    more = {
+        "title": title or "Clusters in words",
+        "curve": None if found is None else found.to_dict(),
+        "sql": _sql(model, dialect, table, notes),
+        "settings": _settings(model),
+        "reproduce": [reproduce] if isinstance(reproduce, str) else list(reproduce),
+        "notes": notes,
+    }
+    made = Report(build_summary(labeled, described, source, headline, **more))
     if path is not None:
         made.save(path)
     return made
@@ -324,19 +322,19 @@ def _sql(model: TreeEstimator, dialect: Dialect, table: str | None, notes: list[
     }
 
 
-def _settings(model: TreeEstimator) -> list[tuple[str, str]]:
+def _settings(model: TreeEstimator) -> list[list[str]]:
     params = model.get_params(deep=False)
-    settings = [("estimator", type(model).__name__)]
+    settings = [["estimator", type(model).__name__]]
     settings += [
-        (name, value if isinstance(value, str) else _short(value))
+        [name, value if isinstance(value, str) else _short(value)]
         for name, value in params.items()
         if name not in _WITHOUT_EFFECT and value is not None
     ]
     growth = getattr(model, "growth_", None)
-    settings += [] if growth is None else [("grown by", str(growth))]
+    settings += [] if growth is None else [["grown by", str(growth)]]
     if not are_all_plain(model._kinds):
-        settings.append(("columns", model._columns_of_fit().in_words()))
-    return [*settings, *(("table", line) for line in model._intake.get("notes", ()))]
+        settings.append(["columns", model._columns_of_fit().in_words()])
+    return [*settings, *(["table", line] for line in model._intake.get("notes", ()))]
 
 
 def _short(value: Any) -> str:

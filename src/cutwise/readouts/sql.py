@@ -63,6 +63,8 @@ def tree_sql(
     _check_nulls(nulls, shown)
     source = _parts("table", "data" if table is None else table)
     try:
+        import sqlglot  # noqa: F401
+
         from .sql_writer import Writer
     except ModuleNotFoundError as error:
         if error.name != "sqlglot":

@@ -126,15 +126,15 @@ class LimitsGiven:
         depth = self.max_depth
         if depth is not None and depth < MOST_DEPTH and 2**depth < n_clusters:
             raise InfeasibleLimitsError(
-                f"max_depth={depth} leaves room for {2**depth} leaves, fewer than n_clusters={n_clusters}. Use max_depth >= "
-                f"{(n_clusters - 1).bit_length()}, or fewer clusters, or {self._another}."
+                f"max_depth={depth} leaves room for {2**depth} leaves, fewer than n_clusters={n_clusters}. "
+                f"Use max_depth >= {(n_clusters - 1).bit_length()}, or fewer clusters, or {self._another}."
             )
         room = int(1 / share)
         if share < 1 and n_clusters * share > 1:
             raise InfeasibleLimitsError(
                 f"min_samples_leaf={self.min_samples_leaf!r} leaves room for {room} lea{'f' if room == 1 else 'ves'}, "
-                f"fewer than n_clusters={n_clusters}. Use min_samples_leaf <= {_share_below(n_clusters)}, or fewer clusters, "
-                f"or {self._another}."
+                f"fewer than n_clusters={n_clusters}. Use min_samples_leaf <= {_share_below(n_clusters)}, or fewer "
+                f"clusters, or {self._another}."
             )
 
     def read(

@@ -37,34 +37,6 @@ MOST_COLUMNS = 200
 """Columns that are looked at: those that the tree tests, then those in which clusters differ most."""
 
 
-@dataclass(frozen=True)
-class ReportContext:
-    """What a tree and its counts do not tell: whoever calls knows it.
-
-    ``source``: what the table is called. ``reference``: what the reference clustering is called: ``"the k-means
-    clusters"``. ``cost_words``: what costs are: ``"squared distances"``. ``cost``, ``reference_cost``, ``cost_ratio``,
-    ``explained``, ``reference_explained``: nan where there is none. ``reproduce``: commands. ``curve``: as
-    ``CostCurve.to_dict`` gives it. ``cart``: ``cost_ratio`` and ``agreement`` of plain CART. ``sql``: ``dialect``,
-    ``statement``, ``before`` and ``after``.
-    """
-
-    title: str
-    source: str | None
-    reference: str
-    cost_words: str
-    cost: float
-    reference_cost: float
-    cost_ratio: float
-    explained: float
-    reference_explained: float
-    settings: Sequence[tuple[str, str]] = ()
-    reproduce: Sequence[str] = ()
-    curve: Mapping[str, Any] | None = None
-    cart: Mapping[str, Any] | None = None
-    sql: Mapping[str, Any] | None = None
-    notes: Sequence[str] = ()
-
-
 @dataclass(frozen=True, eq=False)
 class DescribedRows:
     """What a report says of rows, at least one: how many there are in all and in every leaf, and their profile.
@@ -127,11 +99,15 @@ def _tested(tree: ThresholdTree) -> list[int]:
     return list(dict.fromkeys(tree.feature[tree.feature >= 0].tolist()))
 
 
-def build_summary(labeled: LabeledTree, described: DescribedRows, context: ReportContext) -> dict[str, Any]:
-    """Put together all that a report says.
+def build_summary(
+    labeled: LabeledTree, described: DescribedRows, source: str | None, headline: Mapping[str, Any], **more: Any
+) -> dict[str, Any]:
+    """Put together all that a report says; README.md has the entries.
 
-    ``labeled``: with counts of the rows of fit: what purity and coverage are measured by. Returns ``summary``: values
-    that JSON can hold; README.md beside this file lists the entries.
+    What a tree and its counts do not tell comes from whoever calls. ``source``: what the table is called. ``headline``:
+    costs and shares, what the reference and costs are called, and plain CART. ``more``: title, curve, SQL, settings,
+    commands and notes, to which others are added. Raises ``InvalidInputError``: a tree that was edited after its rows
+    were counted.
     """
     from importlib.metadata import version
 
@@ -150,7 +126,7 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
     short = {column: short_names(i, MOST_NAME) for i, column in enumerate(seen)}
     kinds = labeled.columns.kinds
     called = profile.names(labeled.columns, short)
-    notes = list(context.notes)
+    notes = list(more.pop("notes"))
     if not is_fit:
         notes.append(
             f"These {rows(described.n_rows)} are not the {int(counts.n_rows.sum()):,} of fit. Rows and profiles are "
@@ -179,8 +155,7 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
         "format_version": SCHEMA_VERSION,
         "written_by": f"cutwise {version('cutwise')}",
         "written_on": date.today().isoformat(),
-        "title": context.title,
-        "source": {"name": context.source, "n_rows": described.n_rows, "n_columns": n_columns, "is_fit": is_fit},
+        "source": {"name": source, "n_rows": described.n_rows, "n_columns": n_columns, "is_fit": is_fit},
         "headline": {
             "n_clusters": k,
             "n_leaves": tree.n_leaves,
@@ -188,16 +163,9 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
             "n_tested": len(tested),
             "n_rows": int(counts.n_rows.sum()),
             "noise": n_noise,
-            "cost": finite(context.cost),
-            "reference_cost": finite(context.reference_cost),
-            "cost_ratio": finite(context.cost_ratio),
-            "explained": finite(context.explained),
-            "reference_explained": finite(context.reference_explained),
             "agreement": finite(counts.agreement),
             "explanation_size": finite(float(weight @ sizes / weight.sum()) if weight.sum() > 0 else math.nan),
-            "reference": context.reference,
-            "cost_words": context.cost_words,
-            "cart": None if context.cart is None else dict(context.cart),
+            **headline,
         },
         "clusters": [_cluster(code, cluster, described, called, labeled) for code, cluster in enumerate(rules)],
         "columns": [
@@ -215,10 +183,7 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
             for j, column in enumerate(columns)
         ],
         "tree": _nodes(labeled, short, described.in_leaves),
-        "curve": None if context.curve is None else dict(context.curve),
-        "sql": None if context.sql is None else dict(context.sql),
-        "settings": [list(pair) for pair in context.settings],
-        "reproduce": list(context.reproduce),
+        **more,
         "notes": notes,
     }
 

@@ -1,0 +1,163 @@
+"""What estimators share: the columns they were fitted on, asked of every table after, and what clusterers answer."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from cutwise._docs import fill_doc
+from cutwise._progress import Stages
+from cutwise.core import Float64
+from cutwise.passes.sources import as_lazy, lazy_cost
+from cutwise.reference.objective import sum_costs, sum_weights
+from cutwise.table.intake import (
+    check_n_clusters,
+    check_verbose,
+    drop_columns,
+    names_given,
+    pop_column,
+    read_table,
+    read_weights,
+)
+from cutwise.table.table import ColumnKind, Columns, NumberedNames, Table
+
+
+class RemembersColumns:
+    """Part of an estimator: ``n_features_in_`` and ``feature_names_in_`` as scikit-learn wants them."""
+
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    _frame_library: str | None
+    _kinds: tuple[ColumnKind, ...] = ()
+    # What a program did to the table before fit: "notes" on it, columns "left_out", and those of whose cells only
+    # "numbers" were taken.
+    _intake: Mapping[str, Any] = {}
+    _beside: Sequence[str] = ()  # columns of weights and labels at fit, which later frames may hold too
+
+    def _remember_columns(self, table: Table) -> None:
+        """Set what scikit-learn wants to know about the input."""
+        self.n_features_in_ = table.n_columns
+        self._frame_library = table.library
+        self._kinds, self._intake = table.kinds, {}
+        if table.has_names:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+            self._beside = [name for name in self._beside if name not in table.names]  # those of AnnData.obs may be
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # from an earlier fit
+
+    def _remember_texts(self, columns: Container[str]) -> None:
+        """Note which columns of truth values are words in the file that they were read from."""
+        named = self._kinds_by_name.items()
+        self._kinds = tuple(replace(kind, is_text=kind.name == "bool" and name in columns) for name, kind in named)
+
+    def _columns_of_fit(self) -> Columns:
+        """The columns of fit."""
+        if hasattr(self, "feature_names_in_"):
+            return Columns(tuple(self.feature_names_in_), True, self._kinds)
+        return Columns(NumberedNames(self.n_features_in_), False, self._kinds)
+
+    @property
+    def _kinds_by_name(self) -> dict[str, ColumnKind]:
+        """The kind of every column, by name."""
+        columns = self._columns_of_fit()
+        return dict(zip(columns.names, columns.kinds, strict=True))
+
+    @property
+    def column_kinds_(self) -> dict[str, str]:
+        """What every column was taken for, by name: number, integer, bool, category, ordered, date or duration."""
+        return {name: kind.name for name, kind in self._kinds_by_name.items()}
+
+    @property
+    def left_out_(self) -> dict[str, str]:
+        """The columns that take no part, each with the reason."""
+        own = {name: kind.left_out for name, kind in self._kinds_by_name.items() if kind.left_out}
+        return {**self._intake.get("left_out", {}), **own}
+
+    def _read(self, X: Any, tested: npt.NDArray[np.integer] | None = None) -> Table:
+        """Rows to answer for, with the columns of fit; of a named frame only those tested where they are given."""
+        check_is_fitted(self)
+        unknown = getattr(self, "handle_unknown", "outside")
+        columns, estimator = self._columns_of_fit(), type(self).__name__
+        return read_table(
+            drop_columns(X, self._beside), fitted=columns, estimator=estimator, tested=tested, unknown=unknown
+        )
+
+
+@fill_doc
+class HasCost(ClusterMixin):  # type: ignore[misc]
+    """Part of an estimator whose clusters have a cost; ``_costs_of(X)``: of every row, by the center of its cluster."""
+
+    cost_: float
+
+    @property
+    def inertia_(self) -> float:
+        """The same as ``cost_``, under scikit-learn's name."""
+        return self.cost_
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, **fit: Any) -> npt.NDArray[Any]:
+        """Fit, and give the cluster of every row.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **fit
+            As in ``fit``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        self.fit(X, sample_weight=sample_weight, **fit)
+        labels: npt.NDArray[Any] = self.predict(X) if "n_passes_" in self.__dict__ else self.labels_
+        return labels
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the cost of rows, each by the center of the cluster it is placed in, as in scikit-learn's KMeans.
+
+        Parameters
+        ----------
+        {X, y, sample_weight}
+
+        Returns
+        -------
+        score : float
+            In the units of ``cost_``; larger is better, 0 at best.
+
+        Raises
+        ------
+        ColumnMismatchError
+            Not the columns of fit.
+        InvalidInputError
+            Values that cannot be used, or distances that are beyond float64 or not known.
+        """
+        if (lazy := as_lazy(X)) is not None:
+            return -lazy_cost(lazy, sample_weight, self._costs_of)
+        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
+        costs = self._costs_of(X)
+        return -sum_costs(costs, sum_weights(read_weights(sample_weight, len(costs))))
+
+
+class CenterClusterer(HasCost, RemembersColumns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Parent of the clusterers that place every row with its nearest center."""
+
+    def _read_fit(self, X: Any, sample_weight: Any) -> tuple[Table, Float64 | None, Stages]:
+        """The table and the weights of a fit, checked, and what says how far it is."""
+        self._n_features_out = check_n_clusters(self.n_clusters)
+        stages = Stages(type(self).__name__, check_verbose(self.verbose))
+        self._beside = names_given(sample_weight)
+        with stages.stage("reading the table"):
+            X, sample_weight = pop_column(X, sample_weight, "sample_weight")
+            table = read_table(X)
+            weights = read_weights(sample_weight, table.n_rows)
+            check_n_clusters(self._n_features_out, table, weights)
+        return table, weights, stages
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
