@@ -17,7 +17,7 @@ from cutwise.exceptions import InvalidInputError, MissingDependencyError, Unsupp
 from cutwise.table.intake import check_option
 
 from .labeled_tree import LabeledTree
-from .words import quoted
+from .words import quoted, sayable
 
 Dialect = Literal[
     "duckdb", "postgres", "sqlite", "mysql", "bigquery", "snowflake", "redshift", "spark", "databricks", "trino",
@@ -93,16 +93,6 @@ def _parts(what: str, given: Any) -> tuple[str, ...]:
     for part in parts:
         sayable(part, what)
     return parts
-
-
-def sayable(name: Any, what: str, *, empty: bool = False) -> None:
-    """Refuse names that no engine takes, even quoted."""
-    if not isinstance(name, str):
-        raise UnsupportedInputError(f"{what}={name!r} is no name. Give a text.")
-    if "\x00" in name:
-        raise InvalidInputError(f"SQL has no way to write the {what} {name!r}: it holds a zero character. Rename it.")
-    if not name and not empty:
-        raise InvalidInputError(f"SQL has no way to write a {what} whose name is empty. Rename it.")
 
 
 def _check_free(column: str, names: Sequence[str], form: str) -> None:

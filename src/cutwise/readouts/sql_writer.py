@@ -18,8 +18,7 @@ from cutwise.table.table import ColumnKind
 
 from .conditions import Condition, conditions_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree
-from .sql import sayable
-from .words import number
+from .words import number, sayable
 
 # A node of sqlglot's syntax tree. Its classes moved between releases, so that no name of one serves as a type.
 Node = Any

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError
 from cutwise.table.instants import duration_text, instant_of, instant_text, time_of
 from cutwise.table.table import ColumnKind
 
@@ -62,6 +63,16 @@ def quoted(name: Any) -> str:
     if not escaped.isprintable():
         escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in escaped)
     return f"`{escaped}`"
+
+
+def sayable(name: Any, what: str, *, empty: bool = False) -> None:
+    """Refuse names that no engine takes, even quoted."""
+    if not isinstance(name, str):
+        raise UnsupportedInputError(f"{what}={name!r} is no name. Give a text.")
+    if "\x00" in name:
+        raise InvalidInputError(f"SQL has no way to write the {what} {name!r}: it holds a zero character. Rename it.")
+    if not name and not empty:
+        raise InvalidInputError(f"SQL has no way to write a {what} whose name is empty. Rename it.")
 
 
 def percent(share: float) -> str:
