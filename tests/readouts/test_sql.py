@@ -10,7 +10,6 @@ import pytest
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnknownOptionError, UnsupportedInputError
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.sql import DIALECTS, tree_sql
-from cutwise.readouts.sql_writer import Writer, exact_factors, sqlite_reads_exactly
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.each import each
 from tests.readouts.databases import quote
@@ -19,6 +18,8 @@ from tests.readouts.test_words import NASTY
 from tests.tree.random_trees import chain, random_tree
 
 sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed (the extra sql)")
+
+from cutwise.readouts.sql_writer import Writer, exact_factors, sqlite_reads_exactly  # noqa: E402
 
 # Short and long decimals, whole numbers, and numbers that no short decimal stands for, from 1e-12 to 1e12.
 VALUES = np.array(
@@ -253,8 +254,8 @@ def test_a_rule_over_many_columns_runs(database):
 
 def test_a_chain_longer_than_any_parser_is_deep_is_balanced(database):
     writer = Writer(database.dialect, None)
-    terms = [writer.exp.GT(this=writer.exp.Literal.number(2), expression=writer.exp.Literal.number(1))] * 1500
-    for connector in (writer.exp.And, writer.exp.Or):
+    terms = [sqlglot.exp.GT(this=sqlglot.exp.Literal.number(2), expression=sqlglot.exp.Literal.number(1))] * 1500
+    for connector in (sqlglot.exp.And, sqlglot.exp.Or):
         text = writer.text(writer.chain([term.copy() for term in terms], connector))
         assert text.count(">") == 1500
         (answer,) = database.query(f"SELECT CASE WHEN {text} THEN 1 ELSE 0 END AS cluster")

@@ -312,7 +312,15 @@ class ExplainableClusterer(TreeClusterer):
     def _check_penalty(self) -> float | None:
         """The depth penalty; None where it is to be searched for."""
         for name in ("target_cost", "target_waes"):
-            self._check_target(name, getattr(self, name))
+            if (target := getattr(self, name)) is None:
+                continue
+            check_number(name, target, minimum=0)
+            # A target is of the search for a penalty: without one it would be missed in silence.
+            if self.algorithm != "exshallow" or not isinstance(self.depth_penalty, str):
+                raise InvalidInputError(
+                    f"{name}={target!r} is a target of the search for exshallow's depth penalty. "
+                    f'Use algorithm="exshallow" with depth_penalty="auto", or leave {name} out.'
+                )
         if isinstance(self.depth_penalty, str):
             if self.depth_penalty != "auto":
                 raise InvalidInputError(
@@ -320,17 +328,6 @@ class ExplainableClusterer(TreeClusterer):
                 )
             return None if self.algorithm in ("search", "exshallow") else FIRST_PENALTY
         return check_number("depth_penalty", self.depth_penalty, minimum=0)
-
-    def _check_target(self, name: str, target: float | None) -> None:
-        """A target is of the search for a penalty: without one it would be missed in silence."""
-        if target is None:
-            return
-        check_number(name, target, minimum=0)
-        if self.algorithm != "exshallow" or not isinstance(self.depth_penalty, str):
-            raise InvalidInputError(
-                f"{name}={target!r} is a target of the search for exshallow's depth penalty. "
-                f'Use algorithm="exshallow" with depth_penalty="auto", or leave {name} out.'
-            )
 
     def _tuned_penalty(self, grow: Callable[..., GrownTree], context: FitContext) -> float:
         """The penalty of ExShallow*, on a reference and costs that are there already."""

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._document import certificate_line, model_document
@@ -394,8 +396,6 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     cluster 0 (3 rows, 50.0 %; purity 100 %, coverage 100 %): age <= 50
     cluster 1 (3 rows, 50.0 %; purity 100 %, coverage 100 %): age > 50
     """
-    from sklearn.pipeline import Pipeline
-
     if not isinstance(pipeline, Pipeline):
         raise UnsupportedInputError(
             f"explain_pipeline takes a fitted Pipeline whose last step is a model, not {type(pipeline).__name__}."
@@ -452,8 +452,6 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
 def _is_invertible(step: Any) -> bool:
     """Whether a step of a pipeline takes columns one by one and can be undone."""
     from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
     if step is None or step == "passthrough":
         return True
@@ -473,7 +471,6 @@ def _is_invertible(step: Any) -> bool:
 def _parts(step: Any, d: int) -> list[tuple[Any, Sequence[int], npt.NDArray[Any]]]:
     """The transformers of a step with ``d`` columns after it, each with its columns before and after."""
     from sklearn.compose import ColumnTransformer
-    from sklearn.preprocessing import FunctionTransformer
 
     if not isinstance(step, ColumnTransformer):
         return [(step, range(d), np.arange(d))]

@@ -286,7 +286,7 @@ def _search(model: Any, context: KernelContext, max_leaves: int, progress: Calla
         effort=Effort(),
         n_jobs=rows.n_jobs,
     )
-    found = search.refine(starts)
+    found = search.search(starts)[0]
     if max_leaves == k:
         return found
     return expand_tree(

@@ -98,7 +98,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         if weights is not None and not weights.all():
             table, weights = replace(table, values=table.values[weights > 0]), weights[weights > 0]
         means, variances = _moments(np.asarray(table.values), weights)
-        columns = [np.asarray(values, dtype=np.float64) for values in _columns(table)]
+        columns = list(np.asarray(table.values, dtype=np.float64).T)
         known = [np.unique(values[~np.isnan(values)]) for values in columns]
         spreads = [
             _spread(x, values, weights) if self.numbers == "robust" and len(x) else (mean, math.sqrt(variance))
@@ -217,10 +217,6 @@ def _width(kind: ColumnKind) -> int:
         n_levels = len(kind.levels or ()) + kind.has_other
         return n_levels if n_levels > 1 else 0
     return 1 + kind.has_gaps
-
-
-def _columns(table: Table) -> list[npt.NDArray[Any]]:
-    return list(np.asarray(table.values).T)
 
 
 def _dense(table: Table) -> Table:

@@ -240,12 +240,8 @@ class SearchCheaper:
     n_jobs: int = 1
     progress: Callable[[float], None] | None = None
 
-    def refine(self, starts: Sequence[GrownTree]) -> GrownTree:
-        """The refined tree; ``starts`` are trees of all rows."""
-        return self.search(starts)[0]
-
     def search(self, starts: Sequence[GrownTree]) -> tuple[GrownTree, SearchRecord, list[Judged]]:
-        """The same, what the search did, and all trees that were measured on all rows.
+        """The refined tree, what the search did, and all trees that were measured; ``starts``: trees of all rows.
 
         The tree is the same, bit for bit, for any order of rows and number of threads, and for weights as for repeated
         rows. Where no tree keeps the bounds on size, it is the one that comes closest.
