@@ -196,13 +196,7 @@ def dissimilarity(positions: Float64, weights: Int64, first: Rows, second: Rows,
 
 
 def prune_nearest(
-    sketch: Sketch,
-    positions: Float64,
-    weights: Int64,
-    *,
-    mindist: float,
-    alpha: float,
-    n_leaves: int,
+    sketch: Sketch, positions: Float64, weights: Int64, *, mindist: float, alpha: float, n_leaves: int
 ) -> npt.NDArray[np.bool_]:
     """Unite sibling leaves, the least dissimilar first, while they are near or the leaves are too many.
 
@@ -233,13 +227,7 @@ def prune_nearest(
     return is_leaf
 
 
-def join_nearest(
-    positions: Float64,
-    weights: Int64,
-    leaves: list[Rows],
-    alpha: float,
-    n_clusters: int,
-) -> list[int]:
+def join_nearest(positions: Float64, weights: Int64, leaves: list[Rows], alpha: float, n_clusters: int) -> list[int]:
     """Unite the two least dissimilar of all groups of leaves until ``n_clusters`` are left.
 
     ``positions``, ``weights``, ``alpha``: as in ``dissimilarity``. ``leaves``: rows of every leaf. Returns

@@ -84,12 +84,7 @@ class KernelContext(FitContext):
 
 
 def make_kernel_context(
-    estimator: Any,
-    table: Table,
-    metric: MetricSpace,
-    matrix: Any,
-    sample_weight: Float64 | None,
-    stages: Stages,
+    estimator: Any, table: Table, metric: MetricSpace, matrix: Any, sample_weight: Float64 | None, stages: Stages
 ) -> KernelContext:
     """Find the reference of an ``ExplainableKernelKMeans``, and what every row costs by each of its clusters.
 
@@ -290,12 +285,7 @@ def _search(model: Any, context: KernelContext, max_leaves: int, progress: Calla
     if max_leaves == k:
         return found
     return expand_tree(
-        found,
-        provider.anew(),
-        expansion=model.expansion,
-        max_leaves=max_leaves,
-        n_clusters=k,
-        progress=progress,
+        found, provider.anew(), expansion=model.expansion, max_leaves=max_leaves, n_clusters=k, progress=progress
     )
 
 

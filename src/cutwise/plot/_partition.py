@@ -97,13 +97,7 @@ class PartitionDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        model: TreeEstimator,
-        X: Any,
-        *,
-        columns: Any = None,
-        held: Mapping[Any, Any] | None = None,
-        ax: Any = None,
+        cls, model: TreeEstimator, X: Any, *, columns: Any = None, held: Mapping[Any, Any] | None = None, ax: Any = None
     ) -> Self:
         """Draw the regions of a fitted model, and rows.
 

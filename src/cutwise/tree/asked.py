@@ -30,10 +30,7 @@ class Asked(NamedTuple):
 
 
 def ask(
-    searched: SearchedColumns,
-    cut: NodeTest,
-    rows: Callable[[], tuple[Float64, Int64 | None]],
-    along: Float64 | None,
+    searched: SearchedColumns, cut: NodeTest, rows: Callable[[], tuple[Float64, Int64 | None]], along: Float64 | None
 ) -> Asked:
     """Say a cut in the table's columns.
 

@@ -26,12 +26,7 @@ Nodes: TypeAlias = tuple[npt.NDArray[Any], ...]  # left child, column, threshold
 
 
 def cart_tree(
-    table: EncodedTable,
-    values: Values,
-    labels: npt.NDArray[np.int32],
-    *,
-    max_leaves: int,
-    limits: Limits | None = None,
+    table: EncodedTable, values: Values, labels: npt.NDArray[np.int32], *, max_leaves: int, limits: Limits | None = None
 ) -> GrownTree:
     """The tree of ``DecisionTreeClassifier(max_leaf_nodes=..., random_state=0)``, with readable thresholds.
 
