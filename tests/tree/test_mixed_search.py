@@ -86,7 +86,9 @@ def test_tests_in_the_searched_columns_part_rows_as_the_tree_does(seed, algorith
     column, threshold, right = tests
     values = p.values
     if searched is not None:
-        values = np.column_stack([searched.column(p.values, j) for j in range(searched.n_columns)])
+        x, level = p.values[:, searched.source], searched.level
+        known = np.where(np.isnan(x), np.copysign(np.inf, searched.missing), x)
+        values = np.where(level >= 0, x == level, known)
     leaf = np.zeros(len(values), dtype=int)
     for row in range(len(values)):
         at = 0

@@ -188,18 +188,14 @@ def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-RESHAPE_HINT = (
-    "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
-    "or array.reshape(1, -1) if it contains a single sample."
-)
-
-
 def check_shape(shape: tuple[int, ...], *, what: str = "X") -> None:
     """Raises ``InvalidInputError`` unless the shape is (at least one row, at least one column)."""
     if len(shape) < 2:
         given = "1D" if shape else "scalar"
         raise InvalidInputError(
-            f"Expected 2D array, got {given} array instead: {what} has shape {shape}.\n{RESHAPE_HINT}"
+            f"Expected 2D array, got {given} array instead: {what} has shape {shape}.\nReshape your data either using "
+            "array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it contains a single "
+            "sample."
         )
     if len(shape) > 2:
         raise InvalidInputError(
@@ -505,10 +501,8 @@ class TableSums:
 
     def merge(self, other: TableSums) -> TableSums:
         """Those of both."""
-        if self.columns is None:
-            self.columns, self.of_columns = other.columns, other.of_columns
-            return self
-        if other.columns is None:
+        if self.columns is None or other.columns is None:
+            self.columns, self.of_columns = self.columns or other.columns, self.of_columns or other.of_columns
             return self
         if self.columns != other.columns:
             raise InvalidInputError(

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import eq
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -147,9 +147,8 @@ class ColumnKind:
 
     def to_dict(self) -> dict[str, Any]:
         """What a model file holds: the name, and what is not as usual."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-        return {name: value for name, value in values.items() if value or (name == "levels" and value is not None)}
+        told = {name: value for name, value in vars(self).items() if value or (name == "levels" and value is not None)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ColumnKind:
@@ -222,13 +221,6 @@ class SearchedColumns:
         rows = DerivedRows(np.asarray(values, dtype=np.float64), self.source, self.level, 0.0 * one, one, beyond)
         return rows.matrix(is_sparse=False)
 
-    def column(self, values: npt.NDArray[np.generic], j: int, rows: Int32 | slice = slice(None)) -> Float64:
-        """One of them, of some rows or all."""
-        x = np.asarray(values[:, self.source[j]][rows], dtype=np.float64)
-        if self.level[j] >= 0:
-            return np.asarray(x == self.level[j], dtype=np.float64)
-        return np.where(np.isnan(x), np.copysign(np.inf, self.missing[j]), x) if self.missing[j] else x
-
     def centers(self, weights: npt.NDArray[Any], of_column: Callable[[int], Any]) -> Float64:
         """Centers of clusters of these weights (k,), nan where that is 0, as (k, D): the share of each level.
 
@@ -290,11 +282,7 @@ class NumberedNames(Sequence[str]):
     def __len__(self) -> int:
         return self.n_columns
 
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[str]: ...
-    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+    def __getitem__(self, at: Any) -> Any:
         number = range(self.n_columns)[at]
         return f"x{number}" if isinstance(number, int) else [f"x{i}" for i in number]
 

@@ -211,11 +211,8 @@ def _is_alike(
 
 
 def _costs_of_sides(memory: MemoryProvider, rows: Int32, cut: SeparatingCut) -> tuple[Int64, Int64]:
-    searched, values, j = memory.table.searched, memory.table.values, cut.test.feature
-    assert searched is not None
-    assert values is not None
-    codes = (searched.column(values, j, rows) > cut.test.threshold).astype(np.int32)
-    left, right = core.level_costs(codes, rows, memory.costs.excess, 2)
+    x = core.gather_rows(memory.table.matrix, rows.astype(np.int64), np.array([cut.test.feature]))[:, 0]
+    left, right = core.level_costs((x > cut.test.threshold).astype(np.int32), rows, memory.costs.excess, 2)
     return left, right
 
 
