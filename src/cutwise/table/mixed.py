@@ -206,29 +206,28 @@ def _of_items(
     types = {type(item) for item in distinct if item is not None}
     if types and all(hasattr(item, "months") and hasattr(item, "nanoseconds") for item in distinct if item is not None):
         items, types = [item if item is None else as_duration(item) for item in items], {dt.timedelta}
-    if (types and all(issubclass(t, str) for t in types)) or (as_category and bytes not in types):
+
+    def are(*kinds: type) -> bool:
+        return bool(types) and all(issubclass(t, kinds) for t in types)
+
+    if are(str) or (as_category and bytes not in types):
         return RawColumn("category", codes=codes, items=distinct, order=order)
-    instants = dt.datetime | np.datetime64
-    if (
-        types
-        and all(issubclass(t, dt.date | np.datetime64) for t in types)
-        and len({issubclass(t, instants) for t in types}) == 1
-    ):
-        unit: Literal["day", "microsecond"] = "microsecond" if issubclass(types.pop(), instants) else "day"
+    are_instants = are(dt.datetime, np.datetime64)
+    if are_instants or (are(dt.date) and not any(issubclass(t, dt.datetime) for t in types)):
+        unit: Literal["day", "microsecond"] = "microsecond" if are_instants else "day"
         zoned = any(getattr(item, "tzinfo", None) is not None for item in items)
         values = to_ticks(items, unit)
         return RawColumn("date", values=values, unit=unit, zone="UTC" if zoned else None)
-    if types and all(issubclass(t, dt.timedelta | dt.time | np.timedelta64) for t in types):
+    if are(dt.timedelta, dt.time, np.timedelta64):
         values = to_ticks(items, "microsecond", is_duration=True)
         return RawColumn("duration", values=values, unit="time" if types <= {dt.time} else None)
     wrong = find_non_numeric(items)
     if wrong is not None:
         return wrong
     numbers = to_numbers(items).astype(np.float64)
-    if types and all(issubclass(t, bool | np.bool_) for t in types):
+    if are(bool, np.bool_):
         return RawColumn("bool", values=numbers)
-    whole = bool(types) and all(issubclass(t, int | np.integer) for t in types)
-    return RawColumn("integer" if whole else "number", values=numbers)
+    return RawColumn("integer" if are(int, np.integer) else "number", values=numbers)
 
 
 @dataclass(eq=False)
