@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from cutwise.estimators import _explainable, cluster_explainer, explainable_kernel_kmeans
-from cutwise.readouts import sql
+from cutwise.readouts import sql, sql_writer
 
 
 @pytest.mark.parametrize("module", [_explainable, cluster_explainer, explainable_kernel_kmeans])
@@ -14,4 +14,4 @@ def test_the_algorithms_of_a_signature_are_those_that_fit_takes(module):
 
 
 def test_every_dialect_says_how_it_asks_for_nan():
-    assert set(sql.DIALECTS) == set(sql._NAN_TEST)
+    assert set(sql.DIALECTS) == set(sql_writer._NAN_TEST)
