@@ -299,9 +299,7 @@ Owned<double, 2> principal_axes(const Matrix &x, const In1<int64_t> &rows, const
       for (int64_t j = 0; j < n_axes; ++j) out.data()[f * n_axes + j] = (column_key(f * n_axes + j) & 1) != 0 ? 1.0 : -1.0;
     double largest = 0.0, heaviest = 1.0;
     for (int64_t i = 0; w != nullptr && i < n_rows; ++i) heaviest = std::max(heaviest, static_cast<double>(w[i]));
-    for_axis_rows(x, rows, [&](const AxisRows &some) {
-      largest = largest_size(some.values, some.n_rows * some.n, largest);
-    });
+    for_axis_rows(x, rows, [&](const AxisRows &some) { largest = largest_size(some.values, some.n_rows * some.n, largest); });
     // Products stay far from the ends of float64.
     const double scale = std::ldexp(1.0, largest > 0.0 ? std::clamp(-std::ilogb(largest), -1000, 1000) : 0);
     std::vector<double> before, along(kAxisRows * n_axes);

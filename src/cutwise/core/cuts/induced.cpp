@@ -446,7 +446,8 @@ struct InducedSearch {
     if (n_stored > encoded.n_cols()) return {};
     std::vector<uint8_t> is_stored(encoded.n_cols(), 0);
     for (int64_t i = 0; i < node.n; ++i)
-      for (int64_t p = encoded.indptr[node.rows[i]]; p < encoded.indptr[node.rows[i] + 1]; ++p) is_stored[encoded.indices[p]] = 1;
+      for (int64_t p = encoded.indptr[node.rows[i]]; p < encoded.indptr[node.rows[i] + 1]; ++p)
+        is_stored[encoded.indices[p]] = 1;
     return is_stored;
   }
 
