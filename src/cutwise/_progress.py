@@ -14,7 +14,7 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
-def watched_by(watcher: Watcher) -> Iterator[None]:
+def watch_progress(watcher: Watcher) -> Iterator[None]:
     """Let ``watcher`` be called with the stage at work, and the share of a fit that is done by then.
 
     Trees of all sizes take about as long again as the fit before them, and plain CART does: with them it ends at 3.
@@ -26,7 +26,7 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
         _WATCHER.reset(token)
 
 
-def tell(what: str, within: float = 0.0) -> None:
+def show_progress(what: str, within: float = 0.0) -> None:
     """Say what is done now, and how much of that stage is."""
     if (watcher := _WATCHER.get()) is not None:
         start = _USUALLY_DONE.get(what.partition(":")[0], 0.0)
@@ -68,21 +68,21 @@ class Stages:
     def stage(self, what: str) -> Iterator[None]:
         """Time a block, and say so when it ends well."""
         start = time.perf_counter()
-        tell(what)
+        show_progress(what)
         yield
         self.say(f"{what}: {time.perf_counter() - start:.2f} s")
 
     def leaves(self, algorithm: str, n_leaves: int) -> None:
         """Progress of a tree that grows, maybe beside others; at most two lines a second."""
-        tell(f"tree: {n_leaves} leaves by {algorithm}")
-        self._say_now_and_then(f"  {n_leaves} leaves by {algorithm}")
+        show_progress(f"tree: {n_leaves} leaves by {algorithm}")
+        self._say_throttled(f"  {n_leaves} leaves by {algorithm}")
 
     def searching(self, cost_ratio: float) -> None:
         """Progress of a search for a better tree, as far as a sample of the rows tells."""
-        tell(f"tree: searching, cost ratio {cost_ratio:.4f} so far")
-        self._say_now_and_then(f"  searching: cost ratio {cost_ratio:.4f} so far")
+        show_progress(f"tree: searching, cost ratio {cost_ratio:.4f} so far")
+        self._say_throttled(f"  searching: cost ratio {cost_ratio:.4f} so far")
 
-    def _say_now_and_then(self, line: str) -> None:
+    def _say_throttled(self, line: str) -> None:
         now = time.perf_counter()
         if self._verbose > 1 and now - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = now

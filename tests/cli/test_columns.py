@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cutwise.cli.column_scan import scan_columns
 from cutwise.cli.columns import check_numbers, choose_columns, complete_rows
-from cutwise.cli.looks import look_at
 from cutwise.cli.options import TableOptions
 from cutwise.cli.tables import Source
 from cutwise.exceptions import InvalidInputError
@@ -51,16 +51,16 @@ def test_text_is_refused_with_the_option_that_leaves_it_out():
     source = source_of(a=["x", "y", "y"], b=[1, 2, 3], c=["x y", "z", "z"])
     told = r"'a' holds .*2 different texts in 3 rows, such as 'x' in row 0 \(line 2.*'c'.*--drop a,c\."
     with pytest.raises(InvalidInputError, match=told):
-        check_numbers(source, look_at(source, list(source.frame)))
+        check_numbers(source, scan_columns(source, list(source.frame)))
 
 
 def test_a_few_texts_among_numbers_are_a_mistake_to_be_mended():
     source = source_of(a=["1", "2", "what"], c=["x", "y", "y"])
     told = r"'a' holds numbers, but 'what' in row 2 \(line 4 .* Write numbers there, or nothing .* --drop a\.$"
     with pytest.raises(InvalidInputError, match=told):
-        check_numbers(source, look_at(source, list(source.frame)))
-    assert look_at(source, ["a"])[0].why_left_out(mixed=False).startswith("numbers, but 'what' in row 2 (line 4")
-    assert look_at(source, ["c"])[0].why_left_out(mixed=False) == "free text: 2 different texts in 3 rows"
+        check_numbers(source, scan_columns(source, list(source.frame)))
+    assert scan_columns(source, ["a"])[0].why_left_out(mixed=False).startswith("numbers, but 'what' in row 2 (line 4")
+    assert scan_columns(source, ["c"])[0].why_left_out(mixed=False) == "free text: 2 different texts in 3 rows"
 
 
 N = 60
@@ -100,30 +100,30 @@ RNG = np.random.default_rng(0)
     ],
 )
 def test_columns_that_measure_nothing_are_left_out_with_the_reason(name, values, reason):
-    assert look_at(source_of(**{name: values}), [name])[0].why_left_out(mixed=False) == reason
+    assert scan_columns(source_of(**{name: values}), [name])[0].why_left_out(mixed=False) == reason
 
 
 def test_the_option_can_be_pasted_into_a_shell():
     source = source_of(**{"it's": ["x"], "a b": ["x"]})
     with pytest.raises(InvalidInputError, match="""--drop 'it'"'"'s,a b'"""):
-        check_numbers(source, look_at(source, list(source.frame)))
+        check_numbers(source, scan_columns(source, list(source.frame)))
 
 
 def test_dates_are_refused():
     source = source_of(day=pd.to_datetime(["2020-01-01"]))
     with pytest.raises(InvalidInputError, match="'day'"):
-        check_numbers(source, look_at(source, list(source.frame)))
+        check_numbers(source, scan_columns(source, list(source.frame)))
 
 
 def test_infinity_is_refused_with_its_row():
     source = source_of(a=[1.0, np.inf, np.inf])
     with pytest.raises(InvalidInputError, match=r"'a' holds infinity, first in row 1 \(line 3"):
-        check_numbers(source, look_at(source, list(source.frame)))
+        check_numbers(source, scan_columns(source, list(source.frame)))
 
 
 def test_numbers_and_truth_values_pass():
     source = source_of(a=[1, 2], b=[0.5, np.nan], c=[True, False], d=pd.array([1, None], dtype="Int64"))
-    check_numbers(source, look_at(source, list(source.frame)))
+    check_numbers(source, scan_columns(source, list(source.frame)))
 
 
 def test_a_missing_value_is_refused_with_column_row_and_both_ways_out():

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cutwise import load_model
-from cutwise.cli import looks
+from cutwise.cli import column_scan
 from cutwise.passes.spill import Column
 
 
@@ -295,7 +295,7 @@ def test_texts_in_batches_are_left_out_where_they_identify_rows(cutwise, tmp_pat
     rows.write_parquet(tmp_path / "t.parquet")
     result = cutwise("fit", tmp_path / "t.parquet", "-k", 2, "--max-memory", "1kB")
     assert "left out: name (free text: 250 different texts in 300 rows)" in result.err
-    monkeypatch.setattr(looks, "MOST_ITEMS", 100)
+    monkeypatch.setattr(column_scan, "MOST_ITEMS", 100)
     result = cutwise("fit", tmp_path / "t.parquet", "-k", 2, "--max-memory", "1kB")
     assert "left out: name (free text: more than 100 different texts in 300 rows)" in result.err
 

@@ -11,7 +11,7 @@ from cutwise.passes.rows import BatchedRows
 from cutwise.passes.sources import as_lazy
 from cutwise.passes.spill import Copies
 from cutwise.reference.objective import KMEANS
-from cutwise.reference.search import Stop, find_clustering, read_points, search_centers, settle
+from cutwise.reference.search import Stop, find_clustering, finish_centers, read_points, search_centers
 from cutwise.table.intake import read_table
 
 
@@ -64,7 +64,7 @@ def test_the_search_by_passes_finds_the_centers_of_memory(data):
         expected = find_reference(read_table(X), k, n_init=3, random_state=0, sample_weight=weight).centers
         rows = searched(X, weights, copies, k)
         run = search_centers(rows, k, n_init=3, brief=True, random_state=0)
-        found = settle(run.centers, rows.weigh, rows.iterate, 1, renumber=True)
+        found = finish_centers(run.centers, rows.weigh, rows.iterate, 1, renumber=True)
     assert found.tobytes() == expected.tobytes()
 
 

@@ -129,7 +129,7 @@ def assert_rectangles_say_what_the_tree_says(model, display):
     rng = np.random.default_rng(0)
     low, high = display.rectangles_[:, [0, 2]].min(axis=0), display.rectangles_[:, [1, 3]].max(axis=0)
     points = np.zeros((300, model.n_features_in_))
-    points[:, list(display.held)] = list(display.held.values())
+    points[:, list(display.fixed)] = list(display.fixed.values())
     points[:, list(display.columns)] = rng.uniform(low, high, (300, 2))
     x, y = points[:, display.columns[0], None], points[:, display.columns[1], None]
     left, right, bottom, top = display.rectangles_.T
@@ -164,18 +164,18 @@ def test_one_column_is_drawn_against_another_and_columns_can_be_named():
 def test_a_map_of_three_columns_holds_the_third():
     model, table = model_and_rows(8, n_columns=3, extra=4)
     assert set(model.tree_.feature[model.tree_.feature >= 0]) == {0, 1, 2}
-    display = PartitionDisplay.from_estimator(model, table, columns=("x_0", 2), held={"x_1": 1.5})
+    display = PartitionDisplay.from_estimator(model, table, columns=("x_0", 2), fixed={"x_1": 1.5})
     assert_rectangles_say_what_the_tree_says(model, display)
-    held = table.assign(x_1=1.5)
-    same = model.apply(held) == model.apply(table)
+    fixed = table.assign(x_1=1.5)
+    same = model.apply(fixed) == model.apply(table)
     assert display.is_shown.tolist() == same.tolist()
     assert display.ax_.get_title(loc="left") == f"where x_1 = 1.5: {same.sum()} of {len(table)} rows"
     of_itself = PartitionDisplay.from_estimator(model, table)
-    ((column, value),) = of_itself.held.items()
+    ((column, value),) = of_itself.fixed.items()
     assert value == np.sort(table.iloc[:, column])[(len(table) - 1) // 2]
     assert_rectangles_say_what_the_tree_says(model, of_itself)
     assert_legible(of_itself.figure_)
-    far = PartitionDisplay.from_estimator(model, table, columns=(0, 1), held={2: 1e9})
+    far = PartitionDisplay.from_estimator(model, table, columns=(0, 1), fixed={2: 1e9})
     assert_rectangles_say_what_the_tree_says(model, far)
 
 
@@ -210,10 +210,10 @@ def test_what_a_map_holds_is_given_as_people_write_it_or_refused_with_what_is_ne
     model, table = people()
     tested = model.tree_.feature.tolist()
     assert {0, 3} <= set(tested)  # income, which has gaps, and a date
-    held = {"income": None, "region": "east", "owns_home": True}
+    fixed = {"income": None, "region": "east", "owns_home": True}
     for since in ("2021-01-01", pd.Timestamp("2021-01-01"), np.datetime64("2021-01-01"), date(2021, 1, 1)):
         display = PartitionDisplay.from_estimator(
-            model, table, columns=("visit", "school"), held=held | {"since": since}
+            model, table, columns=("visit", "school"), fixed=fixed | {"since": since}
         )
         assert "since = 2021-01-01" in display.caption
         assert "income = unknown" in display.caption
@@ -228,7 +228,7 @@ def test_what_a_map_holds_is_given_as_people_write_it_or_refused_with_what_is_ne
         ({"since": None}, "cannot be None"),
     ):
         with pytest.raises(InvalidInputError, match=re.escape(needed)):
-            PartitionDisplay.from_estimator(model, table, columns=("visit", "school"), held=wrong)
+            PartitionDisplay.from_estimator(model, table, columns=("visit", "school"), fixed=wrong)
     for columns, said in ((("visit", "visit"), "one column twice"), (("region", 0), "holds categories")):
         with pytest.raises(InvalidInputError, match=said):
             PartitionDisplay.from_estimator(model, table, columns=columns)

@@ -129,7 +129,7 @@ def test_categories_are_described_by_telling_levels_and_those_asked_for_and_gaps
     np.testing.assert_allclose(profile.mean, [[2 / 3, 2.0], [0.0, 6.0]])
     np.testing.assert_allclose(profile.whole_mean, [1 / 3, 4.0])
     assert [c.sum() for c in profile.counts] == [6, 4]
-    profile = profile_clusters(table, codes, 3, asked={0: [(1, 2)]})
+    profile = profile_clusters(table, codes, 3, tested={0: [(1, 2)]})
     assert profile.levels == ((1, 2), (0,), ())
     assert profile.columns.tolist() == [0, 0, 1]
     np.testing.assert_allclose(profile.mean[:, 0], [1 / 3, 1.0, np.nan])
@@ -143,7 +143,7 @@ def test_the_levels_that_decide_are_told_however_many_there_are():
     levels, n = tuple(f"city {i}" for i in range(40)), 2_000
     city = rng.integers(0, 40, n)
     table = Table(city[:, None].astype(float), ("city",), True, (ColumnKind("category", levels),))
-    profile = profile_clusters(table, (city < 15).astype(int), 2, asked={0: [tuple(range(15))]})
+    profile = profile_clusters(table, (city < 15).astype(int), 2, tested={0: [tuple(range(15))]})
     assert profile.levels[0] == tuple(range(15))
     assert profile.mean[:, 0].tolist() == [0.0, 1.0]
     columns = Columns(("city",), True, table.kinds)

@@ -156,7 +156,7 @@ def test_no_tree_breaks_a_limit_and_every_center_has_its_leaf_or_the_error_names
         assert algorithm in ("imm", "exgreedy", "exshallow")
         assert len(stopped.clusters) > 1
     else:
-        assert limits.hold(tree, tree.apply(as_matrix(p.values)))
+        assert limits.are_met(tree, tree.apply(as_matrix(p.values)))
 
 
 @pytest.mark.parametrize("algorithm", ["exkmc", "expand", "imm", "exgreedy"])

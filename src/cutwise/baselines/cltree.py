@@ -144,8 +144,8 @@ def grow_with_virtual_points(values: Float64, weights: Int64, min_split: float) 
             child_box = box.copy()
             child_box[1 - side, feature] = position
             # The order of the rows stays where a cut only takes empty space away.
-            kept = ordered if weights_of[side] == grown.weight[node] else None
-            pending.append((children[side], child_box, counts[side], kept))
+            reusable = ordered if weights_of[side] == grown.weight[node] else None
+            pending.append((children[side], child_box, counts[side], reusable))
     return grown
 
 
@@ -218,8 +218,8 @@ def best_virtual_cut(ordered: _Sorted, box: Float64, virtual: float) -> tuple[in
     region_start = np.where(split & ~lower_is_sparser, three, region_start)
 
     density = np.where(some, search.density(region_start, region_stop), np.inf)
-    held = np.where(some, search.between(points, region_start, region_stop), -1.0)
-    feature = int(np.lexsort((np.arange(len(low)), -held, density))[0])
+    n_inside = np.where(some, search.between(points, region_start, region_stop), -1.0)
+    feature = int(np.lexsort((np.arange(len(low)), -n_inside, density))[0])
     boundary = int(chosen[feature])
     weight = int(below[boundary, feature])
     return feature, float(position[boundary, feature]), weight, ordered.below_cut(boundary, feature)

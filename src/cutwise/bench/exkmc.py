@@ -231,11 +231,11 @@ class CltreeSearch:
             for leaf in leaves:
                 if leaf not in cluster_of:
                     cluster_of[leaf] = task.best_cluster(self._grown.sketch.rows[leaf])
-            kept = tuple(cut_back(self._grown, {leaf: cluster_of[leaf] for leaf in leaves}, size))
-            if kept in tried:
+            leaf_set = tuple(cut_back(self._grown, {leaf: cluster_of[leaf] for leaf in leaves}, size))
+            if leaf_set in tried:
                 continue
-            tried.add(kept)
-            tree, _ = self._grown.sketch.draw(task, list(kept))
+            tried.add(leaf_set)
+            tree, _ = self._grown.sketch.draw(task, list(leaf_set))
             label_by_surrogate_cost(tree, task)
             grown = finish_tree(tree)
             cost = metrics.partition_cost(task.values, grown.codes)

@@ -194,21 +194,21 @@ _SHORT = {"cost_ratio": "c", "waes": "e", "wad": "d", "nmi": "n"}
 
 
 def _table_3(trees: Trees) -> str:
-    rows, dominated, held = [], 0, 0
+    rows, dominated, n_within = [], 0, 0
     for name, algorithms in trees.items():
         for algorithm in ("exkmc", "exshallow_star"):
             cells, _ = _figures_beside(algorithms[algorithm], PUBLISHED[name][algorithm])
             rows.append([CATALOG[name].title, HEADINGS[algorithm], *cells])
         star, kmc = (algorithms[tree][["cost_ratio", "waes"]] for tree in ("exshallow_star", "exkmc"))
         dominated += bool((star.mean() <= kmc.mean() + 1e-9).all())
-        held += bool((star.to_numpy() <= kmc.to_numpy() + 1e-9).all())
+        n_within += bool((star.to_numpy() <= kmc.to_numpy() + 1e-9).all())
     return (
         "# ExShallow paper, Table 3\n\n"
         "ExShallow* searches for the depth penalty with which it costs no more than KMC (ExKMC with k leaves) on the "
         "same reference, and has explanations no longer. Columns and marks as in Table 2.\n\n"
         + markdown_table(("set", "tree", *_BESIDE), rows, left=2)
         + f"\nIn the means ExShallow* is no worse than KMC in both on {dominated} of {len(trees)} sets; on every "
-        f"single reference, on {held} of them.\n"
+        f"single reference, on {n_within} of them.\n"
     )
 
 

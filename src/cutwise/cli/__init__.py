@@ -25,14 +25,14 @@ def main(args: Sequence[str] | None = None) -> int:
     _replace_closed_streams()
     usual = sys.unraisablehook
 
-    def heed(dropped: sys.UnraisableHookArgs) -> None:
+    def on_unraisable(dropped: sys.UnraisableHookArgs) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
             # Python drops an interrupt that meets it while it frees an object. It comes again, after this function.
             Timer(0.05, interrupt_main).start()
         else:
             usual(dropped)
 
-    sys.unraisablehook = heed
+    sys.unraisablehook = on_unraisable
     try:
         # typer and rich are optional: `import cutwise` never touches them, and who lacks them is told what to do.
         from cutwise.cli.app import run

@@ -148,7 +148,7 @@ def numbers_in(cells: pd.Series, decimal: str) -> pd.Series:
     return found.map(lambda number: float(number.value))
 
 
-def holds_codes(cells: Sequence[Any]) -> bool:
+def contains_codes(cells: Sequence[Any]) -> bool:
     """Whether one of the cells is a code: three or more digits, the first of them 0."""
     return any(isinstance(cell, str) and _CODE.fullmatch(cell.strip()) for cell in cells)
 
@@ -200,7 +200,7 @@ def read_cells(column: pd.Series, decimal: str, known: Collection[str] | None = 
     if values is None and times is None:
         odd = first_odd(own, known, decimal) if known else ""
         marks = {i: mark for i, mark in marks.items() if _is_missing(mark)}
-        how = ("codes with leading zeros are kept as they are",) if holds_codes(cells) else ()
+        how = ("codes with leading zeros are kept as they are",) if contains_codes(cells) else ()
     markers = {mark: sum(counts[i] for i, m in marks.items() if m == mark) for mark in marks.values() if mark}
     if times is not None:
         is_zoned = getattr(times.dtype, "tz", None) is not None
@@ -294,7 +294,7 @@ def _as_numbers(cells: Sequence[str], decimal: str) -> tuple[list[int | float] |
     groups = {number.group for number in numbers} - {""}
     if len(numbers) < len(cells) or len(units - {""}) > 1 or len(groups) > 1 or ("%" in units and "" in units):
         return None, ()
-    if holds_codes(cells):
+    if contains_codes(cells):
         return None, ()
     how = []
     if groups:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.cells import PLAIN, Format, first_odd, with_columns
-from cutwise.cli.looks import Look, look_at, shortened
+from cutwise.cli.column_scan import ColumnScan, scan_columns, shortened
 from cutwise.cli.options import (
     OBJECTIVES,
     SCALES,
@@ -118,20 +118,20 @@ def check_complete(
     )
 
 
-def check_numbers(source: Source, looks: Sequence[Look], *, may_drop: bool = True) -> None:
+def check_numbers(source: Source, scans: Sequence[ColumnScan], *, may_drop: bool = True) -> None:
     """Check that columns hold finite numbers; ``may_drop`` says whether the command has ``--drop``."""
-    for look in looks:
-        if look.is_infinite:
-            where, _ = source.first(look.name, "infinity")
-            step = f"Replace it by a finite number{_or_drop(look.name, may_drop)}."
-            raise InvalidInputError(f"Column {look.name!r} holds infinity, first in {where}. {step}")
-    wrong = [look for look in looks if look.kind not in ("integers", "numbers")]
-    for look in wrong:
-        if look.words:
-            step = f"Write numbers there, or nothing where the value is not known{_or_drop(look.name, may_drop)}."
-            raise InvalidInputError(f"Column {look.name!r} holds {look.words}. {step}")
+    for scan in scans:
+        if scan.is_infinite:
+            where, _ = source.first(scan.name, "infinity")
+            step = f"Replace it by a finite number{_or_drop(scan.name, may_drop)}."
+            raise InvalidInputError(f"Column {scan.name!r} holds infinity, first in {where}. {step}")
+    wrong = [scan for scan in scans if scan.kind not in ("integers", "numbers")]
+    for scan in wrong:
+        if scan.words:
+            step = f"Write numbers there, or nothing where the value is not known{_or_drop(scan.name, may_drop)}."
+            raise InvalidInputError(f"Column {scan.name!r} holds {scan.words}. {step}")
     if wrong:
-        names = [look.name for look in wrong]
+        names = [scan.name for scan in wrong]
         where, value = source.first(names[0], "value")
         also = f", and so in {listed(names[1:])}" if len(names) > 1 else ""
         needed = f"Leave out what is not measured: {_drop_option(names)}" if may_drop else "Numbers are needed there"
@@ -301,14 +301,14 @@ def clustering(
     if is_labeled:
         estimator = ClusterExplainer
         del own["n_init"]  # nothing is clustered
-    asked = check_option("--scale", kernel.scale if options.scale is None else options.scale, tuple(SCALES))
+    requested = check_option("--scale", kernel.scale if options.scale is None else options.scale, tuple(SCALES))
     source, n_clusters = find_source(options, options.n_clusters, command=command, is_labeled=is_labeled)
     for what, instead in in_memory.items() if source.lazy is not None else ():
         raise InvalidInputError(
             f"{source.name} is read in batches, and {what} takes tables in memory. {instead}, or raise --max-memory."
         )
     task = prepare(source, options, labels_from=labels_from, mixed=mixed)
-    scale, measure = task.measured(asked, options.objective)
+    scale, measure = task.measured(requested, options.objective)
     limited = limits.params | cut_features(task, source, limits)
     return Clustering(source, task, n_clusters, scale, estimator, {**measure, **own, **limited}, limited)
 
@@ -345,35 +345,35 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     weights = table.weights
     named = {"--weights": weights, "--labels-from": labels_from}
     apart = [need_column(source.frame, name, option, source) for option, name in named.items() if name is not None]
-    asked = {
+    requested = {
         option: chosen_names(source, given or [], option)
         for option, given in (("--only", table.only), ("--category", table.category), ("--number", table.number))
     }
-    if not mixed and (asked["--category"] or asked["--number"]):
+    if not mixed and (requested["--category"] or requested["--number"]):
         raise InvalidInputError("--category and --number have no meaning here: complete numbers are needed.")
-    source = with_numbers(source, asked["--number"])
+    source = with_numbers(source, requested["--number"])
     columns = choose_columns(source, table, apart)
     names = list(dict.fromkeys([*columns, *apart]))
-    looks = look_at(source, names)
-    if not looks[0].n_rows:
+    scans = scan_columns(source, names)
+    if not scans[0].n_rows:
         raise InvalidInputError(f"{source.name} holds no rows.")
-    by_name = {name for names in asked.values() for name in names}
-    own = [look for look in looks if look.name not in apart]
+    by_name = {name for names in requested.values() for name in names}
+    own = [scan for scan in scans if scan.name not in apart]
     left_out = _columns_left_out(source, own, by_name, mixed=mixed)
-    used = [look for look in own if look.name not in left_out]
-    columns = [look.name for look in used]
-    texts = {look.name for look in used if look.kind == "text" and not look.words}
-    categories = [name for name in columns if name in asked["--category"] or name in texts]
-    others = {*categories, *(look.name for look in used if look.kind in ("other", "ordered"))}
-    check_numbers(source, [look for look in used if not mixed or look.name not in others])
-    check_numbers(source, [look for look in looks if look.name == weights], may_drop=False)
-    has_gaps = not table.drop_missing and any(look.n_known < look.n_rows for look in used)
+    used = [scan for scan in own if scan.name not in left_out]
+    columns = [scan.name for scan in used]
+    texts = {scan.name for scan in used if scan.kind == "text" and not scan.words}
+    categories = [name for name in columns if name in requested["--category"] or name in texts]
+    others = {*categories, *(scan.name for scan in used if scan.kind in ("other", "ordered"))}
+    check_numbers(source, [scan for scan in used if not mixed or scan.name not in others])
+    check_numbers(source, [scan for scan in scans if scan.name == weights], may_drop=False)
+    has_gaps = not table.drop_missing and any(scan.n_known < scan.n_rows for scan in used)
     is_mixed = mixed and (bool(others) or has_gaps)
     names = list(dict.fromkeys([*columns, *apart]))
     checked = names if table.drop_missing or not mixed else apart
     about: dict[str, Any] = {
         "source": source.name, "columns": columns, "left_out": left_out,
-        "categories": categories if is_mixed else None, "numbers": asked["--number"],
+        "categories": categories if is_mixed else None, "numbers": requested["--number"],
     }  # fmt: skip
     if source.lazy is None:
         taken = source.frame[names]
@@ -385,9 +385,9 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
             labels = source.labels(labels_from)[complete].to_frame()
             about["labels"] = whole_again(labels).iloc[:, 0].to_numpy()
     else:
-        kept = set(checked)
-        missing = {look.name: look.n_rows - look.n_known for look in looks if look.name in kept}
-        n = n_before = looks[0].n_rows
+        selected = set(checked)
+        missing = {scan.name: scan.n_rows - scan.n_known for scan in scans if scan.name in selected}
+        n = n_before = scans[0].n_rows
         if any(missing.values()):
             n = sum(len(batch.dropna()) for batch in source.batches(checked))
             check_complete(source, missing, n_before, n, drop_missing=table.drop_missing, needed=apart)
@@ -407,16 +407,16 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
 
 
 def _columns_left_out(
-    source: Source, looks: Sequence[Look], by_name: Collection[str], *, mixed: bool = True
+    source: Source, scans: Sequence[ColumnScan], by_name: Collection[str], *, mixed: bool = True
 ) -> dict[str, str]:
     """Those that no option names and that say nothing of what rows are like, each with the reason."""
     reasons = {
-        look.name: look.why_left_out(_unread(source, look.name), mixed=mixed)
-        for look in looks
-        if look.name not in by_name
+        scan.name: scan.why_left_out(_unread(source, scan.name), mixed=mixed)
+        for scan in scans
+        if scan.name not in by_name
     }
     left_out = {name: reason for name, reason in reasons.items() if reason is not None}
-    if len(left_out) == len(looks):
+    if len(left_out) == len(scans):
         raise InvalidInputError(
             f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. "
             "Name those to use all the same with --only."
@@ -425,16 +425,21 @@ def _columns_left_out(
 
 
 def _say_what_is_used(
-    source: Source, looks: Sequence[Look], left_out: Mapping[str, str], by_name: Collection[str], *, mixed: bool = True
+    source: Source,
+    scans: Sequence[ColumnScan],
+    left_out: Mapping[str, str],
+    by_name: Collection[str],
+    *,
+    mixed: bool = True,
 ) -> None:
     """Say what columns were taken for, and which are left out."""
-    used = [look for look in looks if look.name not in left_out]
-    _say_readings(source, [look.name for look in used])
+    used = [scan for scan in scans if scan.name not in left_out]
+    _say_readings(source, [scan.name for scan in used])
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
-    if mixed and (partly := ",".join(look.name for look in looks if look.words and look.name in left_out)):
+    if mixed and (partly := ",".join(scan.name for scan in scans if scan.words and scan.name in left_out)):
         note(f"{partly}: --number takes such words as missing, --category all cells as levels")
-    codes = [look.name for look in used if mixed and look.name not in by_name and look.may_be_codes]
+    codes = [scan.name for scan in used if mixed and scan.name not in by_name and scan.may_be_codes]
     if codes:
         more = f" and {len(codes) - 8} more" if len(codes) > 8 else ""
         note(f"{', '.join(codes[:8])}{more}: taken as numbers; if they are codes, --category {','.join(codes[:8])}")
@@ -500,7 +505,7 @@ def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -
     """
     kinds = {column: model._kinds_by_name.get(column, NUMBER).name for column in frame.columns}
     numbers = [column for column, kind in kinds.items() if kind in ("number", "integer", "bool")]
-    kept = model._intake.get("format", {}).get("cells", {})
+    saved_cells = model._intake.get("format", {}).get("cells", {})
     for column, kind in kinds.items():
         odd = source.readings[column].odd if column in source.readings else ""
         mark = "." if source.layout is None else source.layout.decimal
@@ -509,12 +514,12 @@ def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -
             odd = first_odd(cells, PLAIN, mark)
         if odd:
             row = source.row(int((source.frame[column].astype(str).str.strip() == odd).to_numpy().argmax()))
-            like = listed([shortened(cell) for cell in kept.get(column, ())])
+            like = listed([shortened(cell) for cell in saved_cells.get(column, ())])
             needed = f"cells like {like}" if like else f"numbers with {mark!r} as decimal mark"
             raise InvalidInputError(
                 f"Column {column!r} holds {shortened(odd)!r} in {row}, and held {needed} at fit. Write it so."
             )
-    check_numbers(source, look_at(source, numbers), may_drop=False)
+    check_numbers(source, scan_columns(source, numbers), may_drop=False)
     _say_readings(source, frame.columns)
     for column, kind in kinds.items():
         if kind == "date" and (unread := _unread(source, column)):

@@ -108,7 +108,7 @@ def command(
         words = words_given(context, but=_NOT_OF_THE_MODEL)
         model._intake = {
             "notes": notes, "left_out": task.left_out, "numbers": list(task.numbers), "options": words,
-            "format": source.as_kept(task.columns),
+            "format": source.as_saved(task.columns),
         }  # fmt: skip
         name_clusters(model, name or [])
         if out is not None:

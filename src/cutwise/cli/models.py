@@ -45,15 +45,15 @@ def format_of(model: TreeEstimator, text: TextOptions) -> Format:
 
     Levels of text are words, also where the table of fit was no text.
     """
-    kinds, kept = model._kinds_by_name, model._intake.get("format", {})
+    kinds, saved = model._kinds_by_name, model._intake.get("format", {})
     texts = {name: [own for own in kind.levels or () if isinstance(own, str)] for name, kind in kinds.items()}
     words = {name: frozenset(own) for name, own in texts.items() if own}
     names = list(getattr(model, "feature_names_in_", ()))
-    cells = {**kept.get("cells", {}), **words}
+    cells = {**saved.get("cells", {}), **words}
     levels = frozenset[str]().union(*words.values())
     tested = [names[i] for i in _tested(model)] if names else ()
     given = {"given_separator": text.separator, "given_header": text.header}
-    return Format(**{**kept, "cells": cells, **given}, tested=tested, levels=levels, names=names)
+    return Format(**{**saved, "cells": cells, **given}, tested=tested, levels=levels, names=names)
 
 
 def with_lost_words(model: TreeEstimator, source: Source) -> Source:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from cutwise.cli.column_scan import scan_columns
 from cutwise.cli.columns import check_as_fitted, check_numbers, chosen_names, complete_rows, need_column
-from cutwise.cli.looks import look_at
 from cutwise.cli.models import as_fitted, check_model_path, model_and_table, other_columns, print_rules
 from cutwise.cli.options import ModelFile, TableFiles, TextOptions, Weights, out_option
 from cutwise.cli.screen import Outputs, note
@@ -56,7 +56,7 @@ def command(
         own = None
         if weights is not None:
             column = need_column(source.frame, weights, "--weights", source)
-            check_numbers(source, look_at(source, [column]), may_drop=False)
+            check_numbers(source, scan_columns(source, [column]), may_drop=False)
             complete_rows(source, source.frame[[column]], drop_missing=False, needed=[column])
             own = source.frame[column].to_numpy()
         elif "--weights" in fitted._intake.get("options", ()):

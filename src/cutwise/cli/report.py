@@ -77,8 +77,8 @@ def command(
         fitted, source, tested = model_and_table(model, files, text, max_memory)
         name_clusters(fitted, name or [])
         described = [*tested.columns, *other_columns(fitted, source)]
-        asked = {"y": ("--labels-from", labels_from), "sample_weight": ("--weights", weights)}
-        beside = {what: need_column(source.frame, c, o, source) for what, (o, c) in asked.items() if c is not None}
+        requested = {"y": ("--labels-from", labels_from), "sample_weight": ("--weights", weights)}
+        beside = {what: need_column(source.frame, c, o, source) for what, (o, c) in requested.items() if c is not None}
         rows, n, given = _rows(fitted, source, described, beside, drop_missing)
         with working(f"looking at {n:,} rows and {len(described)} columns", steps=3 if curve else 1):
             made = report(

@@ -14,7 +14,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, Self, TypeVar
 
-from cutwise._progress import watched_by
+from cutwise._progress import watch_progress
 from cutwise._whole import place_of, whole_file
 from cutwise.exceptions import InvalidInputError
 
@@ -184,7 +184,7 @@ def working(what: str, *, steps: int = 1, quiet: bool = False) -> Iterator[Calla
             done = max(progress.tasks[0].completed, begun + share)  # of a fit within a stage it is less
             progress.update(task, completed=done, description=f"{now}: {escape(stage)}")
 
-        with watched_by(show):
+        with watch_progress(show):
             yield begin
 
 

@@ -30,7 +30,7 @@ from cutwise.cli.text import (
     find_layout,
     in_utf8,
     line_with_values,
-    may_hold_codes,
+    may_contain_codes,
     read_text,
     sample_of,
 )
@@ -79,7 +79,7 @@ class Source:
     decimal: str = ""  # of text whose cells are still to be read
     layout: Layout | None = None  # of text, that of the first file with the decimal mark of all
     cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # columns as they stand in the file
-    held: Mapping[str, str] = field(default_factory=dict)  # what columns of a Parquet file hold by their types
+    column_types: Mapping[str, str] = field(default_factory=dict)  # what columns of a Parquet file hold by their types
     differing: Mapping[str, str] = field(default_factory=dict)  # columns that hold what in which of several such files
     copies: Copies | None = None  # of files in other encodings, as long as these rows are read
 
@@ -149,7 +149,7 @@ class Source:
         words = self.readings[column].words if column in self.readings else None
         return self.frame[column] if words is None else words
 
-    def as_kept(self, columns: Collection[str]) -> dict[str, Any]:
+    def as_saved(self, columns: Collection[str]) -> dict[str, Any]:
         """How it is written, of the columns that a model has, as its file keeps it; see ``Format``."""
         if self.layout is None:
             return {}
@@ -259,7 +259,7 @@ def _joined(sources: Sequence[Source], name: str) -> Source:
     frame = pd.concat(frames, ignore_index=True)[first.frame.columns]
     decimal = min((source.decimal for source in sources if source.decimal), default="")  # a comma, where one has it
     frame = frame if decimal else _with_types(frame)
-    differing = _differing({source.name: source.held for source in sources})
+    differing = _differing({source.name: source.column_types for source in sources})
     layout = next(filter(None, layouts), None)
     return Source(frame, name, decimal=decimal, layout=layout, differing=differing)
 
@@ -346,13 +346,13 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
 
     polars_table(pl.LazyFrame())  # where this release has batches
     name = name_of(given, len(files)) if len(files) > 1 else files[0]
-    parts, held, layouts, places = [], dict[str, dict[str, str]](), list[Layout | None](), list[str]()
+    parts, column_types, layouts, places = [], dict[str, dict[str, str]](), list[Layout | None](), list[str]()
     copies = None
     for path in files:
         layouts.append(None)
         places.append(path)
         if not is_parquet(path):
-            copies = Copies(keeps=True) if copies is None else copies
+            copies = Copies(persistent=True) if copies is None else copies
             places[-1] = in_utf8(path, copies.folder)
             with open(places[-1], "rb") as file:
                 sample, _ = sample_of(file, path)
@@ -362,10 +362,10 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
         if layout is None:
             with in_batches(name):
                 parts.append(_scan_parquet(path))
-                held[path] = _held(_dataset_of([path]).schema)
+                column_types[path] = _column_types(_dataset_of([path]).schema)
             continue
         with open(place, "rb") as file:
-            has_codes = may_hold_codes(file)
+            has_codes = may_contain_codes(file)
         scan = partial(
             pl.scan_csv, place, separator=layout.separator, decimal_comma=layout.decimal == ",",
             has_header=layout.has_names, skip_rows=layout.skipped, glob=False,
@@ -385,10 +385,12 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
         schemas = [part.collect_schema() for part in parts]
         for path, schema in zip(files, schemas, strict=True):
             check_same_columns(files[0], schemas[0].names(), path, schema.names())
-        durations = [column for own in held.values() for column, what in own.items() if what.startswith("duration")]
+        durations = [
+            column for own in column_types.values() for column, what in own.items() if what.startswith("duration")
+        ]
         # The engine casts no durations to text, and to numbers by their own unit.
-        held |= {path: dict.fromkeys(durations, "cells of text") for path in files if path not in held}
-        differing = _differing(held)
+        column_types |= {path: dict.fromkeys(durations, "cells of text") for path in files if path not in column_types}
+        differing = _differing(column_types)
         nothing = [pl.lit(None).alias(column) for column in differing]
         table = pl.concat(
             [part.with_columns(nothing).select(schemas[0].names()) for part in parts], how="vertical_relaxed"
@@ -403,7 +405,7 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
             values = {
                 name: pl.col(name).cast(pl.String).cast(pl.Enum(levels))
                 for name, levels in (item for own in orders.values() for item in own.items())
-                if all(own.get(name) == levels or not held[path][name] for path, own in orders.items())
+                if all(own.get(name) == levels or not column_types[path][name] for path, own in orders.items())
             }
             same = not differing and schemas.count(schemas[0]) == len(schemas)
             texts = table.select([name for name in known.read if name in schemas[0]])
@@ -425,7 +427,7 @@ def _scan_parquet(path: str) -> pl.LazyFrame:
 
     with _readable_parquet(path):
         rows = _dataset_of([path])
-    schema = pl.DataFrame(rows.schema.empty_table().select(list(_held(rows.schema)))).schema
+    schema = pl.DataFrame(rows.schema.empty_table().select(list(_column_types(rows.schema)))).schema
 
     def read(columns: list[str] | None, where: pl.Expr | None, n: int | None, _: int | None) -> Iterator[pl.DataFrame]:
         with _readable_parquet(path):
@@ -438,7 +440,7 @@ def _scan_parquet(path: str) -> pl.LazyFrame:
     return register_io_source(read, schema=schema)
 
 
-def _held(schema: pa.Schema) -> dict[str, str]:
+def _column_types(schema: pa.Schema) -> dict[str, str]:
     """What the columns of a Parquet file hold in words, nothing where no cell has a value; without an index of pandas.
 
     Columns of which two files hold the same in words are parts of one.
@@ -462,10 +464,10 @@ def _held(schema: pa.Schema) -> dict[str, str]:
     return found
 
 
-def _differing(held: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """The columns that hold different things in different files, in words; ``held``: by file and column."""
+def _differing(column_types: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """The columns that hold different things in different files, in words; ``column_types``: by file and column."""
     first, found = dict[str, tuple[str, str]](), dict[str, str]()
-    for name, columns in held.items():
+    for name, columns in column_types.items():
         for column, what in columns.items():
             before, where = first.setdefault(column, (what, name)) if what else (what, name)
             if what != before:
@@ -678,7 +680,7 @@ def _read_parquet(file: IO[bytes], name: str) -> Source:
         content.seek(0)
         frame = pd.read_parquet(content, engine="pyarrow")
     frame.columns = [str(column) for column in frame.columns]
-    return Source(_with_types(frame.reset_index(drop=True)), name, held=_held(schema))
+    return Source(_with_types(frame.reset_index(drop=True)), name, column_types=_column_types(schema))
 
 
 @contextmanager

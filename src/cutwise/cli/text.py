@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.cells import Format, find_decimal, holds_codes, is_number, is_written, numbers_in, with_columns
+from cutwise.cli.cells import Format, contains_codes, find_decimal, is_number, is_written, numbers_in, with_columns
 from cutwise.cli.screen import note
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.table.table import check_unique
@@ -205,19 +205,19 @@ def _lines_above(rows: Sequence[tuple[int, list[str]]]) -> int:
     lines = [[cell.strip() for cell in cells] for _, cells in rows]
     width = Counter(map(len, lines)).most_common(1)[0][0]
 
-    def holds_number(line: int) -> bool:
+    def contains_number(line: int) -> bool:
         return line < len(lines) and len(lines[line]) == width and any(map(is_number, lines[line]))
 
     first = 0
     while first + 1 < len(lines) and lines[first][0].startswith("#"):
-        if len(lines[first]) == width > 1 and holds_number(first + 1) and not holds_number(first):
+        if len(lines[first]) == width > 1 and contains_number(first + 1) and not contains_number(first):
             return first  # a line of names that starts like a comment
         first += 1
     titles = first
     while titles + 2 < len(lines) and sum(map(bool, lines[titles])) < 2 and not is_number(lines[titles][0]):
         titles += 1  # blank cells alone are a blank line as spreadsheets write it
     names_follow = width > 1 and sum(map(bool, lines[titles])) > 1 and not any(map(is_number, lines[titles]))
-    return titles if titles > first and names_follow and holds_number(titles + 1) else first
+    return titles if titles > first and names_follow and contains_number(titles + 1) else first
 
 
 def sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
@@ -365,10 +365,10 @@ def line_with_values(path: str, layout: Layout, row: int) -> int:
 def _with_codes(file: IO[bytes], frame: pd.DataFrame, layout: Layout, encoding: str) -> pd.DataFrame:
     """Columns of codes with leading zeros as they stand in the file: pandas made numbers of them."""
     numbers = [column for column in frame.columns if frame[column].dtype.kind in "iuf"]
-    if not numbers or not (encoding == "utf-16" or may_hold_codes(file)):
+    if not numbers or not (encoding == "utf-16" or may_contain_codes(file)):
         return frame
     cells = _read_cells(file, numbers, layout, encoding)
-    return with_columns(frame, {column: cells[column] for column in numbers if holds_codes(cells[column])})
+    return with_columns(frame, {column: cells[column] for column in numbers if contains_codes(cells[column])})
 
 
 def _read_cells(file: IO[bytes], columns: Sequence[str], layout: Layout, encoding: str) -> pd.DataFrame:
@@ -378,7 +378,7 @@ def _read_cells(file: IO[bytes], columns: Sequence[str], layout: Layout, encodin
     return pd.read_csv(file, dtype=str, usecols=list(columns), **_options(layout, encoding))
 
 
-def may_hold_codes(file: IO[bytes]) -> bool:
+def may_contain_codes(file: IO[bytes]) -> bool:
     """Whether a cell may start with three digits of which the first is 0; a pass over the bytes is cheap."""
     file.seek(0)
     before = b"\n"

@@ -722,7 +722,7 @@ def may_separate(
     """
 
 def fewest_mode_mistakes(
-    held: NDArray[numpy.int64],
+    sums: NDArray[numpy.int64],
     weight: NDArray[numpy.int64],
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
@@ -733,7 +733,7 @@ def fewest_mode_mistakes(
     """
     The levels against all others that separate the fewest rows from the modes of their centers.
 
-    held (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
+    sums (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
     each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
     Gives (mistakes, cost of the sides, levels of the left side, how many partitions separate so few), or None when no allowed partition has modes on both sides.
     """

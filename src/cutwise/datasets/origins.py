@@ -29,8 +29,8 @@ def halfmoons() -> Values:
 def vowel() -> Values:
     """990 vowels, by 10 acoustic features; who spoke is left out."""
     rows, names, labels = _openml(_VOWEL)
-    kept = [i for i, name in enumerate(names) if name.startswith("Feature")]
-    return rows[:, kept], [names[i] for i in kept], labels
+    selected = [i for i, name in enumerate(names) if name.startswith("Feature")]
+    return rows[:, selected], [names[i] for i in selected], labels
 
 
 def mice_rows() -> Values:
@@ -43,9 +43,9 @@ def mice_rows() -> Values:
 def mice_columns() -> Values:
     """Protein levels of mice: the columns with at most 10 missing values, which get the column's mean."""
     rows, names, labels = _openml(_MICE)
-    kept = np.flatnonzero(np.isnan(rows).sum(axis=0) <= 10)
-    rows = rows[:, kept]
-    return np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows), [names[i] for i in kept.tolist()], labels
+    selected = np.flatnonzero(np.isnan(rows).sum(axis=0) <= 10)
+    rows = rows[:, selected]
+    return np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows), [names[i] for i in selected.tolist()], labels
 
 
 def covtype() -> Values:

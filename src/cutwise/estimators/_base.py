@@ -64,12 +64,12 @@ from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.recipes import LimitsGiven
 
+from ._clusterer import HasCost
 from ._lazy import fit_lazily
 from ._model_file import ModelFileMixin, UnserializableParam
-from ._shared import HasCost
 from .table_scaler import TableScaler
 from .training import (
-    KEEPS_MORE,
+    FINER,
     MEASURED,
     FitContext,
     MetricSpace,
@@ -595,10 +595,10 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
         self._gaps = rows.gaps_of_all(tree, grown.gaps)
         self.cluster_names_ = {}  # those of an earlier fit belonged to other clusters
-        asked = np.unique(tree.feature[tree.feature >= 0]).tolist()
-        self._column_spreads = rows.deviations(asked)
+        tested = np.unique(tree.feature[tree.feature >= 0]).tolist()
+        self._column_spreads = rows.deviations(tested)
         kinds = list(rows.table.kinds)
-        for j in asked:
+        for j in tested:
             if kinds[j].name == "integer":
                 kinds[j] = replace(kinds[j], extent=rows.extent(j))
         self._kinds = tuple(kinds)
@@ -786,7 +786,7 @@ class TreeClusterer(HasCost, TreeEstimator):
             else:
                 space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             if space.preprocessor is not None:
-                check_n_clusters(n_clusters, space.table, weights, what=MEASURED, instead=KEEPS_MORE)
+                check_n_clusters(n_clusters, space.table, weights, what=MEASURED, instead=FINER)
         return table, weights, space
 
     def _summary(self) -> str:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from cutwise._docs import table_html
-from cutwise._progress import tell
+from cutwise._progress import show_progress
 from cutwise.core import Float64, Int64
 from cutwise.estimators._base import TreeEstimator, reference_share_explained, share_explained
 from cutwise.estimators._model_file import UnserializableParam
@@ -272,7 +272,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
 
     def points() -> Iterator[_Point]:
         for wanted in by_size or sizes:
-            tell(f"sizes: {wanted} leaves", 0.7 + 0.3 * wanted / most)
+            show_progress(f"sizes: {wanted} leaves", 0.7 + 0.3 * wanted / most)
             if by_size:
                 yield _Point.on_the_way(context, by_size[wanted], partial(of_tree, wanted))
             else:

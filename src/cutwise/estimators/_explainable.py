@@ -305,9 +305,9 @@ class ExplainableClusterer(TreeClusterer):
     @property
     def _ends_at_reference(self) -> bool:
         """Whether a tree that keeps the reference ends a search: it is our own, and nothing but the cost counts."""
-        asks_more = self.search_effort > 1 or self.size_penalty > 0 or self.max_size is not None
+        needs_more = self.search_effort > 1 or self.size_penalty > 0 or self.max_size is not None
         is_own = self.reference is None or self._reference_is_own
-        return is_own and not asks_more and self._after_search is None
+        return is_own and not needs_more and self._after_search is None
 
     def _check_penalty(self) -> float | None:
         """The depth penalty; None where it is to be searched for."""

@@ -190,7 +190,7 @@ def _overgrown(max_leaves: int) -> int:
 
 
 def _is_allowed(problem: LabelProblem, grown: GrownTree) -> bool:
-    return problem.limits is None or problem.limits.hold(grown.tree, grown.leaf_of_row, grown.rows)
+    return problem.limits is None or problem.limits.are_met(grown.tree, grown.leaf_of_row, grown.rows)
 
 
 def _cart(problem: LabelProblem, max_leaves: int) -> GrownTree:

@@ -35,7 +35,7 @@ from cutwise.tree.refine_sample import Tests, leaves_by
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize
-from .training import KEEPS_MORE, MEASURED, FitContext, TrainingRows, is_clusterer, transform_rows, with_values
+from .training import FINER, MEASURED, FitContext, TrainingRows, is_clusterer, transform_rows, with_values
 
 
 class SummedRows(TrainingRows):
@@ -69,7 +69,7 @@ class SummedRows(TrainingRows):
         """See :class:`TrainingRows`."""
 
         def add(found: Total, rows: Slice) -> None:
-            found.see([with_values(tree, gaps, rows.read("values"))])
+            found.update([with_values(tree, gaps, rows.read("values"))])
 
         found: Float64 = self._rows.go_over_left_out(Total(nearer, [gaps]), add).values[0]
         return found
@@ -179,7 +179,7 @@ class LazyContext(FitContext):
         def add(found: Total, rows: Slice) -> None:
             weights = np.ones(rows.n) if rows.weights is None else rows.weights
             values = core.gather_rows(rows.metric.matrix, np.arange(rows.n))
-            found.see([KMEANS.column_costs(values, rows.labels, centers, weights)])
+            found.update([KMEANS.column_costs(values, rows.labels, centers, weights)])
 
         found: Float64 = self.batches.go_over("costs of columns", Total(), add).values[0]
         return found
@@ -280,7 +280,7 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
         check_n_clusters(k, rows.example, n_samples=rows.n_rows)
         fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
         if rows.measured is not None:
-            check_n_clusters(k, rows.measured, n_samples=rows.n_rows, what=MEASURED, instead=KEEPS_MORE)
+            check_n_clusters(k, rows.measured, n_samples=rows.n_rows, what=MEASURED, instead=FINER)
         with stages.stage("reference clustering"):
             context = LazyContext.by(rows, _reference_centers(model, rows))
         model._explain(context, fitted, max_leaves, stages)
@@ -294,7 +294,7 @@ def _read(model: Any, lazy: LazyTable, sample_weight: Any, stages: Stages, **how
             f'algorithm="{model.algorithm}" takes tables in memory alone: fit a sample, or leave it out.'
         )
     weights = check_column_name(sample_weight, "sample_weight")
-    with Copies(keeps=model._after_growth is not None) as copies:
+    with Copies(persistent=model._after_growth is not None) as copies:
         with stages.stage("reading the table"):
             rows = BatchedRows.read(lazy, copies, weights, stages.say, mixed=model._mixed_options, **how)
             model._say_columns(rows.example, stages)
@@ -312,7 +312,7 @@ def _coordinates(rows: BatchedRows, centers: Float64) -> Float64:
         def add(found: Total, batch: Slice, center: Float64 = center) -> None:
             costs = KMEANS.costs(batch.metric.matrix, center)[:, 0]
             nearest = np.flatnonzero(costs == costs.min())
-            found.see([least_row(costs[nearest], core.gather_rows(batch.read("matrix"), nearest))])
+            found.update([least_row(costs[nearest], core.gather_rows(batch.read("matrix"), nearest))])
 
         ((_, coordinates[cluster]),) = rows.go_over("nearest rows", Total(min), add).values
     return coordinates

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise._progress import tell
+from cutwise._progress import show_progress
 from cutwise._whole import write_whole
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._curve import CostCurve, cost_curve
@@ -286,7 +286,7 @@ def _plain_cart(context: FitContext | None, n_leaves: int) -> dict[str, Any] | N
     """What plain CART with as many leaves reaches on the same clusters; None where it cannot be grown."""
     if context is None or not context.in_memory or context.rows.encoded.searched is not None:
         return None
-    tell("plain CART")
+    show_progress("plain CART")
     rows, reference = context.rows, context.reference
     grown = context.grower()(algorithm="gini", max_leaves=n_leaves)
     costs, agrees = context.cost_of_labels(grown.codes), grown.codes == reference.labels

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sklearn.utils import ClassifierTags
 
 from cutwise._docs import fill_doc
-from cutwise._progress import Stages, tell
+from cutwise._progress import Stages, show_progress
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._growth import (
     Candidate,
@@ -274,7 +274,7 @@ class ClusterExplainer(TreeEstimator):
                 smaller = replace(problem, max_leaves=size)
                 tried = with_searched(smaller, candidates_of(smaller, grown))
                 points.append((copy(self).set_params(max_leaves=size), tried))
-                tell(f"sizes: {size} leaves", size / sizes[-1])
+                show_progress(f"sizes: {size} leaves", size / sizes[-1])
         with stages.stage("costs of the tree"):
             for point, tried in points:
                 chosen, total = best_candidate(tried), context.total_weight

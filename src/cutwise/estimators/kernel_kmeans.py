@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.core import Float64
-from cutwise.estimators._shared import CenterClusterer
+from cutwise.estimators._clusterer import CenterClusterer
 from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError, warn
 from cutwise.reference.feature_space import FeatureSpace, NystroemMap, feature_space, warn_if_negative
 from cutwise.reference.kernel_kmeans import INITS, Partition, kernel_kmeans

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cutwise._docs import fill_doc
 from cutwise.core import Float64, Int32
-from cutwise.estimators._shared import CenterClusterer
+from cutwise.estimators._clusterer import CenterClusterer
 from cutwise.reference.objective import KMEDIANS
 from cutwise.reference.search import find_clustering
 from cutwise.table.intake import check_integer, check_n_clusters, check_n_jobs, check_option, check_unread, read_centers

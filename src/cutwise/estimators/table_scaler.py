@@ -16,7 +16,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from cutwise import core
 from cutwise._docs import fill_doc
 from cutwise.core import Float64
-from cutwise.estimators._shared import RemembersColumns
+from cutwise.estimators._clusterer import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.reference.objective import sum_weights
 from cutwise.table.intake import MixedOptions, check_option, read_table, read_weights

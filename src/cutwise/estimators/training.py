@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from cutwise import core
-from cutwise._progress import Stages, tell
+from cutwise._progress import Stages, show_progress
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
@@ -57,7 +57,7 @@ from .table_scaler import EXACT_SCALERS, TableScaler, standardize_table
 
 _BLOCK = 1 << 13
 """Rows at a time: few enough that they stay in the processor's caches."""
-MEASURED, KEEPS_MORE = "the preprocessor's output", "a preprocessor that keeps more rows apart"
+MEASURED, FINER = "the preprocessor's output", "a preprocessor that keeps more rows apart"
 """What errors call the rows where distances are measured, and what they propose where too few of these differ."""
 
 
@@ -259,26 +259,26 @@ def encode_rows(
     weights, scale = integer_weights(sample_weight)
     encoded = encode_table(table, weights=weights, keep=keep, merge=merge, n_jobs=n_jobs)
     if shared is not None and encoded.copies is not None:
-        kept, position = _kept(encoded)
-        if (shared[encoded.row_of][position] != shared[kept]).any():  # rows that were merged have different values
+        present, position = _present(encoded)
+        if (shared[encoded.row_of][position] != shared[present]).any():  # rows that were merged have different values
             encoded = encode_table(table, weights=weights, keep=keep, merge=False, n_jobs=n_jobs)
     same_columns = metric is table
     if encoded.row_of is not None:
         metric = replace(metric, values=metric.values[encoded.row_of])
         if sample_weight is not None:  # those of the rows that each row stands for, added up
-            kept, position = _kept(encoded)
-            merged = np.bincount(position, sample_weight[kept], encoded.n_rows)
+            present, position = _present(encoded)
+            merged = np.bincount(position, sample_weight[present], encoded.n_rows)
             sample_weight = merged.astype(np.float64, copy=False)
         elif encoded.copies is not None:
             sample_weight = encoded.copies.astype(np.float64)
     return TrainingRows(table, encoded, metric, sample_weight, scale, n_jobs, same_columns)
 
 
-def _kept(encoded: EncodedTable) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
+def _present(encoded: EncodedTable) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
     """Which of the n rows take part, and by which of the m rows each of these is stood for."""
     assert encoded.position is not None
-    kept = encoded.position >= 0
-    return kept, encoded.position[kept]
+    present = encoded.position >= 0
+    return present, encoded.position[present]
 
 
 def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Float64 | None) -> MetricSpace:
@@ -645,7 +645,7 @@ class FitContext:
         """
         growths, trees = self._sizes_of_growths(grown), []
         for number, growth in enumerate(growths):
-            tell(f"sizes: growth {number + 1} of {len(growths)}", 0.7 * number / len(growths))
+            show_progress(f"sizes: growth {number + 1} of {len(growths)}", 0.7 * number / len(growths))
             trees += self._trees([growth])
         if grown.improve is not None:
             for size in {size for _, size, _ in trees} if every else self._searched_sizes(growths):

@@ -24,7 +24,6 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.core import Float64, Int32, Int64
 from cutwise.table.table import ColumnKind, as_matrix
-from cutwise.tree.asked import ask
 from cutwise.tree.criteria.disagreement import FewestDisagree
 from cutwise.tree.criteria.induced import Induced, LeastInduced, ModesCut, NearestTwo
 from cutwise.tree.criteria.mistakes import CheapestTie, FewestByModes, FewestMistakes
@@ -42,6 +41,7 @@ from cutwise.tree.provider import (
     SeparationNode,
     find_levels,
 )
+from cutwise.tree.table_cut import table_cut
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
 from .rows import PreparedRows, Slice
@@ -74,7 +74,7 @@ class Pieces:
         """Those of a column."""
         return slice(*np.searchsorted(self.column, [column, column + 1]))
 
-    def look_into(self, ranges: Int64, opened: Pieces) -> None:
+    def open(self, ranges: Int64, opened: Pieces) -> None:
         """Put what closed ranges hold in their place."""
         others = np.delete(np.arange(len(self.low)), ranges)
         order = np.lexsort([np.append(getattr(self, of)[others], getattr(opened, of)) for of in ("low", "column")])
@@ -171,7 +171,7 @@ class PassProvider:
                 sums = self._level_sums(own, kind, category)
                 present = np.flatnonzero(sums[:, 0])
                 return present.astype(np.float64), sums[present, 1]
-        self._parted(own, kind, cut)
+        self._exact_sides(own, kind, cut)
         pieces = own.pieces[kind]
         place = pieces.of(cut.feature)
         values = pieces.high[place]
@@ -222,7 +222,7 @@ class PassProvider:
         if own.test is not None and own.test.levels is not None:
             return (math.nan, math.nan), (math.nan, math.nan)
         if own.gap is None:
-            self._see_leaves()
+            self._measure_leaves()
         assert own.gap is not None
         return own.gap, (math.nan, math.nan)
 
@@ -232,7 +232,7 @@ class PassProvider:
 
     def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> LeafRows:
         """See :class:`Provider`."""
-        weights, sums = self._see_leaves()
+        weights, sums = self._measure_leaves()
         return LeafRows(tree, leaf_of_row[:: self._k].copy(), weights, sums)
 
     def anew(self) -> PassProvider:
@@ -264,21 +264,21 @@ class PassProvider:
         kind = _KINDS[type(search)]
         while True:
             self._columns(own, kind)
-            found, asked = self._look(own, search)
-            if not len(asked):
+            found, pending = self._search_bins(own, search)
+            if not len(pending):
                 break
             # Others will ask alike: what is known of them says which ranges.
-            of_nodes = {own: asked}
+            of_nodes = {own: pending}
             for other in self._open():
                 if other is not own and kind in other.pieces and (like := _of_node(search, other)) is not None:
-                    of_nodes[other] = self._look(other, like)[1]
-            self._look_into(kind, of_nodes)
+                    of_nodes[other] = self._search_bins(other, like)[1]
+            self._open_bins(kind, of_nodes)
         if isinstance(search, CheapestCut):
             found = search.or_set(found, self._levels(own, kind, search.limits), self.searched)
         elif isinstance(search, LeastInduced):
             return search.best(found, self.searched, partial(self._by_modes, own, search))
         if isinstance(found, LeafCut) and own.children is None:
-            self._split(own, self._asked(node, found.test))
+            self._split(own, self._table_test(node, found.test))
             total = own.totals[kind][2:]
             own.gain = int(total.min() if kind == COSTS else total.sum() - total.max()) - int(found.cost)
         return found
@@ -361,7 +361,7 @@ class PassProvider:
             while has_moved and (left[nodes] >= 0).any():
                 gaps = np.tile([-math.inf, math.inf], (len(column), 1))
                 core.step_down(rows.read("matrix"), nodes, column, threshold, left, right, gaps)
-                found[1].see([gaps])
+                found[1].update([gaps])
                 for i in sets.keys() & (np.unique(nodes).tolist() if sets else ()):
                     at = np.flatnonzero(nodes == i)
                     nodes[at] = np.where(sets[i].holds(rows.read("values")[at, sets[i].feature]), left[i], right[i])
@@ -389,7 +389,7 @@ class PassProvider:
                 above[child.number] = i
         return [layer for layer in (own, above) if (layer >= 0).any()]
 
-    def _see_leaves(self) -> tuple[Int64, list[Int64]]:
+    def _measure_leaves(self) -> tuple[Int64, list[Int64]]:
         """What the rows of every leaf weigh by label, and what their values add up to; gaps come along."""
         leaves, k, source_sums = [node for node in self._nodes if not node.is_split], self._k, self._source.value_sums
         if self._seen_leaves[0] != leaves:
@@ -398,7 +398,7 @@ class PassProvider:
             def add(found: Total, rows: Slice, numbers: Int32) -> None:
                 leaf = np.maximum.reduce([layer[numbers] for layer in layers])
                 labels = np.bincount(leaf * k + rows.read("labels"), rows.read("weights"), len(leaves) * k)
-                found.see([labels.astype(np.int64), *source_sums(rows, leaf, len(leaves))])
+                found.update([labels.astype(np.int64), *source_sums(rows, leaf, len(leaves))])
 
             weights, *sums = self._go_over("leaves of the tree", Total(), add, None).values
             self._seen_leaves = leaves, weights.reshape(-1, k), sums
@@ -439,15 +439,17 @@ class PassProvider:
             node.totals[str(in_all)] = total[0]
         column = np.repeat(np.arange(self.n_columns, dtype=np.int32), np.diff(begin))
         for node, of_node in zip(nodes, bins, strict=True):
-            held = np.flatnonzero(of_node[:, 0])
-            node.pieces[str(by_bin)] = Pieces(column[held], source.low[held], source.high[held], of_node[held])
+            occupied = np.flatnonzero(of_node[:, 0])
+            node.pieces[str(by_bin)] = Pieces(
+                column[occupied], source.low[occupied], source.high[occupied], of_node[occupied]
+            )
             node.totals[str(by_bin)] = of_node[: begin[1]].sum(axis=0)
 
-    def _look_into(self, kind: str, asked: Mapping[Node, Int64]) -> None:
+    def _open_bins(self, kind: str, pending: Mapping[Node, Int64]) -> None:
         """Tally closed ranges of nodes by value, those of many rows by parts, even in the order of float64."""
-        nodes, taken = list(asked), list[Int64]()
+        nodes, taken = list(pending), list[Int64]()
         room = at_once = min(OPENED, self._source.most_bytes // (8 * (4 + _width(kind, self._k))))
-        for node, wanted in asked.items():
+        for node, wanted in pending.items():
             n_rows = node.pieces[kind].sums[wanted, 0]
             cells = np.append(0, np.cumsum(np.where(n_rows <= TALLIED, n_rows, PARTS)))
             n_taken = max(int(np.searchsorted(cells, room, side="right")) - 1, 0 if taken else 1)
@@ -487,18 +489,18 @@ class PassProvider:
         for i, node in enumerate(nodes):
             own = slice(*np.searchsorted(opened.which, first[i : i + 2]))
             inside = Pieces(column[opened.which[own]], opened.low[own], opened.high[own], opened.sums[own])
-            node.pieces[kind].look_into(taken[i], inside)
+            node.pieces[kind].open(taken[i], inside)
             for f in column[first[i] : first[i + 1]].tolist():
                 node.contents.pop(f, None)
 
     # Sets of levels --------------------------------------------------------------------------------------------------
 
-    def _asked(self, node: int, test: NodeTest) -> NodeTest:
+    def _table_test(self, node: int, test: NodeTest) -> NodeTest:
         """What is asked of rows where a cut of a leaf was found."""
         if self.searched is None:
             return test
         source = test.feature if test.levels is not None else int(self.searched.source[test.feature])
-        return ask(self.searched, test, partial(self.values, node, source, test), None).cut
+        return table_cut(self.searched, test, partial(self.values, node, source, test), None).cut
 
     def _level_sums(self, node: Node, kind: str, category: Category) -> Int64:
         """The sums of every level; of sides, rows and weight alone."""
@@ -524,21 +526,21 @@ class PassProvider:
                 feature = int(self.searched.of(feature)[0])
             place = pieces.of(feature)
             low, high, sums = pieces.low[place], pieces.high[place], pieces.sums[place]
-            if (parted := (low <= test.threshold) & (test.threshold < high)).any():
-                return np.arange(place.start, place.stop)[parted]
+            if (crossed := (low <= test.threshold) & (test.threshold < high)).any():
+                return np.arange(place.start, place.stop)[crossed]
             left = high <= test.threshold if test.levels is None else high == math.inf
         return sums[left].sum(axis=0), sums[~left].sum(axis=0)
 
-    def _parted(self, node: Node, kind: str, test: NodeTest) -> tuple[Int64, Int64]:
+    def _exact_sides(self, node: Node, kind: str, test: NodeTest) -> tuple[Int64, Int64]:
         """What the rows on each side of a test add up to, by further passes where that is not known."""
         self._columns(node, kind)
         while not isinstance(sides := self._sides(node, kind, test), tuple):
-            self._look_into(kind, {node: sides})
+            self._open_bins(kind, {node: sides})
         return sides
 
     def _sums_of_sides(self, node: Node, cut: SeparatingCut) -> tuple[Int64, Int64]:
         """What the rows on each side of a cut cost by every cluster."""
-        left, right = self._parted(node, COSTS, cut.test)
+        left, right = self._exact_sides(node, COSTS, cut.test)
         return left[2:], right[2:]
 
     def _levels(self, node: Node, kind: str, limits: Limits | None) -> Iterator[LevelSums]:
@@ -582,22 +584,22 @@ class PassProvider:
 
     def _add_up_shares(self, node: Node, nearest: NearestTwo) -> None:
         """What rows lose by level, and different rows of each level: of a node, and by the same pass of others."""
-        asked = [
+        pending = [
             (own, category, category.modes(nearest.coordinates)[own.survivors])
             for own in dict.fromkeys([node, *self._open()])
             if own.survivors is not None and SIDES in own.pieces and not own.shares
             for category in self._categories
             if category.n_levels > 2
         ]
-        asked = [each for each in asked if len(np.unique(each[2])) > 1]
-        survivors: list[Any] = [own.survivors for own, _, _ in asked]
-        layers = [self._layers([own]) for own, _, _ in asked]
-        weights = [self._level_sums(own, SIDES, category)[:, 1].copy() for own, category, _ in asked]
+        pending = [each for each in pending if len(np.unique(each[2])) > 1]
+        survivors: list[Any] = [own.survivors for own, _, _ in pending]
+        layers = [self._layers([own]) for own, _, _ in pending]
+        weights = [self._level_sums(own, SIDES, category)[:, 1].copy() for own, category, _ in pending]
 
         def add(found: list[tuple[Tallies, list[set[int]]]], rows: Slice, numbers: Int32) -> None:
             hashes = core.row_hashes(rows.read("matrix"), 1)
             for (_, category, modes), clusters, of_node, weight, (tallies, distinct) in zip(
-                asked, survivors, layers, weights, found, strict=True
+                pending, survivors, layers, weights, found, strict=True
             ):
                 at = np.flatnonzero(np.any([layer[numbers] >= 0 for layer in of_node], axis=0))
                 codes = rows.read("values")[at, category.source].astype(np.int32)
@@ -609,12 +611,12 @@ class PassProvider:
                     if len(distinct[level]) < len(modes):
                         distinct[level] |= set(np.unique(hashes[at[codes == level]])[: len(modes)].tolist())
 
-        sums = [(Tallies(), [set[int]() for _ in range(category.n_levels)]) for _, category, _ in asked]
+        sums = [(Tallies(), [set[int]() for _ in range(category.n_levels)]) for _, category, _ in pending]
         found = self._go_over("levels and centers", sums, add, None)
-        for (own, category, _), (tallies, distinct) in zip(asked, found, strict=True):
+        for (own, category, _), (tallies, distinct) in zip(pending, found, strict=True):
             own.shares[category.source] = tallies.merged(), np.array([len(rows) for rows in distinct], dtype=np.int64)
 
-    def _tell_rows_apart(self, node: Node, column: int, n: int) -> list[set[int]]:
+    def _distinct_rows(self, node: Node, column: int, n: int) -> list[set[int]]:
         """Up to n hashes of what the rows of every piece of a column hold."""
         if column not in node.contents:
             high = node.pieces[SIDES].high[node.pieces[SIDES].of(column)]
@@ -638,7 +640,7 @@ class PassProvider:
 
     # Searches ---------------------------------------------------------------------------------------------------------
 
-    def _look(self, node: Node, search: Any) -> tuple[Any, Int64]:
+    def _search_bins(self, node: Node, search: Any) -> tuple[Any, Int64]:
         """What is found as far as is known, and the ranges that may hold something better: what promises most first."""
         if isinstance(search, CheapestTie):
             return self._cheapest_tie(node, search), np.empty(0, dtype=np.int64)
@@ -703,14 +705,14 @@ class PassProvider:
         nearest, survivors, pieces = search.nearest, search.node.survivors, node.pieces[SIDES]
         m, base, valid = len(survivors), int(node.totals[BASE][2]), np.empty((2, self.n_columns, self._k))
         valid[:] = all_valid = np.array([-math.inf, math.inf]).reshape(2, 1, 1)
-        asks_distinct = self._has_distinct(node, int(np.bincount(pieces.column, minlength=1).argmax()), slice(None), m)
+        needs_distinct = self._has_distinct(node, int(np.bincount(pieces.column, minlength=1).argmax()), slice(None), m)
         while True:
             found = core.best_cut_of_sides(
                 bins, self._no_rows, pieces.sums, base, nearest.coordinates, survivors, nearest.depth_penalty,
                 search.kills_left, search.kills_right, valid, limits,
             )  # fmt: skip
-            if found is None and asks_distinct and not len(bins.asked[0]):
-                asks_distinct, valid[:] = False, all_valid
+            if found is None and needs_distinct and not len(bins.asked[0]):
+                needs_distinct, valid[:] = False, all_valid
                 continue
             if found is None:
                 return None
@@ -718,19 +720,19 @@ class PassProvider:
             cut = SeparatingCut.at(feature, threshold, nearest.coordinates, survivors)
             n_left = int(cut.goes_left.sum())
             at = int(np.searchsorted(pieces.high[pieces.of(feature)], threshold, side="right"))
-            if asks_distinct and not self._has_distinct(node, feature, slice(at), n_left):
+            if needs_distinct and not self._has_distinct(node, feature, slice(at), n_left):
                 valid[0, feature, n_left] = np.nextafter(threshold, math.inf)
-            elif asks_distinct and not self._has_distinct(node, feature, slice(at, None), m - n_left):
+            elif needs_distinct and not self._has_distinct(node, feature, slice(at, None), m - n_left):
                 valid[1, feature, n_left] = threshold
             else:
-                return Induced(asks_distinct, score, induced, cut)
+                return Induced(needs_distinct, score, induced, cut)
 
     def _has_distinct(self, node: Node, column: int, part: slice, wanted: int) -> bool:
         """Whether some pieces of a column hold so many distinct rows."""
         own = node.pieces[SIDES].of(column)
         n_survivors = 0 if node.survivors is None else len(node.survivors)
         return len(range(own.start, own.stop)[part]) >= wanted or (
-            len(set().union(*self._tell_rows_apart(node, column, n_survivors)[part])) >= wanted
+            len(set().union(*self._distinct_rows(node, column, n_survivors)[part])) >= wanted
         )
 
 

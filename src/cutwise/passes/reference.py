@@ -19,10 +19,10 @@ from cutwise.reference.search import (
     Run,
     Stop,
     draw_rows,
+    finish_centers,
     most_distinct,
     sample_weights,
     search_centers,
-    settle,
 )
 from cutwise.table.table import DerivedRows, Values, as_matrix
 
@@ -47,7 +47,7 @@ def find_centers(
     run = search_centers(
         searched, n_clusters, n_init=n_init, brief=True, random_state=random_state, n_jobs=n_jobs, verbose=verbose
     )
-    return settle(run.centers, searched.weigh, searched.iterate, n_jobs, renumber=True)
+    return finish_centers(run.centers, searched.weigh, searched.iterate, n_jobs, renumber=True)
 
 
 class SearchedBatches:
@@ -78,7 +78,7 @@ class SearchedBatches:
 
         def add(found: Total, part: Slice) -> None:
             labels = KMEANS.assign(part.metric.matrix, centers)[0]
-            found.see([np.bincount(labels, part.weights, k).astype(np.int64)])
+            found.update([np.bincount(labels, part.weights, k).astype(np.int64)])
 
         weight: Int64 = self._rows.go_over("sizes of clusters", Total(), add).values[0]
         return weight
@@ -92,7 +92,7 @@ class SearchedBatches:
             return [own]
 
         def add(found: Total, part: Slice) -> None:
-            found.see([np.bincount(part.known["nearest"], part.weights, k)])
+            found.update([np.bincount(part.known["nearest"], part.weights, k)])
 
         (cost,), weight = self._rows.exact_sums("costs of rows", costs_of, Total(), add)
         return Importance(centers, weight.values[0].astype(np.float64), cost / self._rows.total_weight)
@@ -162,7 +162,7 @@ class SearchedBatches:
             def add(found: Total, part: Slice, centers: Float64 = centers) -> None:
                 labels, own, _, _ = KMEANS.assign(part.metric.matrix, centers)
                 sums = core.cluster_sums(part.metric.matrix, labels, k, part.weights, sizes, total)
-                found.see([*sums, np.array(scale.split(np.minimum(own, largest), part.weights))])
+                found.update([*sums, np.array(scale.split(np.minimum(own, largest), part.weights))])
 
             high, low, weight, spent = rows.go_over("moves of the centers", Total(), add).values
             if is_new:
@@ -183,18 +183,18 @@ class SearchedBatches:
 
     def _refill(self, centers: Float64, weight: Int64) -> bool:
         """Put centers without rows at the row farthest from all others, one after the other; whether there were any."""
-        kept, is_moved = centers[weight > 0], False
+        occupied, is_moved = centers[weight > 0], False
 
         for cluster in np.flatnonzero(weight == 0):
 
-            def add(found: Total, part: Slice, kept: Float64 = kept) -> None:
-                found.see([least_row(-KMEANS.assign(part.metric.matrix, kept)[1], part.metric.values)])
+            def add(found: Total, part: Slice, occupied: Float64 = occupied) -> None:
+                found.update([least_row(-KMEANS.assign(part.metric.matrix, occupied)[1], part.metric.values)])
 
             ((cost, row),) = self._rows.go_over("rows far from all centers", Total(min), add).values
             if not -cost > 0.0:
                 break
             centers[cluster], is_moved = row, True
-            kept = np.vstack([kept, centers[[cluster]]])
+            occupied = np.vstack([occupied, centers[[cluster]]])
         return is_moved
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise._progress import tell
+from cutwise._progress import show_progress
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import ChangedDataError, NotFiniteError, NotNumericError
 from cutwise.reference.objective import (
@@ -180,7 +180,7 @@ class BatchedRows:
     are searched; ``example``: the same as a table; ``measured``: where distances are measured, if that is another
     place. ``variances``: of the columns that are cut, once they are known. ``engine``: whose workers add up, where rows
     stay there. ``again``: reads values anew that are not stored. ``n_passes``: how often rows were gone over.
-    ``n_asking``: how many may ask for sums of one pass.
+    ``n_clients``: how many may ask for sums of one pass.
     """
 
     copies: Copies
@@ -192,8 +192,8 @@ class BatchedRows:
     engine: Callable[..., Any] | None = None
     again: Again | None = None
     n_passes: int = 1
-    n_asking: int = 1
-    _askers: dict[int, Callable[[_Asked], Any]] = field(default_factory=dict)  # by thread
+    n_clients: int = 1
+    _clients: dict[int, Callable[[_Request], Any]] = field(default_factory=dict)  # by thread
     measured: Table | None = None
     variances: Float64 | None = None
 
@@ -235,12 +235,12 @@ class BatchedRows:
         if rows is None:
             sums = _kinds_of(lazy, TableSums(mixed.categorical), weights, y)
             rows = cls._read(*source, None if sums.columns is None else sums.found())
-            rows._check_kinds_held(sums.n_rows)
+            rows._check_unchanged(sums.n_rows)
             rows.n_passes = 2
         warn_of_columns(rows.columns, rows._counts_rows)
         return rows
 
-    def _check_kinds_held(self, n_rows: int) -> None:
+    def _check_unchanged(self, n_rows: int) -> None:
         """Refuse rows that are others than those whose kinds were found."""
         if self.n_rows + self.seen.n_left != n_rows:
             raise ChangedDataError.between(n_rows, self.n_rows + self.seen.n_left)
@@ -279,14 +279,14 @@ class BatchedRows:
             column.path.unlink(missing_ok=True)
         seen, n_met = Seen(weights, y, n_clusters), 0
         for batch in lazy.batches():
-            tell(f"reading the table: {seen.n_rows:,} rows")
+            show_progress(f"reading the table: {seen.n_rows:,} rows")
             part = read(batch, first=0 if again is None else again.n)
             seen.add(part)
             if len(part.left_out):
                 left_out["values"].append(part.left_out)
                 left_out["weights"].append(part.left_weights)
             if again is not None:
-                again.see(part)
+                again.update(part)
             elif len(part.values):
                 stored["values"].append(part.values)
                 stored["weights"].append(part.weights)
@@ -317,7 +317,7 @@ class BatchedRows:
         self.measured = transform(self.example)
         self.recipe = replace(self.recipe, transform=transform, measured=self.measured.columns)
         keep = ["metric"] if self.again is None and isinstance(self.measured.values, np.ndarray) else []
-        sizes = self.go_over("the preprocessor's output", Total(np.maximum), _see_sizes, *keep)
+        sizes = self.go_over("the preprocessor's output", Total(np.maximum), _update_sizes, *keep)
         self.metric_sizes = sizes.values[0]
 
     def slices(self, what: str, columns: Sequence[int] | None = None) -> Iterator[Slice]:
@@ -327,7 +327,7 @@ class BatchedRows:
         """
         start, name = self._begin(what)
         for first, known in self._batches(columns):
-            tell(f"{name}: {first:,} of {self.n_rows:,} rows")
+            show_progress(f"{name}: {first:,} of {self.n_rows:,} rows")
             n = len(known["values"]) if known else min(BATCH_ROWS, self.n_rows - first)
             yield Slice(self.recipe, n, known, self.stored, first)
         self._end(start, name)
@@ -362,37 +362,37 @@ class BatchedRows:
         ``columns``: that are looked at; all if it is left out.
         """
         stored = self.stored if stored is None else stored
-        kept = {} if self.engine else {name: Column(self.copies.folder / f"{name}-{self.n_passes}") for name in keep}
-        own = _Asked(
-            what, sums, partial(_add_and_keep, add, kept) if kept else add, recipe or self.recipe, stored, columns
+        added = {} if self.engine else {name: Column(self.copies.folder / f"{name}-{self.n_passes}") for name in keep}
+        own = _Request(
+            what, sums, partial(_add_and_store, add, added) if added else add, recipe or self.recipe, stored, columns
         )
-        ask = self._askers.get(threading.get_ident())
+        ask = self._clients.get(threading.get_ident())
         (found,) = self._serve([own]) if ask is None else (ask(own),)
-        stored |= kept
+        stored |= added
         return cast("T", found)
 
     def together(self, calls: Sequence[Callable[[], T]]) -> list[T]:
         """What some functions give that go over the rows, side by side: one pass serves all that wait for one."""
         if len(calls) < 2:
             return [call() for call in calls]
-        self.n_asking = len(calls)
+        self.n_clients = len(calls)
         try:
-            return run_together(calls, self._serve, self._askers)
+            return run_together(calls, self._serve, self._clients)
         finally:
-            self.n_asking = 1
+            self.n_clients = 1
 
-    def _serve(self, asked: Sequence[_Asked]) -> list[Any]:
+    def _serve(self, requests: Sequence[_Request]) -> list[Any]:
         """The sums that some ask for, by one pass."""
-        what = ", ".join(dict.fromkeys(each.what for each in asked))
-        sums, add = [each.sums for each in asked], partial(_add_to_each, [each.of_rows for each in asked])
+        what = ", ".join(dict.fromkeys(each.what for each in requests))
+        sums, add = [each.sums for each in requests], partial(_add_to_each, [each.of_rows for each in requests])
         if self.engine is not None:
             start, name = self._begin(what)
-            tell(name)
+            show_progress(name)
             sums = self._by_workers(sums, add)
             self._end(start, name)
             return sums
-        is_all = any(each.columns is None for each in asked)
-        columns = None if is_all else sorted(set().union(*(each.columns or () for each in asked)))
+        is_all = any(each.columns is None for each in requests)
+        columns = None if is_all else sorted(set().union(*(each.columns or () for each in requests)))
         for rows in self.slices(what, columns=columns):
             add(sums, rows)
         return sums
@@ -434,7 +434,7 @@ class BatchedRows:
                 column, own = as_matrix(np.ascontiguousarray(x[known, np.newaxis])), labels[known]
                 w = None if weights is None else weights[known]
                 of_columns += core.cluster_sums(column, own, k, w, sizes[[j]], totals[j])
-            found.see([np.bincount(labels, weights, k).astype(np.int64), *of_columns])
+            found.update([np.bincount(labels, weights, k).astype(np.int64), *of_columns])
 
         weight, *sums = self.go_over(what, Total(), add).values
         parts = iter(sums)
@@ -459,7 +459,7 @@ class BatchedRows:
         def add(found: Total, rows: Slice) -> None:
             matrix = (rows.table if raw else rows.metric).matrix
             of_ways = (core.cluster_sums(matrix, *way, rows.weights, sizes, total) for way in groups_of(rows))
-            found.see([part for own in of_ways for part in own])
+            found.update([part for own in of_ways for part in own])
 
         parts = self.go_over(what, Total(), add).values
         return [cast("Sums", tuple(parts[i : i + 3])) for i in range(0, len(parts), 3)]
@@ -532,7 +532,7 @@ class BatchedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _Request:
     """Sums that a pass is asked for; see ``BatchedRows.go_over``."""
 
     what: str
@@ -549,18 +549,20 @@ class _Asked:
 
 
 def _add_to_each(
-    asked: Sequence[tuple[Callable[[Any, Slice], object], Recipe, Mapping[str, Column]]], sums: list[Any], rows: Slice
+    requests: Sequence[tuple[Callable[[Any, Slice], object], Recipe, Mapping[str, Column]]],
+    sums: list[Any],
+    rows: Slice,
 ) -> None:
     """Add rows to the sums of all who ask: what follows from them by one recipe is worked out once."""
     given, by_recipe = dict(rows.known), dict[tuple[int, int], Slice]()
-    for (add, recipe, stored), own in zip(asked, sums, strict=True):
+    for (add, recipe, stored), own in zip(requests, sums, strict=True):
         add(own, by_recipe.setdefault((id(recipe), id(stored)), Slice(recipe, rows.n, dict(given), stored, rows.first)))
 
 
-def _add_and_keep(add: Callable[[Any, Slice], object], kept: Mapping[str, Column], sums: Any, rows: Slice) -> None:
+def _add_and_store(add: Callable[[Any, Slice], object], added: Mapping[str, Column], sums: Any, rows: Slice) -> None:
     """Add rows to sums, and store some of their arrays."""
     add(sums, rows)
-    for name, column in kept.items():
+    for name, column in added.items():
         values = rows.read(name)
         column.append(values.astype(np.min_scalar_type(int(values.max(initial=0)))) if name == "labels" else values)
 
@@ -573,9 +575,9 @@ def _add_costs(
     rows: Slice,
 ) -> None:
     costs = costs_of(rows)
-    found[0].see([float(own.max(initial=0.0)) for own in costs])
+    found[0].update([float(own.max(initial=0.0)) for own in costs])
     with np.errstate(invalid="ignore"):  # sums of the wrong scale are not looked at
-        found[1].see(
+        found[1].update(
             [np.array([each.split(own, rows.weights) for each in of]) for of, own in zip(scales, costs, strict=True)]
         )
     add_beside(found[2], rows)
@@ -592,25 +594,25 @@ def _add_powers(mean: Float64 | None, sizes: Float64, total: float, sums: Total,
             apart = np.where(gaps, 0.0, apart)
         one = np.zeros(len(apart), dtype=np.int32)
         of_one = None if weights is None else weights[own]
-        sums.see(core.cluster_sums(as_matrix(apart), one, 1, of_one, sizes, total))
+        sums.update(core.cluster_sums(as_matrix(apart), one, 1, of_one, sizes, total))
 
 
-def _see_sizes(found: Total, rows: Slice) -> None:
+def _update_sizes(found: Total, rows: Slice) -> None:
     """The largest absolute values where distances are measured."""
     matrix = rows.metric.matrix
     for first in range(0, rows.n, _DENSE_ROWS):
         dense = core.gather_rows(matrix, np.arange(first, min(first + _DENSE_ROWS, rows.n)))
-        found.see([np.abs(dense).max(axis=0)])
+        found.update([np.abs(dense).max(axis=0)])
 
 
 def _kinds_of(lazy: LazyTable, sums: TableSums, weights: str | None, y: str | None) -> TableSums:
     """What the columns of a table hold, but for those of weights and labels, by one pass."""
-    see = partial(add_kinds, weights=weights, y=y)
+    update = partial(add_kinds, weights=weights, y=y)
     if lazy.engine is not None:
-        return total_by(lazy.engine, sums, see, itself)
+        return total_by(lazy.engine, sums, update, itself)
     for batch in lazy.batches():
-        tell(f"kinds of columns: {sums.n_rows:,} rows")
-        see(sums, batch)
+        show_progress(f"kinds of columns: {sums.n_rows:,} rows")
+        update(sums, batch)
     return sums
 
 
@@ -665,22 +667,22 @@ class PreparedRows:
         all_rows, centers, begin = self.rows, self.centers, self.bins.coded_begin
         check_apart(centers, KMEANS)
 
-        def look(found: tuple[Total, Total], rows: Slice) -> None:
+        def add(found: tuple[Total, Total], rows: Slice) -> None:
             labels, own, excess, _ = KMEANS.assign(rows.metric.matrix, centers)
             if "labels" in keep:
                 rows.known["labels"], of_label = labels, own
             else:
                 of_label = KMEANS.label_costs(rows.metric.matrix, centers, rows.labels)
-            found[0].see([np.float64(excess), own.max(), of_label.max()])
+            found[0].update([np.float64(excess), own.max(), of_label.max()])
             if "codes" in keep:
                 low, high = np.full((2, begin[-1]), [[math.inf], [-math.inf]])
                 edges = rows.recipe.edges
                 assert edges is not None
                 rows.known["codes"] = core.bin_codes(rows.read("coded"), edges, begin, low, high)
-                found[1].see([low, -high])
+                found[1].update([low, -high])
 
         sizes, ends = all_rows.go_over(
-            "nearest centers", (Total(np.maximum), Total(np.minimum)), look, *keep, **self.where
+            "nearest centers", (Total(np.maximum), Total(np.minimum)), add, *keep, **self.where
         )
         largest, largest_own, largest_cost = map(float, sizes.values)
         of_label = Scale.of(largest_cost, float(all_rows.total_weight))
@@ -738,7 +740,7 @@ class PreparedRows:
     @property
     def most_bytes(self) -> int:
         """Of the sums that one asks a pass for."""
-        return (MOST_BYTES if self.rows.engine is None else SENT_BYTES) // self.rows.n_asking
+        return (MOST_BYTES if self.rows.engine is None else SENT_BYTES) // self.rows.n_clients
 
     @property
     def value_sums(self) -> Callable[[Slice, Int32, int], Sums]:
@@ -761,7 +763,7 @@ class PreparedRows:
         """
         if self.rows.engine is not None:
             return self.rows.go_over(what, sums, partial(_add_anew, add), recipe=self.recipe)
-        column = nodes.kept_in(self.rows.copies.folder)
+        column = nodes.stored_in(self.rows.copies.folder)
         is_known, fits = nodes.is_known, True
 
         def add_in_nodes(sums: T, rows: Slice) -> None:
@@ -794,4 +796,4 @@ def _add_cost_sums(of_label: Scale, found: Total, rows: Slice) -> None:
     assert recipe.centers is not None
     costs = KMEANS.label_costs(rows.metric.matrix, recipe.centers, rows.labels)
     own = np.array(of_label.split(costs, rows.weights))
-    found.see([rows.known["sums"], of_base, np.int64(rows.known["magnitude"]), own])
+    found.update([rows.known["sums"], of_base, np.int64(rows.known["magnitude"]), own])

@@ -438,7 +438,7 @@ class Again:
         self._names: list[str] = []
         self._seen = np.zeros(0, dtype=np.uint32)
 
-    def see(self, part: Part) -> None:
+    def update(self, part: Part) -> None:
         """A batch of the first pass, read with its number of the first row."""
         table = part.table
         if not self.n:
@@ -453,9 +453,9 @@ class Again:
         The values of one lie where those of the last one did: memory that is new takes longer to get than to fill.
         """
         d, n, room = len(self._names), 0, np.empty((0, 0), dtype=self._dtype)
-        asked = np.arange(d) if columns is None else np.unique(columns)
-        seen = np.zeros(len(asked), dtype=np.uint32)
-        for batch in self._opened([self._names[i] for i in asked]):
+        used = np.arange(d) if columns is None else np.unique(columns)
+        seen = np.zeros(len(used), dtype=np.uint32)
+        for batch in self._opened([self._names[i] for i in used]):
             of_columns = [
                 np.ascontiguousarray(column.to_numpy(zero_copy_only=False), dtype=self._dtype)
                 for column in batch.columns
@@ -463,13 +463,13 @@ class Again:
             if len(room) < len(batch):
                 room = np.empty((len(batch), d), dtype=self._dtype)
             values = room[: len(batch)]
-            seen += core.interleave(of_columns, asked, n & _WORD, values)
+            seen += core.interleave(of_columns, used, n & _WORD, values)
             if n + len(batch) > self.n:
                 break
             if len(batch):
                 yield n, values
             n += len(batch)
-        if n != self.n or (seen != self._seen[asked]).any():
+        if n != self.n or (seen != self._seen[used]).any():
             raise ChangedDataError.between(self.n, n)
 
     def _opened(self, names: list[str]) -> Iterator[Any]:
@@ -510,7 +510,7 @@ def add_kinds(sums: TableSums, batch: Any, weights: str | None, y: str | None) -
     """See of what kinds the columns of a batch are."""
     with _in_batches():
         batch, own, _ = _apart(batch, weights, y)
-        sums.see(batch, own)
+        sums.update(batch, own)
 
 
 @contextmanager

@@ -21,26 +21,26 @@ from cutwise.exceptions import InvalidInputError
 
 
 class Copies:
-    """A folder with a copy of the rows as plain numbers, gone with the fit, or with what ``keeps`` it.
+    """A folder with a copy of the rows as plain numbers, gone with the fit, or with what uses it if ``persistent``.
 
     Folders of processes that were killed are removed by the next.
     """
 
-    def __init__(self, *, keeps: bool = False) -> None:
+    def __init__(self, *, persistent: bool = False) -> None:
         parent = Path(tempfile.gettempdir())
         for old in parent.glob("cutwise-*-rows-*"):
             owner = re.match(r"cutwise-(\d+)-", old.name)
             if owner and not psutil.pid_exists(int(owner[1])):
                 shutil.rmtree(old, ignore_errors=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"cutwise-{os.getpid()}-rows-"))
-        self._keeps = keeps
+        self._persistent = persistent
         self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def __enter__(self) -> Copies:
         return self
 
     def __exit__(self, error: object, *_: object) -> None:
-        if error is not None or not self._keeps:
+        if error is not None or not self._persistent:
             self._remove()
 
 
@@ -100,7 +100,7 @@ class RowNodes:
         self.is_known = False
         self._column: Column | None = None
 
-    def kept_in(self, folder: Path) -> Column:
+    def stored_in(self, folder: Path) -> Column:
         """Where that is read and written, as long as somebody wants to know it."""
         if self._column is None:
             self._column = Column(folder / f"nodes-{next(_NUMBERS)}")

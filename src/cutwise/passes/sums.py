@@ -273,14 +273,14 @@ class Total:
     of: Callable[[Any, Any], Any] = operator.add
     values: list[Any] = field(default_factory=list)
 
-    def see(self, values: Iterable[Any]) -> None:
+    def update(self, values: Iterable[Any]) -> None:
         """Those of further rows."""
         self.values = list(map(self.of, self.values, values)) if self.values else list(values)
 
     def merge(self, other: Total) -> Total:
         """Those of both."""
         if other.values:
-            self.see(other.values)
+            self.update(other.values)
         return self
 
 
@@ -356,30 +356,30 @@ T = TypeVar("T")
 
 
 def run_together(
-    calls: Sequence[Callable[[], T]], serve: Callable[[list[Any]], list[Any]], askers: dict[int, Callable[[Any], Any]]
+    calls: Sequence[Callable[[], T]], serve: Callable[[list[Any]], list[Any]], clients: dict[int, Callable[[Any], Any]]
 ) -> list[T]:
     """What some functions give that ask for passes: side by side, so that one pass serves all that wait for one.
 
-    ``serve``: answers some questions at once, in this thread; ``askers``: by thread, how a function asks one. Of errors
-    the first function's is raised. Which functions are asked together changes nothing in what each is told.
+    ``serve``: answers some questions at once, in this thread; ``clients``: by thread, how a function asks one. Of
+    errors the first function's is raised. Which functions are served together changes no answer.
     """
-    heard: SimpleQueue[tuple[int, bool, Any]] = SimpleQueue()
-    told: list[SimpleQueue[Any]] = [SimpleQueue() for _ in calls]
+    questions: SimpleQueue[tuple[int, bool, Any]] = SimpleQueue()
+    replies: list[SimpleQueue[Any]] = [SimpleQueue() for _ in calls]
 
     def ask(i: int, question: Any) -> Any:
-        heard.put((i, False, question))
-        answer = told[i].get()
+        questions.put((i, False, question))
+        answer = replies[i].get()
         if isinstance(answer, BaseException):
             raise answer
         return answer
 
     def run(i: int, call: Callable[[], T]) -> T:
-        askers[threading.get_ident()] = partial(ask, i)
+        clients[threading.get_ident()] = partial(ask, i)
         try:
             return call()
         finally:
-            del askers[threading.get_ident()]
-            heard.put((i, True, None))
+            del clients[threading.get_ident()]
+            questions.put((i, True, None))
 
     running, waiting = set(range(len(calls))), dict[int, Any]()
     with ThreadPoolExecutor(len(calls)) as pool:
@@ -387,17 +387,17 @@ def run_together(
         try:
             while running:
                 while len(waiting) < len(running):
-                    i, is_done, question = heard.get()
+                    i, is_done, question = questions.get()
                     if is_done:
                         running.remove(i)
                     else:
                         waiting[i] = question
                 answers = serve([waiting[i] for i in sorted(waiting)]) if waiting else []
                 for i, answer in zip(sorted(waiting), answers, strict=True):
-                    told[i].put(answer)
+                    replies[i].put(answer)
                 waiting = {}
         except BaseException as error:  # of a pass, or whoever stops it: nobody is to wait on
             for i in running:
-                told[i].put(error)
+                replies[i].put(error)
             raise
     return [each.result() for each in found]

@@ -61,8 +61,8 @@ class PartitionDisplay(Display):
         The cluster that colors each row; -1 for none.
     of_reference : bool
         Whether these are the reference's clusters, not the tree's.
-    held : mapping of int to float, default={}
-        The values, or codes of levels, at which the other columns of the tree are held.
+    fixed : mapping of int to float, default={}
+        The values, or codes of levels, at which the other columns of the tree are fixed.
     is_shown : ndarray of shape (n,), bool, default=None
         The rows that the tree places alike with those values; None for all.
     caption : sequence of str, default=()
@@ -88,7 +88,7 @@ class PartitionDisplay(Display):
     points: _Floats
     codes: npt.NDArray[np.integer]
     of_reference: bool = False
-    held: Mapping[int, float] = field(default_factory=dict)
+    fixed: Mapping[int, float] = field(default_factory=dict)
     is_shown: npt.NDArray[np.bool_] | None = None
     caption: Sequence[str] = ()
     kinds: tuple[ColumnKind, ColumnKind] = (NUMBER, NUMBER)
@@ -97,7 +97,13 @@ class PartitionDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: TreeEstimator, X: Any, *, columns: Any = None, held: Mapping[Any, Any] | None = None, ax: Any = None
+        cls,
+        model: TreeEstimator,
+        X: Any,
+        *,
+        columns: Any = None,
+        fixed: Mapping[Any, Any] | None = None,
+        ax: Any = None,
     ) -> Self:
         """Draw the regions of a fitted model, and rows.
 
@@ -110,7 +116,7 @@ class PartitionDisplay(Display):
         columns : pair of int or str, default=None
             The columns along and up, by position or name, of numbers, dates, durations, truth values or levels in an
             order, without gaps. None takes those whose tests see most rows.
-        held : mapping of int or str to value, default=None
+        fixed : mapping of int or str to value, default=None
             A value for other columns that the tree tests, by position or name: a number, a level, a date (also as text:
             ``"2024-03-01"``) or a duration, None for a missing one; the median of the rows, or their most frequent
             level, for those not named. Rows that another value of these columns sends elsewhere are left out; the
@@ -138,11 +144,11 @@ class PartitionDisplay(Display):
                     f"A map has no axis for {labeled.columns.describe(column)}, which {what}. Draw two others "
                     "(columns=), or the tree instead: TreeDisplay.from_estimator(model)."
                 )
-        given = {_position(labeled, column): value for column, value in (held or {}).items()}
-        given = {column: _held(labeled.columns, column, value) for column, value in given.items()}
+        given = {_position(labeled, column): value for column, value in (fixed or {}).items()}
+        given = {column: _fixed_value(labeled.columns, column, value) for column, value in given.items()}
         if both := [column for column in given if column in (across, up)]:
             raise InvalidInputError(
-                f"held: {labeled.columns.describe(both[0])} is drawn, so it has all its values. Hold others, or draw "
+                f"fixed: {labeled.columns.describe(both[0])} is drawn, so it has all its values. Fix others, or draw "
                 "others (columns=)."
             )
         at = {
@@ -163,7 +169,7 @@ class PartitionDisplay(Display):
         caption = []
         if at:
             kind_of, of_all = labeled.columns.kinds, f"{np.count_nonzero(is_shown):,} of {rows(table.n_rows)}"
-            caption = [f"{shorten(plain(labeled.names[c]), 30)} = {_said(kind_of[c], v)}" for c, v in at.items()]
+            caption = [f"{shorten(plain(labeled.names[c]), 30)} = {_written(kind_of[c], v)}" for c, v in at.items()]
             caption.append(of_all)
         names = labeled.names[across], labeled.names[up]
         titles = text_titles(labeled)
@@ -211,7 +217,7 @@ class PartitionDisplay(Display):
     def _rectangles(self, limits: list[_Floats]) -> tuple[_Floats, npt.NDArray[np.int32]]:
         found, clusters = [], []
         for leaf, regions, _ in walk_leaves(self.tree):
-            if not _is_cut(regions, self.held):
+            if not _is_cut(regions, self.fixed):
                 continue
             across, up = (
                 _within(regions.get(c, Region()), limits[axis], 0.5 * self.kinds[axis].is_integer)
@@ -313,12 +319,12 @@ def _position(labeled: LabeledTree, column: Any) -> int:
     raise InvalidInputError(f"There is no column {column!r}; the columns are {listed(names, most=20)}.")
 
 
-def _held(columns: Columns, column: int, value: Any) -> float:
+def _fixed_value(columns: Columns, column: int, value: Any) -> float:
     """A value that is given for a column, as the tree reads it."""
     kind, known = columns.kinds[column], [level for level in columns.kinds[column].levels or () if level is not None]
     needed = {"bool": "True or False", "date": "a date, such as '2024-03-01'", "duration": "a datetime.timedelta"}
     wanted = f"one of its levels: {listed(known, most=20)}" if known else needed.get(kind.name, "a number")
-    refused = InvalidInputError(f"held: {columns.describe(column)} cannot be {value!r}. Give {wanted}.")
+    refused = InvalidInputError(f"fixed: {columns.describe(column)} cannot be {value!r}. Give {wanted}.")
     if kind.levels is not None:
         level = None if is_missing(value) else value
         if level in kind.levels:
@@ -336,7 +342,7 @@ def _held(columns: Columns, column: int, value: Any) -> float:
                 value = value.replace(tzinfo=getattr(instant_of(0, kind), "tzinfo", None))
         raw = raw_column(np.array([value, None], dtype=object)[:1])
         if isinstance(raw, RawColumn) and kind.levels is None:
-            return float(values_by_kind(raw, kind, describe="held")[0])
+            return float(values_by_kind(raw, kind, describe="fixed")[0])
     except (AttributeError, TypeError, ValueError):  # also of our own kind, which speak of tables
         pass
     raise refused
@@ -351,14 +357,14 @@ def _middle(values: npt.NDArray[np.generic], kind: ColumnKind) -> float:
     return float(np.quantile(known, 0.5, method="lower")) if len(known) else float("nan")
 
 
-def _said(kind: ColumnKind, value: float) -> str:
+def _written(kind: ColumnKind, value: float) -> str:
     """A value as people write it; of numbers a few digits."""
     return f"{value:.4g}" if kind.name == "number" and value == value else value_text(kind, value)
 
 
-def _is_cut(regions: Mapping[int, Region | Levels], held: Mapping[int, float]) -> bool:
+def _is_cut(regions: Mapping[int, Region | Levels], fixed: Mapping[int, float]) -> bool:
     """Whether a leaf's regions let the held values of the other columns through."""
-    return all(regions.get(column, Region()).holds(np.array([value]))[0] for column, value in held.items())
+    return all(regions.get(column, Region()).holds(np.array([value]))[0] for column, value in fixed.items())
 
 
 def _limits(values: _Floats, kind: ColumnKind) -> _Floats:

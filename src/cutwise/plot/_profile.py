@@ -22,7 +22,7 @@ from cutwise.plot.base import (
     text_titles,
     text_width,
 )
-from cutwise.readouts.profile import Profile, asked_levels, profile_batches, profile_clusters
+from cutwise.readouts.profile import Profile, profile_batches, profile_clusters, tested_levels
 from cutwise.readouts.shown import DARK, LIGHT, ShortNames, cluster_color, plain, shorten
 from cutwise.table.intake import check_integer
 
@@ -88,10 +88,10 @@ class ProfileDisplay(Display):
         if (lazy := as_lazy(X)) is not None:
             with Copies() as copies:
                 rows = BatchedRows.read(lazy.read_by(partial(read_rows, model)), copies)
-                profile = profile_batches(rows, lambda part: tree.predict(part.table), k, asked_levels(tree))
+                profile = profile_batches(rows, lambda part: tree.predict(part.table), k, tested_levels(tree))
         else:
             table = read_rows(model, X)
-            profile = profile_clusters(table, tree.predict(table), k, asked=asked_levels(tree))
+            profile = profile_clusters(table, tree.predict(table), k, tested=tested_levels(tree))
         names = profile.names(labeled.columns, dict(enumerate(labeled.names)))
         return cls(profile, tuple(names), text_titles(labeled), max_columns).plot(ax=ax)
 

@@ -53,9 +53,9 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
         ]
     for feature in tested:
         lines.append(f"    {spoken[feature]} = row[{_literal(names[feature] if has_names else feature)}]")
-    asked = [spoken[f] for f in tested if not kinds[f].places_missing]
-    if asked:
-        lines.append(f"    for value in ({', '.join(asked)},):")
+    required = [spoken[f] for f in tested if not kinds[f].places_missing]
+    if required:
+        lines.append(f"    for value in ({', '.join(required)},):")
         compared = "float(value) != float(value)" if are_numbers else "value != value"
         lines.append(f"        if value is None or {compared}:  # nan is no number, not even itself")
         lines.append("            return None")
@@ -116,7 +116,7 @@ def _test(condition: Condition, spoken: Mapping[int, str]) -> str:
     if condition.levels is not None and kind.name != "category":
         return f"{name} is {'not None' if condition.outside else 'None'}"
     if condition.levels is not None or kind.name == "ordered":
-        codes = condition.held_levels if condition.levels is None else condition.levels
+        codes = condition.matching_levels if condition.levels is None else condition.levels
         named = [_literal((kind.levels or ())[code]) for code in codes] + ["None"] * condition.unknown
         outside = condition.outside and condition.levels is not None
         return f"{name} {'not in' if outside else 'in'} ({', '.join(named)},)"

@@ -59,10 +59,10 @@ class Condition:
         return np.where(np.isnan(x), self.unknown, ~inside if self.outside else inside)
 
     @property
-    def held_levels(self) -> list[int]:
+    def matching_levels(self) -> list[int]:
         """Of a column with levels those that it holds for, by their codes."""
-        held: list[int] = np.flatnonzero(self.holds(np.arange(len(self.kind.levels or ())))).tolist()
-        return held
+        matching: list[int] = np.flatnonzero(self.holds(np.arange(len(self.kind.levels or ())))).tolist()
+        return matching
 
     def to_dict(self) -> dict[str, Any]:
         """The condition as JSON can hold it; ``None`` stands for an open side, and for a missing level."""

@@ -135,7 +135,7 @@ class LabeledTree:
         tree, passing = self.tree, np.ones(self.tree.n_nodes)
         if self.counted:
             passing[1:] = self.size[1:] / np.maximum(self.size[tree.parents[1:]], 1)
-        depth, asked = tree.node_depth.tolist(), tree.feature[tree.parents].tolist()
+        depth, features = tree.node_depth.tolist(), tree.feature[tree.parents].tolist()
         # Of each column on the path: of the rows that reached its tests, the part that went on.
         share: dict[int, float] = {}
         path: list[tuple[int, float]] = []  # the columns of the path, each with its share before the test
@@ -144,8 +144,8 @@ class LabeledTree:
             for node in range(reached + 1, leaf + 1):
                 while len(path) >= depth[node]:
                     column, share[column] = path.pop()
-                path.append((asked[node], share.get(asked[node], 1.0)))
-                share[asked[node]] = path[-1][1] * float(passing[node])
+                path.append((features[node], share.get(features[node], 1.0)))
+                share[features[node]] = path[-1][1] * float(passing[node])
             reached = leaf
             if is_reachable(regions):
                 columns = sorted(regions, key=share.__getitem__)

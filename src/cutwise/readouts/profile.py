@@ -91,17 +91,17 @@ _LONG = 50
 
 _BY_COLUMN = ("columns", "mean", "median", "whole_mean", "whole_median", "whole_std", "difference")
 
-Asked = Mapping[int, Sequence[tuple[int, ...]]]
+TestedLevels = Mapping[int, Sequence[tuple[int, ...]]]
 """The sets of levels that a tree asks for, by column."""
 
 
-def asked_levels(tree: ThresholdTree) -> Asked:
+def tested_levels(tree: ThresholdTree) -> TestedLevels:
     """The sets that a tree asks for, those of the first tests first."""
-    asked: dict[int, list[tuple[int, ...]]] = {}
+    tested: dict[int, list[tuple[int, ...]]] = {}
     for node in np.flatnonzero(tree.feature >= 0).tolist():
         if (test := tree.test(node)).levels:
-            asked.setdefault(test.feature, []).append(tuple(test.levels))
-    return asked
+            tested.setdefault(test.feature, []).append(tuple(test.levels))
+    return tested
 
 
 def profile_clusters(
@@ -109,29 +109,29 @@ def profile_clusters(
     codes: npt.NDArray[np.integer],
     n_clusters: int,
     columns: Sequence[int] | None = None,
-    asked: Asked | None = None,
+    tested: TestedLevels | None = None,
 ) -> Profile:
     """Describe the rows of each cluster.
 
     ``table``: n rows, at least one. ``codes`` (n,): the cluster of every row, 0 to ``n_clusters - 1``. ``columns``:
-    columns to look at, in that order; all when left out. ``asked``: as ``asked_levels`` gives it. Raises
+    columns to look at, in that order; all when left out. ``tested``: as ``tested_levels`` gives it. Raises
     ``InvalidInputError``: a table without rows.
     """
     if table.n_rows == 0:
         raise InvalidInputError("A table without rows has no profile. Give at least one row.")
-    looked_at = np.arange(table.n_columns) if columns is None else np.asarray(columns, dtype=np.int64)
-    m, size = len(looked_at), np.bincount(codes, minlength=n_clusters)
+    profiled = np.arange(table.n_columns) if columns is None else np.asarray(columns, dtype=np.int64)
+    m, size = len(profiled), np.bincount(codes, minlength=n_clusters)
     order = np.argsort(codes.astype(np.min_scalar_type(n_clusters)), kind="stable")
     mean, median, difference = (np.full((n_clusters, m), np.nan) for _ in range(3))
     whole_mean, whole_median, whole_std = np.empty(m), np.empty(m), np.empty(m)
     edges, counts = [], []
     by_level, all_ordered = dict[int, Int64](), codes[order]
     values: Any = table.values
-    by_column = values[:, looked_at].tocsc() if table.is_sparse else values
-    for j, column in enumerate(looked_at.tolist()):
+    by_column = values[:, profiled].tocsc() if table.is_sparse else values
+    for j, column in enumerate(profiled.tolist()):
         if j % _N_TOGETHER == 0:
             together = slice(j, j + _N_TOGETHER)
-            some = by_column[:, together if table.is_sparse else looked_at[together]]
+            some = by_column[:, together if table.is_sparse else profiled[together]]
             some = as_dense(some)[order].T.astype(np.float64, order="C")
         values, ordered = some[j % _N_TOGETHER], all_ordered
         if table.kinds[column].name == "category":
@@ -159,10 +159,10 @@ def profile_clusters(
         edges.append(limits * unit)
         counts.append(counted.between(limits))
     found = Profile(
-        np.asarray(looked_at, dtype=np.int64), size, mean, median, whole_mean, whole_median, whole_std, difference,
+        np.asarray(profiled, dtype=np.int64), size, mean, median, whole_mean, whole_median, whole_std, difference,
         tuple(edges), tuple(counts), ((),) * m,
     )  # fmt: skip
-    return _by_levels(found, by_level, asked or {})
+    return _by_levels(found, by_level, tested or {})
 
 
 class _OrderedValues:
@@ -202,7 +202,7 @@ def _medians_and_tails(found: Float64, sizes: Int64) -> tuple[Float64, Float64]:
 
 
 def profile_batches(
-    rows: BatchedRows, codes_of: Callable[[Slice], Int32], n_clusters: int, asked: Asked | None = None
+    rows: BatchedRows, codes_of: Callable[[Slice], Int32], n_clusters: int, tested: TestedLevels | None = None
 ) -> Profile:
     """The same of rows that come in batches; ``codes_of``: the cluster of every row of some."""
     kinds, d, k = rows.columns.kinds, rows.extents.shape[1], n_clusters
@@ -245,10 +245,10 @@ def profile_batches(
         np.arange(d), size, mean, median[:-1], whole_mean, median[-1], whole_std, difference, tuple(edges),
         tuple(counts), ((),) * d,
     )  # fmt: skip
-    return _by_levels(found, {j: own for j, (own, n) in enumerate(zip(cells, codes, strict=True)) if n}, asked or {})
+    return _by_levels(found, {j: own for j, (own, n) in enumerate(zip(cells, codes, strict=True)) if n}, tested or {})
 
 
-def _by_levels(found: Profile, by_level: Mapping[int, Int64], asked: Asked) -> Profile:
+def _by_levels(found: Profile, by_level: Mapping[int, Int64], tested: TestedLevels) -> Profile:
     """A profile with an entry for some sets of levels in place of one for the codes of a category.
 
     ``by_level``: rows of every cluster and level (k, n_levels + 1), by column; the last are those of no level.
@@ -256,7 +256,7 @@ def _by_levels(found: Profile, by_level: Mapping[int, Int64], asked: Asked) -> P
     places, sets = list[int](), list[tuple[int, ...]]()
     for place, column in enumerate(found.columns.tolist()):
         cells = by_level.get(column)
-        own = [()] if cells is None else _telling_sets(cells, found.size, asked.get(column, ()))
+        own = [()] if cells is None else _telling_sets(cells, found.size, tested.get(column, ()))
         places += [place] * len(own)
         sets += own
     found = replace(found.of(np.array(places, dtype=np.int64)), levels=tuple(sets))
@@ -277,7 +277,7 @@ def _by_levels(found: Profile, by_level: Mapping[int, Int64], asked: Asked) -> P
     return replace(found, edges=tuple(edges), counts=tuple(counts))
 
 
-def _telling_sets(cells: Int64, size: Int64, asked: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _telling_sets(cells: Int64, size: Int64, tested: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """The sets of levels that are asked for, and the level most unlike the whole in each cluster, the first of equals.
 
     ``cells`` (k, n_levels): rows of every cluster and level. ``size`` (k,): rows of every cluster.
@@ -287,9 +287,9 @@ def _telling_sets(cells: Int64, size: Int64, asked: Sequence[tuple[int, ...]]) -
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.nan_to_num(np.abs(share - whole) / np.sqrt(whole * (1 - whole)))
     if np.count_nonzero(whole) <= 2:  # one level is what the other is not
-        return [asked[0] if asked else (int(np.argmax(apart.max(axis=0).round(9))),)]
+        return [tested[0] if tested else (int(np.argmax(apart.max(axis=0).round(9))),)]
     levels = sorted({(int(level),) for level in np.argmax(apart.round(9), axis=1)})
-    return list(dict.fromkeys([*asked, *levels]))
+    return list(dict.fromkeys([*tested, *levels]))
 
 
 def telling_columns(

@@ -75,8 +75,8 @@ def shorten(text: str, length: int) -> str:
     """At most so many characters: the middle gives way."""
     if len(text) <= length:
         return text
-    kept = max(length - 1, 2)
-    return text[: kept - kept // 2] + _ELLIPSIS + text[len(text) - kept // 2 :]
+    room = max(length - 1, 2)
+    return text[: room - room // 2] + _ELLIPSIS + text[len(text) - room // 2 :]
 
 
 def condition_text(condition: Condition, name: str) -> str:

@@ -64,8 +64,8 @@ class RuleColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: Any) -> Float64:
         """The columns of the rules, float64."""
-        asked = np.unique([column for column, *_ in self.tests])
-        table = read_table(X, fitted=self.columns, tested=asked, unknown=self.unknown)
+        tested = np.unique([column for column, *_ in self.tests])
+        table = read_table(X, fitted=self.columns, tested=tested, unknown=self.unknown)
         values = np.asarray(as_dense(table.values), dtype=np.float64)
         found = []
         for f, levels, end in self.tests:
@@ -92,21 +92,21 @@ def to_sklearn(
 ) -> DecisionTreeClassifier | Pipeline:
     """The tree as ``to_decision_tree`` gives it; behind a step that makes numbers of columns of other kinds."""
     tree, columns = labeled.tree, labeled.columns
-    asked = [tree.test(node) for node in np.flatnonzero(tree.feature >= 0).tolist()]
-    if not asked or all(kind.name in ("number", "integer", "bool") for kind in columns.kinds):
+    tested = [tree.test(node) for node in np.flatnonzero(tree.feature >= 0).tolist()]
+    if not tested or all(kind.name in ("number", "integer", "bool") for kind in columns.kinds):
         return to_decision_tree(labeled, gaps, middle=middle)
 
     def rule(test: NodeTest) -> RuleTest:
         is_end = test.levels is None and columns.kinds[test.feature].name in ("date", "duration")
         return test.feature, test.levels or None, test.threshold if is_end else None
 
-    tests = sorted(set(map(rule, asked)), key=lambda t: (t[0], t[1] or (), -np.inf if t[2] is None else t[2]))
+    tests = sorted(set(map(rule, tested)), key=lambda t: (t[0], t[1] or (), -np.inf if t[2] is None else t[2]))
     position = {test: i for i, test in enumerate(tests)}
     feature, threshold = tree.feature.copy(), tree.threshold.copy()
     left, right = tree.children_left.copy(), tree.children_right.copy()
     levels: list[tuple[int, ...] | None] = [None] * tree.n_nodes
     gaps = None if gaps is None else gaps.copy()
-    for node, test in zip(np.flatnonzero(tree.feature >= 0).tolist(), asked, strict=True):
+    for node, test in zip(np.flatnonzero(tree.feature >= 0).tolist(), tested, strict=True):
         feature[node] = position[rule(test)]
         levels[node] = None if test.levels else test.levels
         if test.levels:  # 1 lies right of the cut

@@ -98,8 +98,8 @@ class Writer:
                     f"and a column of a database has one type. Fit with X[{name!r}].astype(str)."
                 )
         # Where missing values were there at fit, the conditions say where they go.
-        asked = [feature for feature in tested if not kinds[feature].places_missing]
-        absent = [test for feature in asked for test in self.absence(names[feature], kinds[feature])]
+        required = [feature for feature in tested if not kinds[feature].places_missing]
+        absent = [test for feature in required for test in self.absence(names[feature], kinds[feature])]
         for f in labeled.closed:
             levels = tuple(range(len(kinds[f].levels or ())))
             absent.append(self.membership(Condition(f, names[f], levels=levels, outside=True, kind=kinds[f]), levels))
@@ -157,7 +157,7 @@ class Writer:
         below, above = ends[::-1] if condition.outside else ends
         tests = []
         if kind.name == "ordered":
-            tests.append(self.membership(replace(condition, outside=False), condition.held_levels))
+            tests.append(self.membership(replace(condition, outside=False), condition.matching_levels))
         elif kind.name == "bool" and not condition.outside:
             tests.append(exp.EQ(this=self.column(name), expression=self.label(condition.lower > -np.inf)))
         else:

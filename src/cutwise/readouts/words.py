@@ -187,10 +187,10 @@ def explained_words(explained: float, reference_explained: float, own: str, cost
     """What the share kept is a share of; the first two are nan where they are undefined."""
     if math.isnan(explained):
         return f"{own} cost no less than a single cluster, so they explain nothing that a tree could keep"
-    kept = "the tree keeps this share of that"
+    own_share = "the tree keeps this share of that"
     if explained > 1:  # labels that have little to do with distances
-        kept = f"the tree's clusters {percent(explained * reference_explained)}"
-    return f"{own} explain {percent(reference_explained)} of all {cost_words}, and {kept}"
+        own_share = f"the tree's clusters {percent(explained * reference_explained)}"
+    return f"{own} explain {percent(reference_explained)} of all {cost_words}, and {own_share}"
 
 
 def table_notes(ratios: Sequence[float], reference_explained: float, cost_words: str) -> list[str]:

@@ -177,10 +177,10 @@ def nystroem_map(
     among = kernel.between(rows[landmarks], rows[landmarks]) if matrix is None else matrix[np.ix_(landmarks, landmarks)]
     with one_thread():
         values, vectors = np.linalg.eigh((among + among.T) / 2)
-    kept = values > _SMALLEST * max(float(values[-1]), 0.0)
-    if not kept.any():  # all landmarks are the origin of feature space
+    positive = values > _SMALLEST * max(float(values[-1]), 0.0)
+    if not positive.any():  # all landmarks are the origin of feature space
         return NystroemMap(landmarks, rows[landmarks], np.zeros((len(landmarks), 1)))
-    projection = vectors[:, kept] / np.sqrt(values[kept])
+    projection = vectors[:, positive] / np.sqrt(values[positive])
     return NystroemMap(landmarks, rows[landmarks], np.ascontiguousarray(projection))
 
 
@@ -491,13 +491,13 @@ def feature_space(
     given: Float64 | None = None
     if isinstance(kernel, str) and kernel == PRECOMPUTED:
         given = check_precomputed(table.values if matrix is None else matrix, what="X" if matrix is None else "K")
-        settled = read_kernel(kernel, table, **parameters)
+        ready_kernel = read_kernel(kernel, table, **parameters)
         given = given if part.all() else given[np.ix_(row_of, row_of)]
         rows = None
     else:
         if not isinstance(kernel, Kernel):
             # Checked on the caller's rows, so that messages can number them.
-            settled = read_kernel(kernel, table, sample_weight, **parameters)
+            ready_kernel = read_kernel(kernel, table, sample_weight, **parameters)
         if merge_by is not None:
             first, group = _distinct(merge_by if part.all() else merge_by[row_of])
             position[row_of] = group
@@ -505,22 +505,24 @@ def feature_space(
             row_of = row_of[first]
         values = table.values if len(row_of) == table.n_rows and merge_by is None else table.values[row_of]
         if isinstance(kernel, Kernel):
-            settled = kernel
+            ready_kernel = kernel
         elif merge_by is not None:
             # Again on the merged rows: default parameters must not depend on the order of the rows in their last bits.
-            settled = read_kernel(kernel, replace(table, values=values), weights, **parameters)
-        rows = settled.prepare(values)
+            ready_kernel = read_kernel(kernel, replace(table, values=values), weights, **parameters)
+        rows = ready_kernel.prepare(values)
     if n_components is None:
         gram: Gram
-        gram = matrix_gram(settled, rows, n_jobs) if given is None else MatrixGram(given, np.diagonal(given).copy())
-        return FeatureSpace(settled, rows, gram, weights, row_of, position, None, 0.0)
+        gram = (
+            matrix_gram(ready_kernel, rows, n_jobs) if given is None else MatrixGram(given, np.diagonal(given).copy())
+        )
+        return FeatureSpace(ready_kernel, rows, gram, weights, row_of, position, None, 0.0)
     stand_in = given if given is not None else rows
     if mapping is None:
-        mapping = nystroem_map(settled, stand_in, n_components, rng or np.random.default_rng(0), given)
-    features, residual = nystroem_gram(settled, stand_in, mapping, given, n_jobs)
+        mapping = nystroem_map(ready_kernel, stand_in, n_components, rng or np.random.default_rng(0), given)
+    features, residual = nystroem_gram(ready_kernel, stand_in, mapping, given, n_jobs)
     total = float(weights @ (features.diagonal + residual))
     error = float(weights @ residual) / total if total > 0 else 0.0
-    return FeatureSpace(settled, rows, features, weights, row_of, position, mapping, error)
+    return FeatureSpace(ready_kernel, rows, features, weights, row_of, position, mapping, error)
 
 
 def _check_range(weights: Float64) -> None:

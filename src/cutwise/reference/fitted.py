@@ -219,9 +219,9 @@ def _fit(estimator: Any, rows: Any, n_clusters: int, sample_weight: Float64 | No
             "ClusterExplainer().fit(X, model.predict(X))."
         )
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    asked = last.get_params(deep=False).get("n_clusters") if hasattr(last, "get_params") else None
-    if isinstance(asked, (int, np.integer)) and asked != n_clusters:
-        raise wrong_number(f"reference={name}", int(asked), n_clusters)
+    expected = last.get_params(deep=False).get("n_clusters") if hasattr(last, "get_params") else None
+    if isinstance(expected, (int, np.integer)) and expected != n_clusters:
+        raise wrong_number(f"reference={name}", int(expected), n_clusters)
     parameters = {}
     if sample_weight is not None:
         if has_fit_parameter(last, "sample_weight"):

@@ -108,7 +108,7 @@ class _BlasLimit:
                 self.limit = None
                 _take_control_of_openblas()
 
-    def forget_the_lock(self) -> None:
+    def renew_lock(self) -> None:
         """In a forked child: the thread that held the lock, if any, was not forked."""
         self.lock = threading.Lock()
 
@@ -127,7 +127,7 @@ def _take_control_of_openblas() -> None:
 _blas = _BlasLimit()
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_blas.forget_the_lock)
+    os.register_at_fork(after_in_child=_blas.renew_lock)
 
 _here = threading.local()
 

@@ -46,7 +46,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cutwise._progress import tell
+from cutwise._progress import show_progress
 from cutwise.core import (
     Float64,
     Int64,
@@ -340,8 +340,8 @@ def read_points(table: Table, sample_weight: npt.NDArray[np.float64] | None, obj
     if 2 * len(numbers) <= table.n_rows:
         values, weights, numbers = values[numbers], totals, np.arange(len(numbers))
     elif weights is not None and not weights.all():
-        kept = np.flatnonzero(weights)
-        values, weights, numbers = values[kept], weights[kept], np.searchsorted(kept, numbers)
+        weighted = np.flatnonzero(weights)
+        values, weights, numbers = values[weighted], weights[weighted], np.searchsorted(weighted, numbers)
     return DistinctRows(values, weights, objective, numbers=numbers, totals=totals, hashes=hashes)
 
 
@@ -622,7 +622,7 @@ class _Search:
                 break
             # Restarts are independent: one thread each, instead of many threads on one small sample.
             new = range(made, min(made + ROUND, most))
-            tell(f"reference clustering: start {made + 1} of at most {most}", made / most)
+            show_progress(f"reference clustering: start {made + 1} of at most {most}", made / most)
             found = each(lambda i: self._restart(sample, streams[i]), new, self.n_jobs)
             for run in found:
                 before, best = best, run if best is None else self._crossed(sample, best, run, stop)
@@ -766,11 +766,11 @@ def _finish(
         of_cluster: Int64 = np.bincount(given.labels, row_weights, len(centers)).astype(np.int64)
         return of_cluster
 
-    settle(centers, weigh, points.iterate, n_jobs, renumber=renumber)
+    finish_centers(centers, weigh, points.iterate, n_jobs, renumber=renumber)
     return found[0]
 
 
-def settle(
+def finish_centers(
     centers: Centers, weigh: Callable[[Centers], Int64], iterate: Callable[..., Run], n_jobs: int, *, renumber: bool
 ) -> Centers:
     """Centers that all have rows, in the order of what these weigh; ``weigh``: what they do by given centers."""

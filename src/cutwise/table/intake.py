@@ -436,9 +436,9 @@ def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> T
     weights = read_weights(options.sample_weight, len(X))
     sums, kinds_found = list[ColumnSums](), list[ColumnKind]()
     read = np.zeros(X.shape, order="F")
-    for i, raw, is_asked_for in _raw_columns(X, columns, categories, what):
-        sums.append(ColumnSums(_start(columns.describe(i)), is_asked_for))
-        sums[i].see(raw, weights)
+    for i, raw, is_explicit in _raw_columns(X, columns, categories, what):
+        sums.append(ColumnSums(_start(columns.describe(i)), is_explicit))
+        sums[i].update(raw, weights)
         kinds_found.append(kind := sums[i].kind())
         if kind.left_out is None:
             read[:, i] = values_by_kind(raw, kind, describe=sums[i].describe, unknown=None)
@@ -453,23 +453,23 @@ def _raw_columns(
     """The columns by their types, and whether each is asked for as a category; an error of those of no such type."""
     refused: dict[int, NonNumericValue] = {}
     for i, column in enumerate(_columns_of(X)):
-        asked_for = categories is not None and i in categories
-        raw = raw_column(column, as_category=asked_for)
-        refuses_text = categories is not None and not asked_for
+        is_explicit = categories is not None and i in categories
+        raw = raw_column(column, as_category=is_explicit)
+        refuses_text = categories is not None and not is_explicit
         if refuses_text and isinstance(raw, RawColumn) and raw.name == "category" and not raw.is_empty:
             row = int(np.flatnonzero(np.array([item is not None for item in raw.items])[raw.codes])[0])
             raw = NonNumericValue(row, raw.items[raw.codes[row]], "text")
         if isinstance(raw, NonNumericValue):
             refused[i] = raw
         elif not refused:
-            yield i, raw, asked_for
+            yield i, raw, is_explicit
     if refused:
         raise not_numeric_error(refused, columns, what=what, takes=_MIXED if categories is None else "numbers")
 
 
 def _checked(columns: Columns, sums: Sequence[ColumnSums], kinds: Sequence[ColumnKind], what: str) -> Columns:
     """The columns of a fit with the kinds that were found; some of them must take part."""
-    if all(are_numbers(own.items) and not own.is_asked_for for own in sums):
+    if all(are_numbers(own.items) and not own.is_explicit for own in sums):
         step = f"{what}.astype(float) makes numbers of them."
         warn(CutwiseWarning(f"All columns of {what} hold numbers written as text, and are taken for texts. {step}"))
     if all(kind.left_out for kind in kinds):
@@ -489,14 +489,14 @@ class TableSums:
     columns: Columns | None = None
     of_columns: list[ColumnSums] = field(default_factory=list)
 
-    def see(self, X: Any, weights: npt.NDArray[np.float64] | None) -> None:
+    def update(self, X: Any, weights: npt.NDArray[np.float64] | None) -> None:
         """Further rows, at least one."""
         X = _in_memory(X)
         columns = name_columns(list(X.columns) if isinstance(X, nw.DataFrame) else None, X.shape[1])
         categories = MixedOptions(self.categorical).categories(columns)
         fresh = [ColumnSums(_start(columns.describe(i)), i in (categories or ())) for i in range(len(columns.names))]
         for i, raw, _ in _raw_columns(X, columns, categories, "X"):
-            fresh[i].see(raw, weights)
+            fresh[i].update(raw, weights)
         self.merge(TableSums(self.categorical, columns, fresh))
 
     def merge(self, other: TableSums) -> TableSums:
@@ -630,10 +630,10 @@ def drop_columns(X: Any, names: Sequence[str]) -> Any:
 
 def keep_columns(X: Any, names: Sequence[str]) -> Any:
     """A data frame with those of these columns that it has, in its own order; anything else as it is."""
-    frame, kept = None if is_annotated(X) else as_frame(X), set(names)
-    if frame is None or kept.issuperset(frame.columns):
+    frame, used = None if is_annotated(X) else as_frame(X), set(names)
+    if frame is None or used.issuperset(frame.columns):
         return X
-    return frame.select([name for name in frame.columns if name in kept]).to_native()
+    return frame.select([name for name in frame.columns if name in used]).to_native()
 
 
 def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:

@@ -240,7 +240,7 @@ class ColumnSums:
     """
 
     describe: str
-    is_asked_for: bool = False
+    is_explicit: bool = False
     n_rows: int = 0
     n_missing: int = 0
     types: set[tuple[KindName, str | None, str | None]] = field(default_factory=set)
@@ -250,7 +250,7 @@ class ColumnSums:
     seen: Int64 = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     mass: Float64 = field(default_factory=lambda: np.empty(0))
 
-    def see(self, raw: RawColumn, weights: Float64 | None) -> None:
+    def update(self, raw: RawColumn, weights: Float64 | None) -> None:
         """Further rows."""
         self.n_rows += raw.n_rows
         if raw.is_empty:
@@ -313,7 +313,7 @@ class ColumnSums:
             return ColumnKind("ordered", levels=tuple(map(plain_level, order or ())), has_gaps=has_gaps)
         if name != "category":
             return ColumnKind(name, unit=unit, zone=zone, has_gaps=has_gaps)  # type: ignore[arg-type]
-        if 2 * int((self.seen == 1).sum()) > self.n_rows and not self.is_asked_for:
+        if 2 * int((self.seen == 1).sum()) > self.n_rows and not self.is_explicit:
             known = [item for item in self.items if item is not None]
             what = "dates written as text" if are_dates(heapq.nsmallest(100, known, key=str)) else "texts"
             return ColumnKind(

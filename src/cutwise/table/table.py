@@ -147,8 +147,8 @@ class ColumnKind:
 
     def to_dict(self) -> dict[str, Any]:
         """What a model file holds: the name, and what is not as usual."""
-        told = {name: value for name, value in vars(self).items() if value or (name == "levels" and value is not None)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
+        given = {name: value for name, value in vars(self).items() if value or (name == "levels" and value is not None)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ColumnKind:

@@ -22,7 +22,6 @@ from cutwise.core import Flags, Float64, Int32, Int64
 from cutwise.table.instants import choose_boundary, choose_length
 from cutwise.table.table import ColumnKind, SearchedColumns
 
-from .asked import ask
 from .limits import Limits, NoAllowedCutError
 from .provider import (
     ExpansionCriterion,
@@ -35,6 +34,7 @@ from .provider import (
     SeparationCriterion,
     SeparationNode,
 )
+from .table_cut import table_cut
 from .threshold_tree import NodeTest, ThresholdTree, preorder
 
 # Wide enough for the exact sum of 1e308 and 5e-324; short sums stay short, so the width costs them nothing.
@@ -291,7 +291,7 @@ class GrowingTree:
         if provider.searched is not None:
             source = test.feature if test.levels is not None else int(provider.searched.source[test.feature])
             values = partial(provider.values, node, source, test)
-            cut, test, is_swapped, outside_first = ask(provider.searched, test, values, centers)
+            cut, test, is_swapped, outside_first = table_cut(provider.searched, test, values, centers)
         provider.partition(node, cut)
         is_same = test.levels is not None or test is cut
         self._test[node] = test if is_same else replace(test, threshold=cut.threshold)
@@ -599,13 +599,13 @@ def expand(
     leaves after every split.
     """
     queue: list[_OpenLeaf] = []
-    kept_bytes = 0
+    cached_bytes = 0
 
     def wait(leaf: _OpenLeaf) -> None:
-        nonlocal kept_bytes
-        if leaf.sums is not None and kept_bytes + leaf.sums.nbytes > leaf.sums.kept_bytes:
+        nonlocal cached_bytes
+        if leaf.sums is not None and cached_bytes + leaf.sums.nbytes > leaf.sums.cache_bytes:
             leaf = replace(leaf, sums=None)
-        kept_bytes += 0 if leaf.sums is None else leaf.sums.nbytes
+        cached_bytes += 0 if leaf.sums is None else leaf.sums.nbytes
         heapq.heappush(queue, leaf)
 
     def consider(node: int, sums: NodeSums) -> None:
@@ -615,7 +615,7 @@ def expand(
         if not criterion.ends_without_gain or cost != 0 or impurity != 0.0:
             wait(_OpenLeaf(node, tree.place(node), cost, impurity, sums))
 
-    def look(leaf: _OpenLeaf) -> None:
+    def refresh(leaf: _OpenLeaf) -> None:
         sums = criterion.sums(leaf.node) if leaf.sums is None else leaf.sums
         cut = criterion.best_cut(leaf.node, sums)
         if cut is None:
@@ -644,14 +644,14 @@ def expand(
 
     def take() -> bool:
         # Whether that made a leaf more. Sums are large: none may outlive their use in a variable of the loop.
-        nonlocal kept_bytes
+        nonlocal cached_bytes
         leaf = heapq.heappop(queue)
-        kept_bytes -= 0 if leaf.sums is None else leaf.sums.nbytes
+        cached_bytes -= 0 if leaf.sums is None else leaf.sums.nbytes
         if leaf.children is not None:
             divide(leaf, leaf.children)
             return False
         if leaf.cut is None:
-            look(leaf)
+            refresh(leaf)
             return False
         left, right = tree.split(leaf.node, leaf.cut.test)
         tree.label(left, leaf.cut.left_label)

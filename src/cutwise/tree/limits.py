@@ -69,7 +69,7 @@ class Limits:
         """As searches of the core take them."""
         return core.Limits(self.columns, self.counts, self.least, self.most_centers)
 
-    def hold(self, tree: ThresholdTree, leaf_of_row: npt.NDArray[np.int32], rows: Any = None) -> bool:
+    def are_met(self, tree: ThresholdTree, leaf_of_row: npt.NDArray[np.int32], rows: Any = None) -> bool:
         """Whether a tree with these rows in its leaves is within the limits; ``rows``: see ``GrownTree``."""
         if self.max_depth is not None and tree.depth > self.max_depth:
             return False

@@ -216,13 +216,13 @@ class NodeSums:
     """What the rows of a node add up to; a node's sums are those of its children together.
 
     ``totals`` (k,) int64: over all rows. ``histogram`` (n_slots, k): over the rows of every slot; None when
-    sorting the columns is cheaper. ``kept_bytes``: what those of nodes that wait may take together; a larger child then
-    costs a subtraction.
+    sorting the columns is cheaper. ``cache_bytes``: what those of nodes that wait may take together; a larger child
+    then costs a subtraction.
     """
 
     totals: Int64
     histogram: Histogram | None
-    kept_bytes: int = 0
+    cache_bytes: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -471,8 +471,8 @@ class MemoryProvider:
         # About half of what the table takes and as much as costs do; on small tables more.
         encoded = self.table.encoded
         of_rows = (4 if encoded.is_sparse else 2) * encoded.codes.nbytes + 4 * encoded.n_rows * payload.k
-        kept_bytes = min(max(of_rows, 2**22), HISTOGRAM_BYTES // 2)
-        sums = NodeSums(np.zeros(payload.k, dtype=np.int64), histogram, kept_bytes)
+        cache_bytes = min(max(of_rows, 2**22), HISTOGRAM_BYTES // 2)
+        sums = NodeSums(np.zeros(payload.k, dtype=np.int64), histogram, cache_bytes)
         payload.add(self, self.rows(node), sums)
         return sums
 

@@ -314,14 +314,14 @@ def grow(
 ) -> GrownTree:
     """Grow a threshold tree on rows wherever they lie; parameters as in ``grow_on``."""
     recipe, tree = RECIPES[algorithm], GrowingTree(problem.provider)
-    tell = progress and partial(progress, algorithm)
+    on_leaf = progress and partial(progress, algorithm)
     if recipe.starts:
         raise ValueError(f"{algorithm!r} refines the trees of {', '.join(recipe.starts)}: grow these")
     inseparable: list[tuple[int, ...]] = []
     further = recipe.expansion
     if recipe.base is not None:
         try:
-            inseparable = separate(tree, recipe.base(problem), tell, problem.limits, problem.coordinates)
+            inseparable = separate(tree, recipe.base(problem), on_leaf, problem.limits, problem.coordinates)
         except NoAllowedCutError:
             limits = problem.limits
             if limits is None:
@@ -331,8 +331,8 @@ def grow(
                 raise
             problem = replace(problem, provider=problem.provider.anew())
             tree = GrowingTree(problem.provider)
-            inseparable = separate(tree, planned, tell, limits, problem.coordinates)
+            inseparable = separate(tree, planned, on_leaf, limits, problem.coordinates)
         further = RECIPES[expansion].expansion if max_leaves > problem.n_clusters else None
     if further is not None:
-        expand(tree, further(problem), max_leaves, tell, problem.limits)
+        expand(tree, further(problem), max_leaves, on_leaf, problem.limits)
     return tree.finish(inseparable)

@@ -98,7 +98,7 @@ class Effort:
 
     More effort than the default does the same, and then more: all trees that less effort measures are measured again.
     In the end it goes on from what was found by more rows, as many as choose thresholds. ``n_starts``:
-    trees that are looked at. ``n_kept``: the best of these, whose cuts are chosen anew. ``n_swapped``: the best of
+    trees that are looked at. ``n_recut``: the best of these, whose cuts are chosen anew. ``n_swapped``: the best of
     these, in which leaves are moved. ``n_further``: how often that goes on with two more starts, and with the best tree
     in which no leaves were moved. ``tolerance``: leaves are moved where that is estimated to raise the cost by less
     than this share of the reference's. ``repeated``: searches from the best tree with some leaves moved at random, as a
@@ -106,7 +106,7 @@ class Effort:
     """
 
     n_starts: int = 8
-    n_kept: int = 4
+    n_recut: int = 4
     n_swapped: int = 3
     n_further: int = 0
     tolerance: float = 0.006
@@ -279,7 +279,7 @@ class SearchCheaper:
     def is_over(self, starts: Sequence[GrownTree]) -> bool:
         """Whether a search ends before it begins; see ``ends_at_reference``."""
         ends_early = self.ends_at_reference and self.table.matrix.n_cols > MOST_COLUMNS
-        return ends_early and any(map(self._keeps_reference, starts))
+        return ends_early and any(map(self._equals_reference, starts))
 
     def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[Found], float]:
         """Search from some trees: how many starts there were, the best trees, and what a condition costs all rows."""
@@ -409,7 +409,7 @@ class SearchCheaper:
         """The effort, or what there is time for: less where trees take long, more where the table is small."""
         effort = self.effort
         if n_rows > MANY_ROWS or self.n_leaves > MANY_LEAVES or n_values > MANY_VALUES:
-            return replace(effort, n_starts=0, n_kept=2, n_swapped=1)
+            return replace(effort, n_starts=0, n_recut=2, n_swapped=1)
         if effort.n_swapped < Effort.n_swapped or n_rows >= FEW_ROWS:
             return effort
         n_further = min(int(FURTHER_VALUES / ((n_rows + ROWS_AS_BINS) * n_values)), MOST_FURTHER)
@@ -498,13 +498,13 @@ class SearchCheaper:
 
     def _allows(self, grown: GrownTree) -> bool:
         assert self.limits is not None
-        return self.limits.hold(grown.tree, grown.leaf_of_row, grown.rows)
+        return self.limits.are_met(grown.tree, grown.leaf_of_row, grown.rows)
 
     def _by_label(self, grown: GrownTree) -> tuple[Int32, Int64 | None]:
         """Labels and weights of the rows that the leaves of a tree are given for."""
         return (self.labels, self.table.weights) if grown.rows is None else grown.rows.by_label
 
-    def _keeps_reference(self, grown: GrownTree) -> bool:
+    def _equals_reference(self, grown: GrownTree) -> bool:
         """Whether the leaves are the reference's clusters, row by row."""
         labels, weights = self._by_label(grown)
         differs = grown.codes != labels
@@ -583,19 +583,19 @@ def _search(
         return [done for done, _ in found], [path for _, path in found]
 
     # Starts that cost much end as trees that cost much.
-    kept, waiting = list[list[Cuts]](), list[tuple[float, Cuts]]()
+    chosen, waiting = list[list[Cuts]](), list[tuple[float, Cuts]]()
     for level in levels:
         waiting += [(search.value(tree), tree) for tree in level if tree is not None]
         waiting.sort(key=itemgetter(0))
         near = [tree for value, tree in waiting if value <= waiting[0][0] + NEAR * sample.cost * unit]
-        n_kept = FURTHER_STARTS if kept else min(effort.n_kept, len(near))
-        kept.append([tree for _, tree in waiting[:n_kept]])
-        waiting = waiting[n_kept:]
-    done, paths = run([tree for level in kept for tree in level], swaps=False)
+        n_recut = FURTHER_STARTS if chosen else min(effort.n_recut, len(near))
+        chosen.append([tree for _, tree in waiting[:n_recut]])
+        waiting = waiting[n_recut:]
+    done, paths = run([tree for level in chosen for tree in level], swaps=False)
     # Starts often end in the same tree.
     swapped, ends = list[Step](), list[Step]()
     reached = iter(paths)
-    for i, level in enumerate(kept):
+    for i, level in enumerate(chosen):
         ends += [path[-1] for path in islice(reached, len(level)) if path]
         for step in sorted(ends, key=itemgetter(1)):
             is_new = all(abs(step[1] - other[1]) > sample.least_gain * unit for other in swapped)

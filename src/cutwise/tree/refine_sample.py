@@ -166,13 +166,13 @@ def part_of_tree(tests: Tests, leaf_of_row: Int32) -> Tests:
     """What is left of a tree where some rows are all there are: leaves without rows go, and tests above them."""
     column, threshold, right = tests
     n_reached = np.bincount(leaf_of_row, minlength=len(column))  # rows, and leaves below
-    kept = n_reached > 0
+    remaining = n_reached > 0
     for node in np.flatnonzero(column >= 0)[::-1].tolist():
         sides = n_reached[[node + 1, right[node]]]
-        n_reached[node], kept[node] = sides.sum(), sides.all()
-    number = np.cumsum(kept, dtype=np.int32) - kept
-    column, right = column[kept], right[kept]
-    return column, threshold[kept], np.where(column < 0, right, number[right])
+        n_reached[node], remaining[node] = sides.sum(), sides.all()
+    number = np.cumsum(remaining, dtype=np.int32) - remaining
+    column, right = column[remaining], right[remaining]
+    return column, threshold[remaining], np.where(column < 0, right, number[right])
 
 
 def _finite(values: Float64) -> Float64:
@@ -259,8 +259,10 @@ class DrawnRows(NamedTuple):
 
     def part(self, kinds: npt.NDArray[np.bool_]) -> DrawnRows:
         """Some of the kinds of rows."""
-        kept = kinds[self.group]
-        return DrawnRows(self.first[kinds], (np.cumsum(kinds) - 1)[self.group[kept]], self.rows[kept], self.share)
+        remaining = kinds[self.group]
+        return DrawnRows(
+            self.first[kinds], (np.cumsum(kinds) - 1)[self.group[remaining]], self.rows[remaining], self.share
+        )
 
     def led_by(self, kinds: npt.NDArray[np.intp]) -> DrawnRows:
         """The same rows, these kinds first."""

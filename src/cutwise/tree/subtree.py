@@ -17,43 +17,43 @@ from cutwise.tree.threshold_tree import ThresholdTree
 def cut_back(
     grown: GrownTree,
     is_leaf: npt.NDArray[np.bool_],
-    kept: npt.NDArray[np.intp],
+    remaining: npt.NDArray[np.intp],
     cluster: npt.NDArray[np.integer],
     instead: npt.NDArray[np.intp] | None = None,
 ) -> GrownTree:
     """The subtree in which the given nodes are leaves.
 
-    ``is_leaf`` (n_nodes,) bool: true for the nodes that end as leaves; only those among ``kept`` count. ``kept``
-    (n_kept,): the nodes at or above such a leaf, in preorder. ``cluster`` (n_nodes,): the cluster of each of these
-    leaves. ``instead`` (n_nodes,): the node that takes the place of each. Returns ``smaller``: its rows are in the kept
-    node nearest above the leaf where they were. It does not know how it was grown.
+    ``is_leaf`` (n_nodes,) bool: true for the nodes that end as leaves; only those among ``remaining`` count.
+    ``remaining`` (n_remaining,): the nodes at or above such a leaf, in preorder. ``cluster`` (n_nodes,): the cluster of
+    each of these leaves. ``instead`` (n_nodes,): the node that takes the place of each. Returns ``smaller``: its rows
+    are in the remaining node nearest above the leaf where they were. It does not know how it was grown.
     """
     tree = grown.tree
     number = np.full(tree.n_nodes, -1, dtype=np.int32)
-    number[kept] = np.arange(len(kept), dtype=np.int32)
+    number[remaining] = np.arange(len(remaining), dtype=np.int32)
 
     def links(children: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        below = children[kept] if instead is None else instead[children[kept]]
-        return np.where(is_leaf[kept], -1, number[below]).astype(np.int32)
+        below = children[remaining] if instead is None else instead[children[remaining]]
+        return np.where(is_leaf[remaining], -1, number[below]).astype(np.int32)
 
     smaller = ThresholdTree(
         children_left=links(tree.children_left),
         children_right=links(tree.children_right),
-        feature=np.where(is_leaf, -1, tree.feature)[kept],
-        threshold=np.where(is_leaf, np.nan, tree.threshold)[kept],
-        lower=np.where(is_leaf, -np.inf, tree.lower)[kept],
-        cluster=np.where(is_leaf, cluster, -1)[kept].astype(np.int32),
-        n_node_samples=tree.n_node_samples[kept],
-        n_node_mistakes=np.where(is_leaf, 0, tree.n_node_mistakes)[kept],
+        feature=np.where(is_leaf, -1, tree.feature)[remaining],
+        threshold=np.where(is_leaf, np.nan, tree.threshold)[remaining],
+        lower=np.where(is_leaf, -np.inf, tree.lower)[remaining],
+        cluster=np.where(is_leaf, cluster, -1)[remaining].astype(np.int32),
+        n_node_samples=tree.n_node_samples[remaining],
+        n_node_mistakes=np.where(is_leaf, 0, tree.n_node_mistakes)[remaining],
         n_features=tree.n_features,
-        levels=tuple(None if is_leaf[node] else tree.levels[node] for node in kept),
-        unknown=np.where(is_leaf, False, tree.unknown)[kept],
+        levels=tuple(None if is_leaf[node] else tree.levels[node] for node in remaining),
+        unknown=np.where(is_leaf, False, tree.unknown)[remaining],
     )
     above = np.arange(tree.n_nodes)  # the kept node at or above each node
     for node, parent in enumerate(tree.parents.tolist()):
         if number[node] < 0:
             above[node] = above[parent]
-    gaps = np.where(is_leaf[:, None], np.nan, grown.gaps)[kept]
+    gaps = np.where(is_leaf[:, None], np.nan, grown.gaps)[remaining]
     return GrownTree(smaller, number[above[grown.leaf_of_row]], grown.inseparable, gaps, rows=grown.rows)
 
 
@@ -67,10 +67,10 @@ def without_empty_leaves(grown: GrownTree) -> GrownTree:
         left, right = tree.children_left[node], tree.children_right[node]
         if not (has_rows[left] and has_rows[right]):
             instead[node] = instead[left if has_rows[left] else right]
-    kept = np.flatnonzero(has_rows & (instead == np.arange(tree.n_nodes)))
+    remaining = np.flatnonzero(has_rows & (instead == np.arange(tree.n_nodes)))
     # Where rows stand for those of a leaf, none may have any weight.
     leaf = np.where(has_rows[grown.leaf_of_row], grown.leaf_of_row, tree.leaves[has_rows[tree.leaves]][0])
-    return cut_back(replace(grown, leaf_of_row=leaf), tree.feature < 0, kept, tree.cluster, instead)
+    return cut_back(replace(grown, leaf_of_row=leaf), tree.feature < 0, remaining, tree.cluster, instead)
 
 
 def sizes_of_growth(grown: GrownTree, n_clusters: int) -> list[int]:
@@ -134,11 +134,11 @@ def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
     if n_leaves < _base_size(grown):
         raise ValueError(f"the tree had {_base_size(grown)} leaves when it was first complete, not {n_leaves}")
     n_nodes = 2 * n_leaves - 1  # every split makes two nodes
-    kept = np.flatnonzero(grown.split_order < n_nodes)
+    remaining = np.flatnonzero(grown.split_order < n_nodes)
     # The two children of a node are made together: the left one speaks for both.
     is_leaf = (tree.feature < 0) | (grown.split_order[tree.children_left] >= n_nodes)
-    smaller = cut_back(grown, is_leaf, kept, grown.leaf_clusters)
-    return replace(smaller, split_order=grown.split_order[kept], leaf_clusters=grown.leaf_clusters[kept])
+    smaller = cut_back(grown, is_leaf, remaining, grown.leaf_clusters)
+    return replace(smaller, split_order=grown.split_order[remaining], leaf_clusters=grown.leaf_clusters[remaining])
 
 
 class SizedTree(NamedTuple):
@@ -175,8 +175,8 @@ def prune_to_agreement(
     tree = grown.tree
     by_node = _label_weights(grown, labels, n_clusters, weights)
     best, share = _best_agreements(tree, by_node.max(axis=1), max_leaves)
-    is_leaf, kept = _chosen_leaves(tree, best[0], share)
-    return replace(cut_back(grown, is_leaf, kept, by_node.argmax(axis=1)), inseparable=[])
+    is_leaf, remaining = _chosen_leaves(tree, best[0], share)
+    return replace(cut_back(grown, is_leaf, remaining, by_node.argmax(axis=1)), inseparable=[])
 
 
 def _label_weights(grown: GrownTree, labels: Int32, n_clusters: int, weights: Int64 | None) -> Int64:
@@ -226,18 +226,18 @@ def _chosen_leaves(
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
     """Which nodes become leaves, and the nodes that are kept, in preorder."""
     is_leaf = np.zeros(tree.n_nodes, dtype=np.bool_)
-    kept: list[int] = []
+    remaining: list[int] = []
     pending = [(0, len(best_of_root))]
     while pending:
         node, leaves = pending.pop()
         leaves = min(leaves, len(share[node]))
         while share[node][leaves - 1] < 0:
             leaves -= 1
-        kept.append(node)
+        remaining.append(node)
         given = int(share[node][leaves - 1])
         if given == 0:
             is_leaf[node] = True
             continue
         pending.append((int(tree.children_right[node]), leaves - given))
         pending.append((int(tree.children_left[node]), given))
-    return is_leaf, np.array(kept, dtype=np.intp)
+    return is_leaf, np.array(remaining, dtype=np.intp)

@@ -88,8 +88,8 @@ template <class T>
 Owned<T, 1> to_numpy(std::vector<T> &&values) {
   auto owned = std::make_unique<std::vector<T>>(std::move(values));
   nb::capsule owner(owned.get(), [](void *vector) noexcept { delete static_cast<std::vector<T> *>(vector); });
-  std::vector<T> *kept = owned.release();
-  return Owned<T, 1>(kept->data(), {kept->size()}, owner);
+  std::vector<T> *moved = owned.release();
+  return Owned<T, 1>(moved->data(), {moved->size()}, owner);
 }
 
 }  // namespace cutwise

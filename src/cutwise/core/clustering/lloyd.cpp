@@ -317,10 +317,10 @@ class Lloyd {
   bool refill() {
     bool any = false;
     std::vector<double> nearest(n_, std::numeric_limits<double>::infinity());
-    std::vector<double> kept;
+    std::vector<double> occupied;
     for (int64_t j = 0; j < k_; ++j)
-      if (clusters_.weight[j] > 0) kept.insert(kept.end(), centers_ + j * d_, centers_ + (j + 1) * d_);
-    lower_to(nearest, kept);
+      if (clusters_.weight[j] > 0) occupied.insert(occupied.end(), centers_ + j * d_, centers_ + (j + 1) * d_);
+    lower_to(nearest, occupied);
     for (int64_t j = 0; j < k_; ++j) {
       if (clusters_.weight[j] > 0) continue;
       const int64_t row = farthest(nearest);

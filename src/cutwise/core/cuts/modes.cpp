@@ -40,10 +40,10 @@ std::vector<int64_t> sums_by_level(const std::vector<int64_t> &by_group, size_t 
   return total;
 }
 
-FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *held, const int64_t *costs, int64_t k,
+FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *sums, const int64_t *costs, int64_t k,
                               const std::vector<int64_t> &weight, const Limits *limits, const int64_t *counts) {
   const size_t n_levels = weight.size();
-  const std::vector<int64_t> by_group = sums_by_group(modes, n_levels, [&](int64_t v, int32_t c) { return held[v * k + c]; });
+  const std::vector<int64_t> by_group = sums_by_group(modes, n_levels, [&](int64_t v, int32_t c) { return sums[v * k + c]; });
   const std::vector<int64_t> total = sums_by_level(by_group, n_levels);
   int64_t least = kNone;
   std::vector<uint32_t> tied;
@@ -317,9 +317,9 @@ struct InducedModes {
 
   bool is_valid(const std::vector<uint8_t> &side, size_t n_left, size_t n_right) const {
     if (distinct) {  // rows of different levels differ
-      size_t held[2] = {0, 0};
-      for (size_t v = 0; v < side.size(); ++v) held[side[v] != 0] += static_cast<size_t>(distinct[v]);
-      return held[1] >= n_left && held[0] >= n_right;
+      size_t n_distinct[2] = {0, 0};
+      for (size_t v = 0; v < side.size(); ++v) n_distinct[side[v] != 0] += static_cast<size_t>(distinct[v]);
+      return n_distinct[1] >= n_left && n_distinct[0] >= n_right;
     }
     return of.matrix->visit([&](auto values) {
       DistinctRows left(values, 64), right(values, 64);
@@ -564,23 +564,23 @@ void bind_modes(nb::module_ &m) {
 histogram (n_slots, k, width): its first numbers count. modes (n_categories, k): the level of each center.)");
   m.def(
       "fewest_mode_mistakes",
-      [](In2<int64_t> held, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes, std::optional<In2<int64_t>> costs,
+      [](In2<int64_t> sums, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes, std::optional<In2<int64_t>> costs,
          std::optional<In1<int64_t>> counts, const Limits *limits) -> FoundMistakes {
-        const int64_t k = static_cast<int64_t>(held.shape(1));
-        require(!limits || (counts && counts->size() == held.shape(0)), "with limits there is one count a level");
-        require(weight.size() == held.shape(0), "one weight a level");
-        require(!costs || (costs->shape(0) == held.shape(0) && costs->shape(1) == held.shape(1)), "costs is like held");
+        const int64_t k = static_cast<int64_t>(sums.shape(1));
+        require(!limits || (counts && counts->size() == sums.shape(0)), "with limits there is one count a level");
+        require(weight.size() == sums.shape(0), "one weight a level");
+        require(!costs || (costs->shape(0) == sums.shape(0) && costs->shape(1) == sums.shape(1)), "costs is like sums");
         const std::vector<int64_t> of_level = copied(weight);
         const ModeGroups groups(survivors, k, modes, of_level);
         nb::gil_scoped_release release;
-        return fewest_mistakes(groups, held.data(), costs ? costs->data() : nullptr, k, of_level, limits,
+        return fewest_mistakes(groups, sums.data(), costs ? costs->data() : nullptr, k, of_level, limits,
                                counts ? counts->data() : nullptr);
       },
-      "held"_a, "weight"_a, "survivors"_a, "modes"_a, "costs"_a.none() = nb::none(), "counts"_a.none() = nb::none(),
+      "sums"_a, "weight"_a, "survivors"_a, "modes"_a, "costs"_a.none() = nb::none(), "counts"_a.none() = nb::none(),
       "limits"_a.none() = nb::none(),
       R"(The levels against all others that separate the fewest rows from the modes of their centers.
 
-held (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
+sums (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
 each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
 Gives (mistakes, cost of the sides, levels of the left side, how many partitions separate so few), or None when no allowed partition has modes on both sides.)");
   auto for_states = [&](auto of_type, const char *doc) {

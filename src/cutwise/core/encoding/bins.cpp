@@ -100,20 +100,20 @@ bool count_whole(const V *values, int64_t n, Tally &tally) {
 void cut_at(const std::vector<int32_t> &counts, double fill, int64_t alone, std::vector<int64_t> &last) {
   last.clear();
   const int64_t n = static_cast<int64_t>(counts.size());
-  double held = 0;
+  double mass = 0;
   bool open = false;
   for (int64_t i = 0; i < n; ++i) {
     const double count = counts[i];
     const bool atom = count >= fill || i == alone;
     if (atom && open) {
       last.push_back(i - 1);
-      held = 0;
+      mass = 0;
     }
-    held += count;
-    open = !(atom || held >= fill);
+    mass += count;
+    open = !(atom || mass >= fill);
     if (!open) {
       last.push_back(i);
-      held = 0;
+      mass = 0;
     }
   }
   if (open) last.push_back(n - 1);

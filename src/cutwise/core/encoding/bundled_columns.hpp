@@ -133,11 +133,11 @@ class BundledColumns {
 
     CUTWISE_INLINE void operator()(const Member &member, int64_t row, T x, uint8_t *codes) const {
       const V v = static_cast<V>(x);
-      uint8_t &held = codes[member.group];
-      if (held == 0) {
+      uint8_t &own = codes[member.group];
+      if (own == 0) {
         for (int32_t i = member.first; i < member.last; ++i) {
           if (value[i] != v) continue;
-          held = code[i];
+          own = code[i];
           return;
         }
       }

@@ -92,16 +92,16 @@ std::vector<int32_t> conflicting_columns(const std::vector<UnseenValue> &unseen,
     return std::tie(a.group, a.row, a.column) < std::tie(b.group, b.row, b.column);
   });
 
-  std::vector<int32_t> holder(encoded.n_slots, -1);  // the column of a slot
+  std::vector<int32_t> column_of_slot(encoded.n_slots, -1);  // the column of a slot
   for (int32_t c = 0; c < encoded.n_cols(); ++c)
-    std::fill_n(holder.begin() + encoded.columns[c].slot_begin, encoded.columns[c].n_slots(), c);
+    std::fill_n(column_of_slot.begin() + encoded.columns[c].slot_begin, encoded.columns[c].n_slots(), c);
   std::vector<std::vector<int32_t>> conflicts;
   for (size_t i = 0; i < places.size();) {
     const int32_t group = places[i].group, row = places[i].row;
     std::vector<int32_t> columns;
     for (; i < places.size() && places[i].group == group && places[i].row == row; ++i) columns.push_back(places[i].column);
     const uint8_t code = encoded.codes[int64_t{row} * encoded.n_groups + group];
-    if (code != 0) columns.push_back(holder[encoded.group_begin[group] + code]);
+    if (code != 0) columns.push_back(column_of_slot[encoded.group_begin[group] + code]);
     if (columns.size() > 1) conflicts.push_back(std::move(columns));
   }
   std::vector<int32_t> out;

@@ -122,7 +122,7 @@ Encoded bins_alone(const In1<int64_t> &begin, const In1<double> &low, const In1<
 void bind_encode(nanobind::module_ &m) {
   using namespace cutwise;
 
-  constexpr auto kept = nb::rv_policy::reference_internal;
+  constexpr auto view_of_self = nb::rv_policy::reference_internal;
   constexpr auto own = nb::rv_policy::automatic;
   nb::class_<Encoded>(m, "Encoded", R"(A table as small codes; its arrays are read-only views.
 
@@ -142,18 +142,18 @@ value, of shape (n_stored, 1); the slot is slot_begin[f] + code.)")
           },
           own, "Of bins alone: those that searches would look into, and bounds on the cuts inside.")
       .def_prop_ro(
-          "low", [](const Encoded &e) { return view(e.low); }, kept)
+          "low", [](const Encoded &e) { return view(e.low); }, view_of_self)
       .def_prop_ro(
-          "high", [](const Encoded &e) { return view(e.high); }, kept)
+          "high", [](const Encoded &e) { return view(e.high); }, view_of_self)
       .def_prop_ro(
           "codes",
           [](const Encoded &e) {
             return view(e.codes, {e.sparse ? e.codes.size() : static_cast<size_t>(e.n_rows),
                                   e.sparse ? size_t{1} : static_cast<size_t>(e.n_groups)});
           },
-          kept)
+          view_of_self)
       .def_prop_ro(
-          "group_begin", [](const Encoded &e) { return view(e.group_begin); }, kept)
+          "group_begin", [](const Encoded &e) { return view(e.group_begin); }, view_of_self)
       .def_prop_ro(
           "column_group", [](const Encoded &e) { return per_column<int32_t>(e, &Column::group); }, own)
       .def_prop_ro(

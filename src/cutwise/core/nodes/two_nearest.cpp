@@ -146,7 +146,7 @@ struct Reassignment {
              });
   }
 
-  void hold() const {
+  void update() const {
     if (is_leaf()) return;
     if (is_rebuilt()) {
       find_nearest(rows, n, false);
@@ -223,7 +223,7 @@ is not kept true: it is never cut.)",
               for (auto &node : nodes) node.look();
               nodes[0].release(nodes[1].keeps_cells());
               nodes[1].release(nodes[0].keeps_cells());
-              for (auto &node : nodes) node.hold();
+              for (auto &node : nodes) node.update();
             },
             "encoded"_a, "packed"_a.none(), "excess"_a.noconvert(), "base"_a.noconvert(), "weights"_a.none(), "rows"_a,
             "survivors"_a, "states"_a.noconvert(), "histogram"_a.noconvert().none(), "totals"_a.noconvert(),

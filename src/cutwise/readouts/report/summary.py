@@ -16,7 +16,14 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.passes.rows import BatchedRows
 from cutwise.readouts.conditions import conditions_of, explanation_sizes, is_reachable, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
-from cutwise.readouts.profile import Asked, Profile, asked_levels, profile_batches, profile_clusters, telling_columns
+from cutwise.readouts.profile import (
+    Profile,
+    TestedLevels,
+    profile_batches,
+    profile_clusters,
+    telling_columns,
+    tested_levels,
+)
 from cutwise.readouts.rules import ClusterRules, build_rules
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, shortened
 from cutwise.readouts.words import finite, percent, rows, value_text
@@ -57,14 +64,14 @@ class DescribedRows:
         if table.n_columns > MOST_COLUMNS:
             others = telling_columns(table, tree.cluster[leaf], k, MOST_COLUMNS + len(table.unread))
         columns = [column for column in dict.fromkeys([*_tested(tree), *others]) if column not in table.unread]
-        profile = profile_clusters(table, tree.cluster[leaf], k, columns[:MOST_COLUMNS], asked_levels(tree))
+        profile = profile_clusters(table, tree.cluster[leaf], k, columns[:MOST_COLUMNS], tested_levels(tree))
         return cls(table.n_rows, table.n_columns, count_rows(tree, leaf, weights), profile)
 
     @classmethod
     def in_batches(cls, labeled: LabeledTree, rows: BatchedRows, in_leaves: npt.NDArray[Any]) -> DescribedRows:
         """Of rows that come in batches, in the tree's columns; ``in_leaves``: of all of them."""
         tree, k = labeled.tree, len(labeled.labels)
-        profile = profile_batches(rows, lambda part: tree.predict(part.table), k, asked_levels(tree))
+        profile = profile_batches(rows, lambda part: tree.predict(part.table), k, tested_levels(tree))
         wide = tree.n_features > MOST_COLUMNS
         others = profile.columns[profile.telling].tolist() if wide else list(range(tree.n_features))
         columns = list(dict.fromkeys([*_tested(tree), *others]))[:MOST_COLUMNS]
@@ -193,7 +200,7 @@ def _cluster(
 ) -> dict[str, Any]:
     profile, tree = described.profile, labeled.tree
     difference, kinds = profile.difference[code], labeled.columns.kinds
-    order = _telling(profile, code, asked_levels(tree))
+    order = _telling(profile, code, tested_levels(tree))
     color, share = cluster_color(code), described.share(tree.cluster[tree.leaves] == code)
     columns = [
         {
@@ -229,19 +236,19 @@ def _cluster(
     }
 
 
-def _telling(profile: Profile, code: int, asked: Asked) -> list[int]:
+def _telling(profile: Profile, code: int, tested: TestedLevels) -> list[int]:
     """What to say of a cluster, strongest difference first: of a category what differs most, and what the tree asks."""
     strength = np.nan_to_num(np.abs(profile.difference[code]))
     order: list[int] = np.argsort(-strength, kind="stable").tolist()
     said = set[tuple[int, bool]]()
-    kept = []
+    telling = []
     for j in order:
         column, some = int(profile.columns[j]), profile.levels[j]
-        is_asked = some in asked.get(column, ())
-        if not some or not said & {(column, is_asked), (column, True)}:
-            kept.append(j)
-        said.add((column, is_asked))
-    return kept
+        is_tested = some in tested.get(column, ())
+        if not some or not said & {(column, is_tested), (column, True)}:
+            telling.append(j)
+        said.add((column, is_tested))
+    return telling
 
 
 def _sentence(

@@ -105,10 +105,10 @@ class CheapestCut:
         self, cut: LeafCut | None, sets: Iterable[LevelSums], searched: SearchedColumns | None
     ) -> LeafCut | None:
         """The better of a cut and the best set of levels."""
-        return or_best_set(cut, sets, searched, by_label=self.by_label, gini=self.gini)
+        return best_of_cut_and_sets(cut, sets, searched, by_label=self.by_label, gini=self.gini)
 
 
-def or_best_set(
+def best_of_cut_and_sets(
     cut: LeafCut | None,
     sets: Iterable[LevelSums],
     searched: SearchedColumns | None,

@@ -14,7 +14,7 @@ from cutwise.table.table import SearchedColumns
 from .threshold_tree import NodeTest
 
 
-class Asked(NamedTuple):
+class TableCut(NamedTuple):
     """A cut in the words of the table.
 
     ``cut``: what parts the node's rows, those inside first: a threshold in a searched column, or levels of a column.
@@ -29,9 +29,9 @@ class Asked(NamedTuple):
     outside_first: bool = False
 
 
-def ask(
+def table_cut(
     searched: SearchedColumns, cut: NodeTest, rows: Callable[[], tuple[Float64, Int64 | None]], along: Float64 | None
-) -> Asked:
+) -> TableCut:
     """Say a cut in the table's columns.
 
     ``cut``: a threshold in a searched column, or levels of a column. ``rows``: gives the values (m,) of the node's rows
@@ -39,13 +39,13 @@ def ask(
     column.
     """
     if cut.levels is not None:
-        return _ask_levels(searched, cut.feature, frozenset(cut.levels), *rows(), is_left=True)
+        return _level_cut(searched, cut.feature, frozenset(cut.levels), *rows(), is_left=True)
     j, source = cut.feature, int(searched.source[cut.feature])
     if searched.level[j] >= 0:
-        return _ask_levels(searched, source, frozenset([int(searched.level[j])]), *rows(), is_left=False)
+        return _level_cut(searched, source, frozenset([int(searched.level[j])]), *rows(), is_left=False)
     test = NodeTest(source, cut.threshold, cut.lower)
     if searched.missing[j] == 0:
-        return Asked(cut, test, False)
+        return TableCut(cut, test, False)
     values, weights = rows()
     centers = np.empty(0) if along is None else along
     side = -1 if searched.missing[j] < 0 else 1
@@ -56,15 +56,15 @@ def ask(
         has_known = (values > cut.threshold).any() or (finite > cut.threshold).any()
     if not has_known:
         test = NodeTest(source, math.nan, levels=(), unknown=True)
-        return Asked(test, test, side > 0)
+        return TableCut(test, test, side > 0)
     unknown = side < 0
     if not np.isnan(values).any() and not np.isinf(centers).any():
         weight = np.ones(len(values)) if weights is None else weights
         unknown = bool(weight[is_left].sum() > weight[~is_left].sum())
-    return Asked(cut, NodeTest(source, cut.threshold, unknown=unknown), False)
+    return TableCut(cut, NodeTest(source, cut.threshold, unknown=unknown), False)
 
 
-def _ask_levels(
+def _level_cut(
     searched: SearchedColumns,
     source: int,
     levels: frozenset[int],
@@ -72,7 +72,7 @@ def _ask_levels(
     weights: Int64 | None,
     *,
     is_left: bool,
-) -> Asked:
+) -> TableCut:
     """Levels against all others: named is the side with fewer present levels, then with less weight, then last.
 
     ``is_left``: whether the levels were the left side of the cut.
@@ -94,4 +94,4 @@ def _ask_levels(
         named_ours = rank(ours) < rank(others)
         named = tuple(ours if named_ours else others)
     test = NodeTest(source, math.nan, levels=named)
-    return Asked(test, test, named_ours != is_left, not set(present[:1]) <= set(named))
+    return TableCut(test, test, named_ours != is_left, not set(present[:1]) <= set(named))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Literal
 
-from cutwise.cli.cells import holds_codes
+from cutwise.cli.cells import contains_codes
 from cutwise.cli.screen import working
 from cutwise.cli.tables import Source
 from cutwise.table.mixed import MOST_ITEMS, are_dates
@@ -28,7 +28,7 @@ Kind = Literal["integers", "numbers", "text", "ordered", "nested", "other"]
 
 
 @dataclass(eq=False)
-class Look:
+class ColumnScan:
     """A column as far as its rows were seen.
 
     ``low``, ``high``: of numbers. ``value``: the first of others. ``few``: different whole numbers, of which none is
@@ -52,7 +52,7 @@ class Look:
     word: tuple[int, Any] = (0, None)
     n_words: int = 0
 
-    def see(self, values: pd.Series) -> None:
+    def update(self, values: pd.Series) -> None:
         """Further rows."""
         known = values.dropna() if values.hasnans else values
         kind, is_first, n_before = _kind_of(values, known), not self.n_known, self.n_rows
@@ -71,9 +71,9 @@ class Look:
         self.value = known.iloc[0] if is_first else self.value
         self.is_one_value = self.is_one_value and bool((known == self.value).all())
         if kind == "text":
-            self._see_texts(values, known.astype(str), n_before)
+            self._update_texts(values, known.astype(str), n_before)
 
-    def _see_texts(self, values: pd.Series, known: pd.Series, n_before: int) -> None:
+    def _update_texts(self, values: pd.Series, known: pd.Series, n_before: int) -> None:
         import pandas as pd
 
         counts = known.value_counts()
@@ -82,7 +82,7 @@ class Look:
             row = int((values.notna() & values.astype(str).isin(words.index)).to_numpy().argmax())
             self.word = n_before + row, values.iloc[row]
         self.n_words += int(words.sum())
-        self.are_codes = self.are_codes or holds_codes(counts.index.tolist())
+        self.are_codes = self.are_codes or contains_codes(counts.index.tolist())
         if not self.is_cut:
             self.counts.update(counts.to_dict())
             self.is_cut = self.source.lazy is not None and len(self.counts) > MOST_ITEMS
@@ -173,14 +173,14 @@ class Look:
         return True
 
 
-def look_at(source: Source, columns: Sequence[str]) -> list[Look]:
+def scan_columns(source: Source, columns: Sequence[str]) -> list[ColumnScan]:
     """Columns of a table, by a pass over its rows."""
-    looks = [Look(source, str(name)) for name in columns]
+    scans = [ColumnScan(source, str(name)) for name in columns]
     with working(f"looking at the columns of {source.name}", quiet=source.lazy is None):
         for batch in source.batches(columns):
-            for look in looks:
-                look.see(batch[look.name])
-    return looks
+            for scan in scans:
+                scan.update(batch[scan.name])
+    return scans
 
 
 def is_numeric(values: pd.Series) -> bool:
