@@ -436,7 +436,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
         (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight="e"), "no column of X"),
         (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight="b"), "Negative|fractions"),
         (lambda X: ExplainableKMeans(2, algorithm="optimal").fit(X.lazy()), "a sample"),
-        (lambda X: ExplainableKMeans(5, max_depth=2).fit(X.lazy()), "at most 4 leaves"),
+        (lambda X: ExplainableKMeans(5, max_depth=2).fit(X.lazy()), "room for 4 leaves"),
         (lambda X: ExplainableKMeans(3, preprocessor=RobustScaler()).fit(X.lazy()), r"RobustScaler.*fit\(sample\)"),
         (lambda X: ClusterExplainer().fit(X.lazy(), np.zeros(len(X))), 'y="w"'),
         (lambda X: ClusterExplainer().fit(X.lazy(), "segments"), "no column of X"),
