@@ -1,5 +1,6 @@
 """Tables in batches: every door reads the same rows, and what is asked of the tree is answered where they lie."""
 
+import datetime as dt
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from cutwise import Batches, ClusterExplainer, ExplainableKMeans
-from cutwise.exceptions import CutwiseError, MissingDependencyError
+from cutwise.exceptions import CutwiseError, InvalidInputError, MissingDependencyError
 from cutwise.passes.sources import _spark_total
 
 duckdb, dask = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
@@ -76,6 +77,32 @@ def test_rows_without_a_value_have_no_label():
     rows = pl.DataFrame({"x": [1.0, None, float("nan"), 9.0], "y": [None, 0.0, 0.0, 0.0]})
     assert gathered(model.predict(rows.lazy())) == [5, None, None, 7]
     assert gathered(model.predict(duckdb.sql("select * from rows"))) == [5, None, None, 7]
+
+
+NOW = dt.datetime(2024, 5, 1)
+OF_KINDS = {
+    "numbers": [0.5, 9.5],
+    "dates": [NOW, NOW + dt.timedelta(days=50)],
+    "durations": [dt.timedelta(hours=1), dt.timedelta(hours=50)],
+    "texts": ["u", "v"],
+}
+
+
+@pytest.mark.parametrize("door", DOORS[:-1])
+@pytest.mark.parametrize("then", OF_KINDS)
+def test_a_tested_column_of_another_kind_than_at_fit_is_an_error_that_names_it(door, then):
+    frames = {kind: pl.DataFrame({"x": values * 20}) for kind, values in OF_KINDS.items()}
+    model = ClusterExplainer().fit(frames[then], [0, 1] * 20)
+    for now, frame in frames.items():
+        if now != then and then != "texts":
+            with pytest.raises(InvalidInputError, match=r"(?s)olumn 'x'.*Give"):
+                model.predict(frame)
+            with pytest.raises(InvalidInputError, match=r"(?s)olumn 'x'.*Give"):
+                gathered(model.predict(doors(frame)[door]))
+    zoned = frames["dates"].with_columns(pl.col("x").dt.replace_time_zone("UTC"))
+    if then == "dates":
+        with pytest.raises(InvalidInputError, match="Column 'x' held dates without a time zone at fit"):
+            gathered(model.predict(doors(zoned)[door]))
 
 
 @pytest.mark.parametrize("door", DOORS[:-1])

@@ -8,7 +8,6 @@ from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -58,7 +57,7 @@ from cutwise.table.intake import (
     read_weights,
 )
 from cutwise.table.labels import Labels, read_labels
-from cutwise.table.mixed import check_zone
+from cutwise.table.mixed import check_kind, check_zone, kind_of_type
 from cutwise.table.table import Columns, Table, are_all_plain, are_plain, check_same_columns, is_standardized
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
@@ -476,11 +475,13 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                 names = tuple(name for name in names if name in columns.names)
             check_same_columns(columns, Columns(names, True), estimator=type(self).__name__, tested=tested)
             columns = columns if columns.has_names else Columns(names, True, columns.kinds)
-        if nw.dependencies.is_polars_lazyframe(lazy.native):  # an expression of polars would take no zone for UTC
-            dtypes = lazy.native.collect_schema()
-            for feature in tested:
-                name, kind = columns.names[feature], columns.kinds[feature]
-                check_zone(getattr(dtypes[name], "time_zone", None), kind, f"Column {name!r}")
+        types = lazy.types()
+        for name, kind in ((columns.names[i], columns.kinds[i]) for i in tested if types):
+            now, describe = kind_of_type(types[name]), f"Column {name!r}"
+            if now is not None and not (kind.is_text and now == "category"):  # words of a file are asked about as such
+                check_kind(now, kind, describe)
+            if lazy.engine is None:  # Spark has no instants without a zone
+                check_zone(getattr(types[name], "time_zone", None), kind, describe)
         labeled = self._labeled_by(columns, self.cluster_names_)
 
         def predict(batch: Any) -> Any:

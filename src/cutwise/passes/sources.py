@@ -5,13 +5,14 @@ from __future__ import annotations
 import pickle
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from importlib import import_module
 from typing import Any, NamedTuple, cast
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -121,6 +122,13 @@ class LazyTable:
     def batches(self) -> Iterator[Any]:
         """All rows, once."""
         return self.mapped(itself)
+
+    def types(self) -> Mapping[str, Any]:
+        """Those of the columns where the engine places rows by an expression; others are read as in memory."""
+        if nw.dependencies.is_dask_dataframe(self.native):
+            return {}
+        frame = nw.from_native(self.native, pass_through=True)
+        return frame.collect_schema() if isinstance(frame, nw.LazyFrame) else {}
 
     def read_by(self, read: Callable[[Any], Any]) -> LazyTable:
         """The same rows as a function reads each batch."""

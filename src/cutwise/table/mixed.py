@@ -138,8 +138,8 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
         # Objects are taken for text by narwhals where the first hundred are missing, whatever the others are.
         if {type(level) for level in levels} - {type(None)} == {str}:
             return RawColumn("category", codes=codes, items=levels)
-    if dtype == nw.Boolean or dtype.is_numeric():
-        name: KindName = "bool" if dtype == nw.Boolean else "integer" if dtype.is_integer() else "number"
+    name = kind_of_type(dtype)
+    if name in _NUMBERS:
         numbers = floats(column.cast(nw.Float64)).astype(np.float64)
         return RawColumn(name, values=numbers, are_floats=name == "number")
     if dtype == nw.Date:
@@ -159,6 +159,19 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
     if native is None or native.ndim > 1:  # structs of polars
         return _of_items(column.to_list())
     return _of_array(native) if native.dtype.kind in "fiub" else _of_items(native.tolist())
+
+
+def kind_of_type(dtype: Any) -> KindName | None:
+    """What columns of a type of narwhals hold; None where the type does not say."""
+    if dtype == nw.Boolean or dtype.is_numeric():
+        return "bool" if dtype == nw.Boolean else "integer" if dtype.is_integer() else "number"
+    of_types: dict[KindName, tuple[Any, ...]] = {
+        "date": (nw.Date, nw.Datetime),
+        "duration": (nw.Duration, nw.Time),
+        "category": (nw.String, nw.Categorical),
+        "ordered": (nw.Enum,),
+    }
+    return next((name for name, types in of_types.items() if dtype in types), None)
 
 
 def _distinct(column: nw.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
@@ -336,13 +349,10 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
     """
     if kind.levels is not None:
         return _level_values(raw, kind, describe, unknown)
-    is_like = raw.name == kind.name or {raw.name, kind.name} <= {"number", "integer", "bool"}
-    if raw.values is None or not is_like:
-        if raw.is_empty:
-            return np.full(raw.n_rows, np.nan)
-        level = next((item for item in raw.items if item is not None), None)
-        held, now = _WORDS[kind.name], _WORDS[raw.name] if level is None else shown(level)
-        raise InvalidInputError(f"{describe} held {held} at fit and holds {now} now. Give {held}.")
+    if raw.is_empty:
+        return np.full(raw.n_rows, np.nan)
+    check_kind(raw.name, kind, describe, next((item for item in raw.items if item is not None), None))
+    assert raw.values is not None
     if kind.name != "date":
         return raw.values
     check_zone(raw.zone, kind, describe)
@@ -357,6 +367,24 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
             "neighbors. Give whole days (a column of dates without times), or years as numbers."
         )
     return values
+
+
+def check_kind(now: KindName, kind: ColumnKind, describe: str, value: object = None) -> None:
+    """Refuse a column that holds something else now than at fit; ``value`` is such a one, where that says more."""
+    of_fit = {kind.name}
+    if kind.levels is not None:
+        of_fit = {"category" if isinstance(level, str) else "number" for level in kind.levels if level is not None}
+    if not of_fit or of_fit & ({"category", "ordered"} if now in ("category", "ordered") else {now}):
+        return
+    if now in _NUMBERS and of_fit & set(_NUMBERS):
+        return
+    held, holds = _WORDS[min(of_fit)], f"{_WORDS[now]} now"
+    if kind.levels:
+        held_then = f"{held} at fit, such as {listed(kind.levels[:3])},"
+        holds += "" if value is None else f", such as {shown(value)}"
+        raise InvalidInputError(f"{describe} held {held_then} and holds {holds}. Give {held}, as at fit.")
+    holds = holds if value is None else f"{shown(value)} now"
+    raise InvalidInputError(f"{describe} held {held} at fit and holds {holds}. Give {held}.")
 
 
 def check_zone(zone: str | None, kind: ColumnKind, describe: str) -> None:
@@ -377,15 +405,13 @@ def check_zone(zone: str | None, kind: ColumnKind, describe: str) -> None:
 def _level_values(raw: RawColumn, kind: ColumnKind, describe: str, unknown: str | None) -> Float64:
     assert kind.levels is not None
     codes, items = (raw.codes, raw.items) if raw.values is None else distinct_items(raw.values.tolist())
-    text_at_fit = {isinstance(level, str) for level in kind.levels if level is not None}
+    if raw.values is not None and not raw.is_empty:
+        check_kind(raw.name, kind, describe)
     plain = [plain_level(item) for item in items if item is not None]
-    wrong = next((item for item in plain if isinstance(item, str) not in text_at_fit), None)
-    if wrong is not None:
-        then, now = ("texts", "numbers") if True in text_at_fit else ("numbers", "texts")
-        raise InvalidInputError(
-            f"{describe} held {then} at fit, such as {listed(kind.levels[:3])}, and holds {now} now, such as "
-            f"{shown(wrong)}. Give {then}, as at fit."
-        )
+    for now in ("category", "number"):
+        item = next((item for item in plain if isinstance(item, str) == (now == "category")), None)
+        if item is not None:
+            check_kind(now, kind, describe, item)
     values, is_strange = code_levels(codes, items, kind.levels)
     is_gap = np.array([item is None for item in items], dtype=np.bool_)
     if kind.name == "ordered":
@@ -440,6 +466,8 @@ def counts_rows(values: npt.NDArray[Any]) -> bool:
         return False
     return len(np.unique(values)) == n
 
+
+_NUMBERS = ("number", "integer", "bool")
 
 _WORDS = {
     "number": "numbers",
