@@ -189,6 +189,11 @@ ROW = {"region": ["N"], "grade": ["a"], "day": [pd.Timestamp("2024-01-01")], "x"
         (lambda: read(pd.DataFrame({"a": ["x", "x"], "b": [1.0, np.inf]})), "contains infinity: column 'b', row 1"),
         (lambda: new(x=["one"]), "'x' held numbers at fit and holds 'one' now"),
         (lambda: new(region=[3]), "'region' held texts at fit, such as 'N', 'S', and holds numbers now, such as 3"),
+        (
+            lambda: new(region=[dt.timedelta(1)]),
+            "'region' held texts at fit, such as 'N', 'S', and holds durations now",
+        ),
+        (lambda: new(grade=[pd.Timestamp("2024-01-01")]), "'grade' held texts at fit.* holds dates now. Give texts"),
         (lambda: new(grade=["c"]), "never seen at fit: 'c' in 1 row.*no place in their order: 'a', 'b'"),
         (
             lambda: new(day=[pd.Timestamp("2024-01-01", tz="UTC")]),

@@ -45,6 +45,14 @@ def plain_level(item: Any) -> Any:
     return item if isinstance(item, str | int | float) else str(item)
 
 
+def _kind_of_level(item: Any) -> KindName:
+    if isinstance(item, dt.date | np.datetime64):
+        return "date"
+    if isinstance(item, dt.timedelta | dt.time | np.timedelta64):
+        return "duration"
+    return "category" if isinstance(plain_level(item), str) else "number"
+
+
 def levels_by_weight(
     items: Sequence[Any], weight: npt.NDArray[np.float64], order: Sequence[Any] | None = None
 ) -> tuple[tuple[Any, ...], bool]:
@@ -85,6 +93,7 @@ def code_levels(
 Items = npt.NDArray[np.generic] | nw.Series[Any]
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D|$)")
+_AS_TEXT = {"date": _DATE, "duration": re.compile(r"-?\d+ day|\d+:\d\d")}
 _CODE = re.compile(r"\s*0\d")
 _LARGEST = 2.0**53
 FEWEST_NUMBERED = 20
@@ -378,6 +387,9 @@ def check_kind(now: KindName, kind: ColumnKind, describe: str, value: object = N
         return
     if now in _NUMBERS and of_fit & set(_NUMBERS):
         return
+    texts = [level for level in kind.levels or () if isinstance(level, str)]
+    if texts and now in _AS_TEXT and all(map(_AS_TEXT[now].match, texts)):
+        return  # a column that was asked for as a category
     held, holds = _WORDS[min(of_fit)], f"{_WORDS[now]} now"
     if kind.levels:
         held_then = f"{held} at fit, such as {listed(kind.levels[:3])},"
@@ -407,11 +419,9 @@ def _level_values(raw: RawColumn, kind: ColumnKind, describe: str, unknown: str 
     codes, items = (raw.codes, raw.items) if raw.values is None else distinct_items(raw.values.tolist())
     if raw.values is not None and not raw.is_empty:
         check_kind(raw.name, kind, describe)
-    plain = [plain_level(item) for item in items if item is not None]
-    for now in ("category", "number"):
-        item = next((item for item in plain if isinstance(item, str) == (now == "category")), None)
-        if item is not None:
-            check_kind(now, kind, describe, item)
+    first = {_kind_of_level(item): plain_level(item) for item in reversed(items) if item is not None}
+    for now, item in first.items():
+        check_kind(now, kind, describe, item)
     values, is_strange = code_levels(codes, items, kind.levels)
     is_gap = np.array([item is None for item in items], dtype=np.bool_)
     if kind.name == "ordered":
