@@ -7,16 +7,19 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 
 from cutwise import ClusterExplainer, ExplainableKMeans
 from cutwise.exceptions import (
     CutwiseError,
     CutwiseWarning,
     IdentifierWarning,
+    InvalidInputError,
     NotNumericError,
     UnknownLevelsWarning,
     UnsupportedInputError,
 )
+from cutwise.table.convert import as_dense
 from cutwise.table.instants import choose_boundary, choose_length, duration_text, instant_text
 from cutwise.table.intake import MixedOptions, read_table
 from cutwise.table.table import ColumnKind
@@ -339,3 +342,18 @@ def test_a_table_of_numbers_written_as_text_is_said_to_be_one():
         read_table(X, mixed=MixedOptions([0, 1]))
     with pytest.warns(CutwiseWarning, match="written as text"):
         ExplainableKMeans(2, random_state=0).fit(pl.from_pandas(X).lazy())
+
+
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array, lambda values: pd.DataFrame({"a": values[:, 0]})])
+def test_truth_values_take_0_and_1_alone_as_numbers(make):
+    fitted = read_table(make(np.array([[True], [False]]))).columns
+    for values in ([[0], [1]], [[0.0], [1.0]]):
+        assert as_dense(read_table(make(np.array(values)), fitted=fitted).values).tolist() == values
+    for wrong in (5, 0.5, -1):
+        with pytest.raises(
+            InvalidInputError, match=rf"held true and false at fit and holds {wrong} now, in row 1 .*Give"
+        ):
+            read_table(make(np.array([[1], [wrong]])), fitted=fitted)
+    fitted = read(pd.DataFrame({"t": ["a", "b"] * 2, "member": [True, False] * 2})).columns
+    with pytest.raises(InvalidInputError, match="'member' held true and false at fit and holds 3 now, in row 0"):
+        read_table(pd.DataFrame({"t": ["a"], "member": [3]}), fitted=fitted)

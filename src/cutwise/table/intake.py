@@ -49,7 +49,17 @@ from .convert import (
     to_numbers,
 )
 from .labels import as_vector
-from .mixed import ColumnSums, Items, RawColumn, are_numbers, counts_rows, raw_column, values_by_kind
+from .mixed import (
+    ColumnSums,
+    Items,
+    RawColumn,
+    are_no_truths,
+    are_numbers,
+    check_truth,
+    counts_rows,
+    raw_column,
+    values_by_kind,
+)
 from .table import ColumnKind, Columns, Table, are_plain, check_same_columns, name_columns
 
 # What to do with a clusterer that was given for a number.
@@ -237,7 +247,7 @@ def check_finite(
     if is_all_finite(values):
         return
     for missing in (True, False):
-        rows, cols = _places(values, missing)
+        rows, cols = _places(values, np.isnan if missing else np.isinf)
         if missing and any(may_miss):
             reported = ~np.array(may_miss)[cols]
             rows, cols = rows[reported], cols[reported]
@@ -254,10 +264,9 @@ def check_finite(
 
 
 def _places(
-    values: npt.NDArray[np.generic] | sparse.csr_array, missing: bool
+    values: npt.NDArray[np.generic] | sparse.csr_array, wanted: Callable[[Any], npt.NDArray[np.bool_]]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Rows and columns of the missing (or else the infinite) values."""
-    wanted = np.isnan if missing else np.isinf
+    """Rows and columns of the values that a function wants, of which 0 is none."""
     if isinstance(values, sparse.csr_array):
         found = np.flatnonzero(wanted(values.data))
         return np.searchsorted(values.indptr, found, side="right") - 1, values.indices[found].astype(np.intp)
@@ -378,6 +387,11 @@ def _read(
     with _as_at_fit(of_fit is not None):
         values, kinds = _convert(X, columns, what)
         check_finite(values, columns, what=what)
+    were_truths = [then.name == "bool" and now.name != "bool" for then, now in zip(of_fit or kinds, kinds, strict=True)]
+    if any(were_truths):
+        found = _places(values, are_no_truths)[1]
+        for i in np.unique(found[np.array(were_truths)[found]])[:1].tolist():
+            check_truth(as_dense(values[:, [i]])[:, 0], _start(columns.describe(i)))
     return values, kinds
 
 

@@ -362,6 +362,8 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
         return np.full(raw.n_rows, np.nan)
     check_kind(raw.name, kind, describe, next((item for item in raw.items if item is not None), None))
     assert raw.values is not None
+    if kind.name == "bool":
+        check_truth(raw.values, describe)
     if kind.name != "date":
         return raw.values
     check_zone(raw.zone, kind, describe)
@@ -397,6 +399,22 @@ def check_kind(now: KindName, kind: ColumnKind, describe: str, value: object = N
         raise InvalidInputError(f"{describe} held {held_then} and holds {holds}. Give {held}, as at fit.")
     holds = holds if value is None else f"{shown(value)} now"
     raise InvalidInputError(f"{describe} held {held} at fit and holds {holds}. Give {held}.")
+
+
+def are_no_truths(values: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Which values are known, and neither 0 nor 1."""
+    found: npt.NDArray[np.bool_] = (values != 0) & (values != 1) & ~np.isnan(values)
+    return found
+
+
+def check_truth(values: npt.NDArray[np.generic], describe: str) -> None:
+    """Refuse numbers other than 0 and 1 where fit had true and false."""
+    wrong = np.flatnonzero(are_no_truths(values))
+    if len(wrong):
+        raise InvalidInputError(
+            f"{describe} held {_WORDS['bool']} at fit and holds {values[wrong[0]]:g} now, in row {wrong[0]} (rows are "
+            "counted from 0). Give true and false, or 1 and 0 for them."
+        )
 
 
 def check_zone(zone: str | None, kind: ColumnKind, describe: str) -> None:
