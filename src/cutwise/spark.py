@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from cutwise import estimators
 from cutwise.estimators import export_sql, load_model
-from cutwise.exceptions import MissingDependencyError
+from cutwise.exceptions import InvalidInputError, MissingDependencyError, did_you_mean, listed
 
 try:
     from pyspark import keyword_only
@@ -29,6 +30,25 @@ __all__ = ["ExplainableKMeans", "ExplainableKMeansModel"]
 
 class _Columns(HasInputCols, HasFeaturesCol, HasPredictionCol, DefaultParamsReadable, DefaultParamsWritable):
     """The columns of a stage: those of ``inputCols``, or where there are none the places of a vector."""
+
+    def _check(self, dataset: Any, needed: Sequence[str]) -> None:
+        """Refuse a frame that lacks columns, or has one where that of clusters is to be; Spark minds no case."""
+        there, added = {name.casefold() for name in dataset.columns}, self.getPredictionCol()
+        if added.casefold() in there:
+            raise InvalidInputError(
+                f"The frame has a column {added!r} already, and clusters would go there. Give another name: "
+                'predictionCol="cluster".'
+            )
+        vectors = self.getFeaturesCol()
+        if not self.isSet("inputCols"):
+            is_field = "." in vectors or "`" in vectors  # of a column
+            needed = [*needed, *([] if is_field else [vectors])]
+        if missing := [name for name in needed if name.casefold() not in there]:
+            given = "" if self.isSet("inputCols") else " Name those to cluster on: inputCols=[...]."
+            raise InvalidInputError(
+                f"The frame has no column {listed(missing)}.{did_you_mean(missing[0], dataset.columns)} Its columns "
+                f"are {listed(dataset.columns, most=20)}.{given}"
+            )
 
     def _select(self, dataset: Any, places: list[int]) -> dict[str, Any]:
         """Columns of a frame by their names in rules."""
@@ -83,9 +103,11 @@ class ExplainableKMeans(Estimator, _Columns, HasWeightCol, HasSeed):
         self._set(**self._input_kwargs)
 
     def _fit(self, dataset: Any) -> ExplainableKMeansModel:
+        weight = self.getWeightCol() if self.isSet("weightCol") else None
+        inputs = self.getInputCols() if self.isSet("inputCols") else []
+        self._check(dataset, inputs if weight is None else [*inputs, weight])
         n = 0 if self.isSet("inputCols") else dataset.select(self.getFeaturesCol()).first()[0].size
         columns = self._select(dataset, list(range(n)))
-        weight = self.getWeightCol() if self.isSet("weightCol") else None
         rows = dataset.select(
             *(column.alias(name) for name, column in columns.items()), *([] if weight is None else [weight])
         )
@@ -126,6 +148,8 @@ class ExplainableKMeansModel(Model, _Columns):
     def _transform(self, dataset: Any) -> Any:
         fitted = self.fitted
         label, feature = functions.expr(export_sql(fitted, dialect="spark", form="case")), fitted.tree_.feature
-        places = {} if self.isSet("inputCols") else self._select(dataset, np.unique(feature[feature >= 0]).tolist())
+        tested, by_name = np.unique(feature[feature >= 0]).tolist(), self.isSet("inputCols")
+        self._check(dataset, [fitted.feature_names_in_[i] for i in tested if by_name])
+        places = {} if by_name else self._select(dataset, tested)
         placed = dataset.select("*", *(column.alias(name) for name, column in places.items()))
         return placed.withColumn(self.getPredictionCol(), label).drop(*places)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from cutwise import ClusterExplainer, ExplainableKMeans, export_json
+from cutwise.exceptions import InvalidInputError
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the engines warn of all kinds of things
 
@@ -173,6 +174,26 @@ def test_a_stage_of_spark_places_every_row_as_the_model_does_in_the_jvm_and_is_s
     assert placed.columns == [*rows.columns, "both", "group"]
     in_memory = ExplainableKMeans(3, algorithm="imm", random_state=0).fit(frame.select("a", "w").to_numpy())
     assert placed.toPandas()["group"].tolist() == in_memory.labels_.tolist()
+
+
+def test_a_stage_names_columns_that_are_missing_or_in_the_way(spark):
+    from cutwise.spark import ExplainableKMeans as Stage
+
+    rows = spark.createDataFrame(
+        [(float(i), float(i % 5), i % 3) for i in range(60)], schema="a double, b double, T int"
+    )
+    options = {"inputCols": ["a", "b"], "k": 2, "algorithm": "imm"}
+    for make, words in (
+        (lambda: Stage(**options, predictionCol="t").fit(rows), "has a column 't' already.*predictionCol="),
+        (lambda: Stage(inputCols=["a", "bb"], k=2).fit(rows), "no column 'bb'. Did you mean 'b'"),
+        (lambda: Stage(k=2).fit(rows), r"no column 'features'.*'a', 'b', 'T'. Name those.*inputCols="),
+        (lambda: Stage(**options, weightCol="w").fit(rows), "no column 'w'"),
+        (lambda: Stage(**options).fit(rows).transform(rows.drop("a")), "no column 'a'"),
+        (lambda: (model := Stage(**options).fit(rows)).transform(model.transform(rows)), "'prediction' already"),
+    ):
+        with pytest.raises(InvalidInputError, match=words):
+            make()
+    assert "prediction" in Stage(**options).fit(rows).transform(rows.drop("b")).columns  # the tree asks about a alone
 
 
 def test_the_pipeline_of_the_page_runs(spark, tmp_path):
