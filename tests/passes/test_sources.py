@@ -10,7 +10,13 @@ import pyarrow.dataset as ds
 import pytest
 
 from cutwise import Batches, ClusterExplainer, ExplainableKMeans
-from cutwise.exceptions import CutwiseError, InvalidInputError, MissingDependencyError
+from cutwise.exceptions import (
+    ColumnMismatchError,
+    CutwiseError,
+    InvalidInputError,
+    MissingDependencyError,
+    NotFiniteError,
+)
 from cutwise.passes.sources import _spark_total
 
 duckdb, dask = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
@@ -77,6 +83,33 @@ def test_rows_without_a_value_have_no_label():
     rows = pl.DataFrame({"x": [1.0, None, float("nan"), 9.0], "y": [None, 0.0, 0.0, 0.0]})
     assert gathered(model.predict(rows.lazy())) == [5, None, None, 7]
     assert gathered(model.predict(duckdb.sql("select * from rows"))) == [5, None, None, 7]
+    for door in DOORS[2:]:
+        with pytest.raises(NotFiniteError, match="column 'x'"):
+            gathered(model.predict(doors(rows)[door]))
+
+
+def test_infinity_is_beyond_all_thresholds_of_expressions_and_an_error_elsewhere():
+    model = ClusterExplainer().fit(pl.DataFrame({"x": [1.0, 2.0, 8.0, 9.0]}), [5, 5, 7, 7])
+    rows = pl.DataFrame({"x": [float("-inf"), float("inf")]})
+    for name, door in doors(rows).items():
+        if name in ("polars", "duckdb"):
+            assert gathered(model.predict(door)) == [5, 7]
+        else:
+            with pytest.raises(NotFiniteError, match="contains infinity: column 'x'"):
+                gathered(model.predict(door))
+
+
+@pytest.mark.parametrize("door", DOORS[:-1])
+def test_predict_and_score_pass_over_columns_that_fit_did_not_have(door):
+    frame = a_table(np.float64)
+    wider = frame.with_columns(more=pl.col("a") * 2, segment=pl.col("a") > 3)
+    model, explainer = ExplainableKMeans(4, algorithm="imm", random_state=0), ClusterExplainer()
+    expected = model.fit(frame).score(frame), explainer.fit(frame, wider["segment"]).score(frame, wider["segment"])
+    lazy = doors(wider)[door]
+    assert sorted(gathered(model.predict(lazy))) == sorted(model.labels_.tolist())
+    assert (model.score(lazy), explainer.score(lazy, "segment")) == expected
+    with pytest.raises(ColumnMismatchError, match="unseen at fit time"):
+        model.score(wider)
 
 
 NOW = dt.datetime(2024, 5, 1)

@@ -49,7 +49,6 @@ from cutwise.table.intake import (
     check_unread,
     check_verbose,
     drop_columns,
-    keep_columns,
     names_given,
     pop_column,
     read_random_state,
@@ -128,7 +127,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         -------
         labels : ndarray of shape (n_samples,)
             The tree alone decides; cluster centers are never looked at. Of a polars ``LazyFrame``, a DuckDB relation or
-            a Spark frame the same, with one column ``cluster`` (null where a tested column has no value); of a
+            a Spark frame the same, with one column ``cluster`` (null where a value is missing as none was at fit); of a
             ``pyarrow.dataset.Dataset`` a ``RecordBatchReader``, of a Dask frame a series, of :class:`Batches` further
             ones of labels.
         """
@@ -485,7 +484,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         labeled = self._labeled_by(columns, self.cluster_names_)
 
         def predict(batch: Any) -> Any:
-            return self.predict(keep_columns(batch, columns.names) if hasattr(self, "feature_names_in_") else batch)
+            return self.predict(self._columns_of_batch(batch))
 
         def sql(dialect: str) -> str:
             return tree_sql(labeled, dialect=dialect, form="case")

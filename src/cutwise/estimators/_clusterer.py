@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from cutwise.table.intake import (
     check_n_clusters,
     check_verbose,
     drop_columns,
+    keep_columns,
     names_given,
     pop_column,
     read_table,
@@ -79,6 +80,10 @@ class RemembersColumns:
         own = {name: kind.left_out for name, kind in self._kinds_by_name.items() if kind.left_out}
         return {**self._intake.get("left_out", {}), **own}
 
+    def _columns_of_batch(self, batch: Any) -> Any:
+        """Without those that fit did not have: tables that are not in memory may hold more."""
+        return keep_columns(batch, tuple(self.feature_names_in_)) if hasattr(self, "feature_names_in_") else batch
+
     def _read(self, X: Any, tested: npt.NDArray[np.integer] | None = None) -> Table:
         """Rows to answer for, with the columns of fit; of a named frame only those tested where they are given."""
         check_is_fitted(self)
@@ -94,6 +99,8 @@ class HasCost(ClusterMixin):  # type: ignore[misc]
     """Part of an estimator whose clusters have a cost; ``_costs_of(X)``: of every row, by the center of its cluster."""
 
     cost_: float
+    _costs_of: Callable[[Any], Float64]
+    _columns_of_batch: Callable[[Any], Any]
 
     @property
     def inertia_(self) -> float:
@@ -136,7 +143,7 @@ class HasCost(ClusterMixin):  # type: ignore[misc]
             Values that cannot be used, or distances that are beyond float64 or not known.
         """
         if (lazy := as_lazy(X)) is not None:
-            return -lazy_cost(lazy, sample_weight, self._costs_of)
+            return -lazy_cost(lazy, sample_weight, lambda batch: self._costs_of(self._columns_of_batch(batch)))
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         costs = self._costs_of(X)
         return -sum_costs(costs, sum_weights(read_weights(sample_weight, len(costs))))

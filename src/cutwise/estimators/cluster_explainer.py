@@ -339,7 +339,7 @@ class ClusterExplainer(TreeEstimator):
     def _scored(self, X: Any, y: Any, *, is_part: bool = False) -> tuple[npt.NDArray[np.float64], ...]:
         """Which rows the tree gets right, and which have a cluster, (2, n)."""
         X, y = pop_column(X, y, "y")
-        table = self._read_tested(X)
+        table = self._read_tested(self._columns_of_batch(X) if is_part else X)
         labels = read_labels(y, table.n_rows, estimator=type(self).__name__, is_part=is_part)
         counted = labels.codes >= 0
         right = self._codes_of(labels) == self._codes(table)
