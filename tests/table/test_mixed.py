@@ -344,6 +344,16 @@ def test_a_table_of_numbers_written_as_text_is_said_to_be_one():
         ExplainableKMeans(2, random_state=0).fit(pl.from_pandas(X).lazy())
 
 
+@pytest.mark.parametrize("fill", [0, np.nan])
+@pytest.mark.parametrize("halves", [0, 0.5])
+def test_sparse_columns_with_gaps_are_of_the_kinds_of_dense_ones(fill, halves):
+    dense = pd.DataFrame({"a": [0, 1, 2, 3, 10, 11, 12, np.nan], "b": [0, 1, 0, 0, 1 + halves, 0, 1, 0.0]})
+    same = dense.astype(pd.SparseDtype(float, fill))
+    assert read(same).kinds == read(dense).kinds
+    assert np.array_equal(read(same).values, read(dense).values, equal_nan=True)
+    assert read_table(same, fitted=read(dense).columns).kinds == read(dense).kinds
+
+
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array, lambda values: pd.DataFrame({"a": values[:, 0]})])
 def test_truth_values_take_0_and_1_alone_as_numbers(make):
     fitted = read_table(make(np.array([[True], [False]]))).columns

@@ -164,6 +164,8 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
         items = column.to_numpy() if dtype == nw.Duration else column.to_list()
         ticks = to_ticks(items, "microsecond", is_duration=True)
         return RawColumn("duration", values=ticks, unit=None if dtype == nw.Duration else "time")
+    if dtype == nw.Unknown and hasattr(whole := column.to_native(), "sparse"):  # of pandas
+        return raw_column(nw.from_native(whole.sparse.to_dense(), series_only=True))
     native = column.to_numpy() if dtype in (nw.Object, nw.Unknown) else None
     if native is None or native.ndim > 1:  # structs of polars
         return _of_items(column.to_list())
