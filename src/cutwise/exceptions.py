@@ -202,21 +202,28 @@ class ColumnMismatchError(InvalidInputError):
 
     @classmethod
     def of_names(
-        cls, fitted: Sequence[str], given: Sequence[str], tested: Sequence[str] = (), *, model: str = "model"
+        cls,
+        fitted: Sequence[str],
+        given: Sequence[str],
+        tested: Sequence[str] | None = None,
+        *,
+        model: str = "model",
+        ways: tuple[str, str] = ("X[{}]", "X"),
     ) -> ColumnMismatchError:
-        """Columns renamed, missing, added or in another order, in scikit-learn's words; ``tested`` are needed."""
-        message = "The feature names should match those that were passed during fit.\n"
-        own = "X[list(model.feature_names_in_)]"
+        """Columns renamed, missing, added or in another order, in scikit-learn's words.
+
+        ``tested``: those that are needed; None for all. ``ways``: how a table gives some of its columns, and what holds
+        their names.
+        """
+        message, owner = "The feature names should match those that were passed during fit.\n", "model"
         if model != "model":
-            message = f"{model}: the columns of X should be those that it was fitted on.\n"
-            own = "X[list(reference.feature_names_in_)]"
-        unseen = sorted(set(given) - set(fitted))
-        missing = sorted(set(fitted) - set(given))
+            message, owner = f"{model}: the columns of X should be those that it was fitted on.\n", "reference"
+        there, needed = set(given), set(fitted if tested is None else tested)
+        unseen, missing = sorted(there - set(fitted)), sorted(needed - there)
         if unseen:
             message += "Feature names unseen at fit time:\n" + _bullets(unseen)
         if missing:
             message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
-        there = set(given)
         order = [name for name in fitted if name in there]
         if not unseen and order != list(given):
             first = next(i for i, (a, b) in enumerate(zip(order, given, strict=True)) if a != b)
@@ -224,10 +231,11 @@ class ColumnMismatchError(InvalidInputError):
                 "Feature names must be in the same order as they were in fit.\n"
                 f"The first that differs is column {first}: {given[first]!r} now, {order[first]!r} at fit time.\n"
             )
-        needed = [name for name in tested if name not in there]
-        if needed and not unseen:
-            message += f"The tree asks about {listed(needed)}.\n"
-        return cls(f"{message}Pass the columns of fit, in their order and under their names: {own}.")
+        if missing and tested is not None and not unseen:
+            message += f"The tree asks about {listed(name for name in tested if name in missing)}.\n"
+        names, (give, own) = f"{owner}.feature_names_in_", ways
+        names = f"list({names})" if there.union(missing).issuperset(fitted) else f"[n for n in {names} if n in {own}]"
+        return cls(f"{message}Pass the columns of fit, in their order and under their names: {give.format(names)}.")
 
     @classmethod
     def of_count(cls, *, given: int, fitted: int, estimator: str, names: Sequence[str] = ()) -> ColumnMismatchError:

@@ -1,5 +1,6 @@
 """New rows need the columns that the tree asks about, and no others: ``predict``, rules, SQL and Python agree."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -111,7 +112,7 @@ def test_a_sparse_frame_stays_sparse_and_gets_the_same_clusters():
         (
             lambda f: f.drop(columns=["age", "rest"]),
             ColumnMismatchError,
-            "missing:\n- age\n- rest\nThe tree asks about 'age'",
+            "missing:\n- age\nThe tree asks about 'age'",
         ),
         (lambda f: f.assign(age=np.nan), NotFiniteError, "column 'age', row 0"),
         (lambda f: f.assign(income="x"), NotNumericError, "column 'income'"),
@@ -126,6 +127,27 @@ def test_a_sparse_frame_stays_sparse_and_gets_the_same_clusters():
 def test_what_a_test_asks_about_must_be_there_and_arrays_must_be_whole(model, change, error, words):
     with pytest.raises(error, match="(?s)" + words.replace("\n", "\\n")):
         model.predict(change(TABLE))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "lazy", "pyarrow", "AnnData"])
+@pytest.mark.parametrize("kept", [["rest", "noise", "income", "age"], ["income", "age"]])
+def test_the_next_step_for_columns_in_another_order_can_be_typed(library, kept):
+    model, X = MODELS["kmeans"](), TABLE[kept]
+    if library == "AnnData":
+        X = SimpleNamespace(X=X.to_numpy(), var_names=kept, obs=None, shape=X.shape)
+    elif library != "pandas":
+        X = pl.from_pandas(X) if library == "polars" else pl.from_pandas(X).lazy()
+        X = X.collect().to_arrow() if library == "pyarrow" else X
+    with pytest.raises(ColumnMismatchError) as caught:
+        model.predict(X)
+    said = str(caught.value)
+    assert "missing" not in said  # the tree asks about neither of the others
+    (step,) = re.findall(r"under their names: (.*)\.$", said)
+    if library == "AnnData":
+        assert step.startswith("adata[:, ")
+        X, step = TABLE[kept], step.replace("[:, ", "[").replace(".var_names", ".columns")
+    found = model.predict(eval(step, {"X": X, "adata": X, "model": model}))
+    assert np.array_equal(found.collect()["cluster"] if library == "lazy" else found, model.predict(TABLE))
 
 
 @pytest.mark.parametrize("change", ["missing", "NaN", "text"])

@@ -37,7 +37,7 @@ from cutwise.readouts.sql import tree_sql
 from cutwise.readouts.words import below_one_reason
 from cutwise.reference.fitted import check_columns, is_fitted
 from cutwise.reference.objective import KMEANS, Objective
-from cutwise.table.convert import NamedMatrix
+from cutwise.table.convert import NamedMatrix, ways_to_columns
 from cutwise.table.intake import (
     MixedOptions,
     Seed,
@@ -472,7 +472,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             names = lazy.names
             if columns.has_names:  # further columns do no harm where an engine is asked for one by its name
                 names = tuple(name for name in names if name in columns.names)
-            check_same_columns(columns, Columns(names, True), estimator=type(self).__name__, tested=tested)
+            given, ways = Columns(names, True), ways_to_columns(lazy.native)
+            check_same_columns(columns, given, estimator=type(self).__name__, tested=tested, ways=ways)
             columns = columns if columns.has_names else Columns(names, True, columns.kinds)
         types = lazy.types()
         for name, kind in ((columns.names[i], columns.kinds[i]) for i in tested if types):

@@ -341,6 +341,19 @@ def is_annotated(X: Any) -> bool:
     return all(hasattr(X, part) for part in ("X", "var_names", "obs")) and not nw.dependencies.is_into_dataframe(X)
 
 
+def ways_to_columns(X: Any) -> tuple[str, str]:
+    """How a table gives some of its columns, and what holds their names, as a user would write it."""
+    if is_annotated(X):
+        return "adata[:, {}]", "adata.var_names"
+    ways = {
+        "pyarrow": ("X.select({})", "X.column_names"),
+        "polars": ("X.select(*{})", "X.collect_schema()"),
+        "duckdb": ("X.select(*{})", "X.columns"),
+        "pyspark": ("X.select(*{})", "X.columns"),
+    }
+    return ways.get(type(X).__module__.partition(".")[0].lstrip("_"), ("X[{}]", "X.columns"))
+
+
 def bare_matrix(X: Any) -> Any:
     """The matrix of an annotated one, in memory; anything else as it is."""
     if not is_annotated(X):

@@ -47,6 +47,7 @@ from .convert import (
     library_of,
     not_numeric_error,
     to_numbers,
+    ways_to_columns,
 )
 from .labels import as_vector
 from .mixed import (
@@ -345,7 +346,7 @@ def read_table(
     """
     if isinstance(X, Table):
         return X
-    labels: list[object] | None = None
+    labels, ways = None, ways_to_columns(X)
     if is_annotated(X):
         X, labels = bare_matrix(X), list(X.var_names)
         if len(labels) != np.shape(X)[-1]:
@@ -360,7 +361,7 @@ def read_table(
     columns = name_columns(labels, X.shape[1], what=what)
     if fitted is not None:
         # Before the values: a renamed column is the reason to give, not what reindexing put into it.
-        check_same_columns(fitted, columns, estimator=estimator, tested=tested)
+        check_same_columns(fitted, columns, estimator=estimator, tested=tested, ways=ways)
     check_shape(X.shape, what=what)
     # A sparse matrix of all columns is read sooner than some are taken out of it.
     is_whole = sparse.issparse(X) and fitted is not None and columns.names == fitted.names

@@ -359,13 +359,18 @@ def check_unique(names: Sequence[object], *, what: str = "X", step: str = "renam
 
 
 def check_same_columns(
-    fitted: Columns, given: Columns, *, estimator: str = "the model", tested: npt.NDArray[np.integer] | None = None
+    fitted: Columns,
+    given: Columns,
+    *,
+    estimator: str = "the model",
+    tested: npt.NDArray[np.integer] | None = None,
+    ways: tuple[str, str] = ("X[{}]", "X"),
 ) -> None:
     """Refuses a table whose columns are not those of fit, by scikit-learn's rule and in its words.
 
     Named against named: the same names in the same order, of which those not in ``tested`` (column numbers; None for
     all) may be missing. When only one side has names a ``ColumnNamesWarning`` says so and the number of columns
-    decides.
+    decides. ``ways``: see ``ColumnMismatchError``.
     """
     if fitted.has_names and given.has_names:
         if fitted.names == given.names:
@@ -373,7 +378,7 @@ def check_same_columns(
         needed = fitted.names if tested is None else [fitted.names[i] for i in tested]
         there = set(given.names)
         if tuple(name for name in fitted.names if name in there) != given.names or not there.issuperset(needed):
-            raise ColumnMismatchError.of_names(fitted.names, given.names, () if tested is None else needed)
+            raise ColumnMismatchError.of_names(fitted.names, given.names, None if tested is None else needed, ways=ways)
         return
     if fitted.has_names:
         warn(ColumnNamesWarning(f"X does not have valid feature names, but {estimator} was fitted with feature names"))
