@@ -216,8 +216,12 @@ def test_an_annotated_matrix_is_read_as_it_is(annotate):
         assert model.explain(some) == model.explain(data)
         with pytest.raises(InvalidInputError, match="The tree asks about 'gene 2'"):
             model.predict(_Lookalike(layout(X.toarray()[:, [1, 5]]), ["gene 1", "gene 5"]))
-    with pytest.raises(InvalidInputError, match=r"y='leidn' is no column of X. Did you mean 'leiden'"):
+    with pytest.raises(InvalidInputError, match=r"y='leidn' is no column of X.obs. Did you mean 'leiden'"):
         model.fit(data, "leidn")
+    bare = _Lookalike(X)
+    bare.obs = bare.obs[[]]
+    with pytest.raises(InvalidInputError, match=r"no column of X.obs. X.obs has no column names"):
+        model.fit(bare, "leiden")
     with pytest.raises(InvalidInputError, match="X has no column names"):
         model.fit(X, "leiden")
     with pytest.raises(InvalidInputError, match="X has 8 columns, and 2 names are given"):

@@ -438,7 +438,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
         (lambda X: ExplainableKMeans(2, algorithm="optimal").fit(X.lazy()), "a sample"),
         (lambda X: ExplainableKMeans(5, max_depth=2).fit(X.lazy()), "room for 4 leaves"),
         (lambda X: ExplainableKMeans(3, preprocessor=RobustScaler()).fit(X.lazy()), r"RobustScaler.*fit\(sample\)"),
-        (lambda X: ClusterExplainer().fit(X.lazy(), np.zeros(len(X))), 'y="w"'),
+        (lambda X: ClusterExplainer().fit(X.lazy(), np.zeros(len(X))), 'y="segment"'),
         (lambda X: ClusterExplainer().fit(X.lazy(), "segments"), "no column of X"),
         (lambda X: ClusterExplainer(algorithm="cart").fit(X.lazy(), "a"), "a sample"),
         (lambda X: ClusterExplainer().fit(X.lazy().with_columns(y=pl.lit(-1)), "y"), "Every label.*noise"),
@@ -446,7 +446,13 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
         (lambda X: cost_curve(ClusterExplainer(), X.lazy(), "a"), "give max_leaves"),
         (lambda X: ExplainableKMeans(3, reference=ExplainableKMeans(3)).fit(X.lazy()), "cluster_centers_"),
         (lambda X: ExplainableKMeans(3, reference=np.ones((2, 4))).fit(X.lazy()), "n_clusters=3"),
-        (lambda X: ExplainableKMeans(9).fit(X[[0, 1, 1, 0]].lazy()), "distinct"),
+        (lambda X: ExplainableKMeans(9).fit(X[[0, 1, 1, 0]].lazy()), r"the 2 distinct rows of X \(n_samples=4\)"),
+        (
+            lambda X: ExplainableKMeans(9).fit(
+                X[[0, 1, 1, 2]].with_columns(w=pl.Series([1, 2, 3, 0])).lazy(), sample_weight="w"
+            ),
+            r"the 2 distinct rows of X of positive weight \(n_samples=4\)",
+        ),
         (lambda X: ExplainableKMeans(1).fit(X.lazy().filter(pl.col("a") > 99)), "no rows"),
         (
             lambda X: ExplainableKMeans(1, preprocessor=None).fit(X.lazy().with_columns(a=float("nan"))),

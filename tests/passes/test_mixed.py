@@ -388,6 +388,11 @@ def near(found):
             "batches of X differ",
         ),
         (lambda X: ExplainableKMeans(3).fit(X.with_columns(x=float("inf")).lazy()), CutwiseError, "infinity"),
+        (
+            lambda X: ExplainableKMeans(3).fit(X.with_columns(w=0).lazy(), sample_weight="w"),
+            InvalidInputError,
+            "every sample_weight is zero",
+        ),
     ],
 )
 def test_errors_say_what_to_do(customers, fit, error, words):

@@ -277,10 +277,12 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
         )
     k = model.n_clusters
     with _read(model, lazy, sample_weight, stages, n_clusters=k) as rows:
-        check_n_clusters(k, rows.example, n_samples=rows.n_rows)
+        weights = None if sample_weight is None else rows.sample_weights.astype(np.float64)
+        n_samples = rows.n_rows + rows.seen.n_left
+        check_n_clusters(k, rows.example, weights, n_samples=n_samples)
         fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
         if rows.measured is not None:
-            check_n_clusters(k, rows.measured, n_samples=rows.n_rows, what=MEASURED, instead=FINER)
+            check_n_clusters(k, rows.measured, weights, n_samples=n_samples, what=MEASURED, instead=FINER)
         with stages.stage("reference clustering"):
             context = LazyContext.by(rows, _reference_centers(model, rows))
         model._explain(context, fitted, max_leaves, stages)

@@ -645,7 +645,7 @@ def check_column_name(name: Any, what: str) -> str | None:
         return name
     raise UnsupportedInputError(
         f"{what} is of type {type(name).__name__}, and the rows of X come in batches, in any order. Give the name of a "
-        f'column of X: {what}="w".'
+        f'column of X: {what}="{"segment" if what == "y" else "w"}".'
     )
 
 

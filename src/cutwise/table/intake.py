@@ -622,10 +622,14 @@ def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:
         return X, column
     frame: Frame | None = as_frame(X.obs if is_annotated(X) else X)
     if frame is None or column not in frame.columns:
-        known = [] if frame is None else frame.columns
+        known, named = [] if frame is None else frame.columns, "X.obs" if is_annotated(X) else "X"
         raise InvalidInputError(
-            f"{what}={column!r} is no column of X.{did_you_mean(column, known)} "
-            + (f"Its columns are {listed(known, most=20)}." if known else "X has no column names: give an array.")
+            f"{what}={column!r} is no column of {named}.{did_you_mean(column, known)} "
+            + (
+                f"Its columns are {listed(known, most=20)}."
+                if known
+                else f"{named} has no column names: give an array."
+            )
             + (f" A file is read first: pandas.read_csv({column!r})['name']." if "." in column else "")
         )
     return X if is_annotated(X) else frame.drop(column).to_native(), frame[column].to_numpy()
