@@ -392,8 +392,8 @@ def check_kind(now: KindName, kind: ColumnKind, describe: str, value: object = N
     if now in _NUMBERS and of_fit & set(_NUMBERS):
         return
     texts = [level for level in kind.levels or () if isinstance(level, str)]
-    if texts and now in _AS_TEXT and all(map(_AS_TEXT[now].match, texts)):
-        return  # a column that was asked for as a category
+    if now in _AS_TEXT and any(map(_AS_TEXT[now].match, texts)):
+        return  # levels of any type are texts
     held, holds = _WORDS[min(of_fit)], f"{_WORDS[now]} now"
     if kind.levels:
         held_then = f"{held} at fit, such as {listed(kind.levels[:3])},"
