@@ -218,39 +218,19 @@ class DenseEncoder {
       ends_begin_[c] = n_ends;
       if (!bins_[c].exact) n_ends += 2 * bins_[c].size();
     }
-    passes_.clear();
-    std::vector<Pass<V> *> idle;
-    std::mutex mutex;
     const int64_t n_pieces = (x_.n_rows + kPieceRows - 1) / kPieceRows;
-    parallel_for(n_jobs_, n_pieces, [&](int64_t piece) {
-      Pass<V> *pass = nullptr;
-      {
-        std::lock_guard<std::mutex> lock(mutex);
-        if (idle.empty()) {
-          passes_.push_back(new_pass(n_ends));
-          idle.push_back(passes_.back().get());
-        }
-        pass = idle.back();
-        idle.pop_back();
-      }
-      const int64_t first = piece * kPieceRows;
-      encode_piece(first, std::min(x_.n_rows, first + kPieceRows), *pass);
-      std::lock_guard<std::mutex> lock(mutex);
-      idle.push_back(pass);
+    passes_.assign(std::clamp<int64_t>(n_jobs_, 1, n_pieces), {});
+    const auto n_passes = static_cast<int64_t>(passes_.size());
+    parallel_for(n_jobs_, n_passes, [&](int64_t i) {
+      Pass<V> &pass = passes_[i];
+      pass.ends.reserve(n_ends);
+      for (const Bins &bins : bins_)
+        for (int b = 0; !bins.exact && b < bins.size(); ++b)
+          pass.ends.insert(pass.ends.end(), {static_cast<V>(bins.low[b]), static_cast<V>(bins.high[b])});
+      pass.n_unseen.assign(x_.n_cols, 0);
+      for (int64_t piece = n_pieces * i / n_passes; piece < n_pieces * (i + 1) / n_passes; ++piece)
+        encode_piece(piece * kPieceRows, std::min(x_.n_rows, (piece + 1) * kPieceRows), pass);
     });
-  }
-
-  std::unique_ptr<Pass<V>> new_pass(int64_t n_ends) const {
-    auto pass = std::make_unique<Pass<V>>();
-    pass->ends.reserve(n_ends);
-    for (const Bins &bins : bins_) {
-      for (int b = 0; !bins.exact && b < bins.size(); ++b) {
-        pass->ends.push_back(static_cast<V>(bins.low[b]));
-        pass->ends.push_back(static_cast<V>(bins.high[b]));
-      }
-    }
-    pass->n_unseen.assign(x_.n_cols, 0);
-    return pass;
   }
 
   void encode_piece(int64_t first, int64_t last, Pass<V> &pass) {
@@ -314,7 +294,7 @@ class DenseEncoder {
     bool again = false;
     for (int64_t c = 0; c < x_.n_cols; ++c) {
       int64_t n_unseen = 0;
-      for (const auto &pass : passes_) n_unseen += pass->n_unseen[c];
+      for (const Pass<V> &pass : passes_) n_unseen += pass.n_unseen[c];
       if (n_unseen <= max_unseen_) continue;
       again = true;
       candidates_[c].clear();
@@ -329,10 +309,10 @@ class DenseEncoder {
 
   Encoded finish() {
     std::vector<UnseenValue> unseen;
-    for (const auto &pass : passes_) {
-      unseen.insert(unseen.end(), pass->unseen.begin(), pass->unseen.end());
+    for (const Pass<V> &pass : passes_) {
+      unseen.insert(unseen.end(), pass.unseen.begin(), pass.unseen.end());
       for (int64_t c = 0; c < x_.n_cols; ++c) {
-        const V *ends = pass->ends.data() + ends_begin_[c];
+        const V *ends = pass.ends.data() + ends_begin_[c];
         for (int b = 0; !bins_[c].exact && b < bins_[c].size(); ++b) {
           bins_[c].low[b] = std::min(bins_[c].low[b], static_cast<double>(ends[2 * b]) + 0.0);
           bins_[c].high[b] = std::max(bins_[c].high[b], static_cast<double>(ends[2 * b + 1]) + 0.0);
@@ -359,7 +339,7 @@ class DenseEncoder {
   std::vector<int32_t> alone_;
   BundledColumns<T> bundled_;
   std::vector<int64_t> ends_begin_;
-  std::vector<std::unique_ptr<Pass<V>>> passes_;
+  std::vector<Pass<V>> passes_;
   Encoded out_;
 };
 
