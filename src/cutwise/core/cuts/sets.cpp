@@ -55,6 +55,14 @@ struct SetSearch {
     best = {cost, second, std::move(named), in_left};
   }
 
+  // Of the levels on the left.
+  std::vector<int64_t> sums_of(const std::vector<uint8_t> &in_left) const {
+    std::vector<int64_t> part(k, 0);
+    for (size_t v = 0; v < n_levels; ++v)
+      for (int64_t c = 0; c < k && in_left[v]; ++c) part[c] += at(v)[c];
+    return part;
+  }
+
   bool is_allowed(const std::vector<uint8_t> &in_left) const {
     if (!limits) return true;
     int64_t count[2] = {0, 0};
@@ -79,7 +87,6 @@ struct SetSearch {
     const std::vector<int64_t> of_pair = costs_of_pairs();
     const int64_t least = *std::min_element(of_pair.begin(), of_pair.end());
     std::vector<uint8_t> side(n_levels);
-    std::vector<int64_t> part(k);
     for (int64_t i = 0; i < k; ++i)
       for (int64_t j = i + 1; j < k; ++j) {
         if (of_pair[i * k + j] > least) continue;
@@ -88,10 +95,7 @@ struct SetSearch {
           side[v] = a < b ? 1 : b < a ? 0 : 2;
         }
         place_ties(side, weight);
-        std::fill(part.begin(), part.end(), 0);
-        for (size_t v = 0; v < n_levels; ++v)
-          for (int64_t c = 0; c < k && side[v]; ++c) part[c] += at(v)[c];
-        offer(side, part.data());
+        offer(side, sums_of(side).data());
       }
   }
 
@@ -159,11 +163,7 @@ struct SetSearch {
       if (moved + rest_count[at] < lack || cost + bound(at, moved) >= least || ++steps > kMostSteps) return;
       if (moved >= lack) {
         least = cost;
-        std::vector<int64_t> part(search.k, 0);
-        for (size_t v = 0; v < search.n_levels; ++v)
-          for (int64_t c = 0; c < search.k && side[v]; ++c) part[c] += search.at(v)[c];
-        search.offer(side, part.data());
-        return;
+        return search.offer(side, search.sums_of(side).data());
       }
       const Move &next = moves[at];
       if (moved + next.count <= most) {
@@ -209,13 +209,12 @@ struct SetSearch {
     else pairs();
     if (sums.has_second()) prefixes();
     if (best.cost == kNone) return std::nullopt;
-    std::vector<int64_t> part(k, 0), rest = total;
+    const std::vector<int64_t> part = sums_of(best.in_left);
+    std::vector<int64_t> rest = total;
+    for (int64_t c = 0; c < k; ++c) rest[c] -= part[c];
     std::vector<int32_t> levels;
-    for (size_t v = 0; v < n_levels; ++v) {
-      if (!best.in_left[v]) continue;
-      if (weight[v] > 0) levels.push_back(static_cast<int32_t>(v));
-      for (int64_t c = 0; c < k; ++c) part[c] += at(v)[c], rest[c] -= at(v)[c];
-    }
+    for (size_t v = 0; v < n_levels; ++v)
+      if (best.in_left[v] && weight[v] > 0) levels.push_back(static_cast<int32_t>(v));
     return std::make_tuple(best.cost, best.second, levels, sums.label_left(part.data()), sums.label_left(rest.data()));
   }
 };
