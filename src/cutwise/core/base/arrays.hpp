@@ -25,6 +25,13 @@ inline void require(bool holds, const char *what) {
   if (!holds) throw std::invalid_argument(what);
 }
 
+// What work() gives, done without the GIL.
+template <class Work>
+auto without_gil(Work &&work) {
+  const nb::gil_scoped_release release;
+  return work();
+}
+
 // Whether an array has so many entries along its first axes; so has one that is not given.
 template <class Array, class... Sizes>
 bool has_shape(const Array &array, Sizes... sizes) {
@@ -36,13 +43,23 @@ bool has_shape(const std::optional<Array> &array, Sizes... sizes) {
   return !array || has_shape(*array, sizes...);
 }
 
+template <class Array>
+auto *data_or_null(const std::optional<Array> &values) {
+  return values ? values->data() : nullptr;
+}
+
+template <class T>
+std::vector<T> copied(const In1<T> &values) {
+  return {values.data(), values.data() + values.size()};
+}
+
 // Whole weights, one a row; none: each row counts once.
 using Weights = std::optional<In1<int64_t>>;
 
 // Null where each row counts once.
 inline const int64_t *checked(const Weights &weights, int64_t n_rows) {
   require(has_shape(weights, n_rows), "there is one weight for each row");
-  return weights ? weights->data() : nullptr;
+  return data_or_null(weights);
 }
 
 // An array that Python owns.

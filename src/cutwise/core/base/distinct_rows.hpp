@@ -7,7 +7,7 @@
 namespace cutwise {
 
 // The finalizer of splitmix64.
-inline uint64_t mixed(uint64_t bits) {
+CUTWISE_INLINE uint64_t mixed(uint64_t bits) {
   bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9u;
   bits = (bits ^ bits >> 27) * 0x94D049BB133111EBu;
   return bits ^ bits >> 31;
@@ -18,9 +18,7 @@ inline uint64_t column_key(int64_t column) { return mixed(static_cast<uint64_t>(
 // What a value adds to its row's hash: a sum, so that no term waits for another. Zeros add nothing, so that a sparse row hashes
 // like a dense one.
 inline uint64_t hash_of(double value, uint64_t key) {
-  uint64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  bits = (bits ^ key) * 0xBF58476D1CE4E5B9u;
+  uint64_t bits = (bit_cast<uint64_t>(value) ^ key) * 0xBF58476D1CE4E5B9u;
   bits = (bits ^ bits >> 32) * 0x94D049BB133111EBu;
   return (bits ^ bits >> 29) & (0 - static_cast<uint64_t>(value != 0.0));  // without a branch: zeros come anyhow
 }

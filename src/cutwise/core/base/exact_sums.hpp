@@ -13,12 +13,7 @@ namespace cutwise {
 // Rounds to the nearest integer, ties to even, as long as |v| <= 2^51: the sum's last bit is worth one.
 constexpr double kMagic = 0x1.8p52;
 
-CUTWISE_INLINE int64_t bits_of(double v) {
-  int64_t bits;
-  std::memcpy(&bits, &v, sizeof bits);
-  return bits;
-}
-CUTWISE_INLINE int64_t round_small(double v) { return bits_of(v + kMagic) - bits_of(kMagic); }
+CUTWISE_INLINE int64_t round_small(double v) { return bit_cast<int64_t>(v + kMagic) - bit_cast<int64_t>(kMagic); }
 
 // The number of bits that a term may have when the weights of all terms add up to so much.
 inline int term_bits(double total_weight) {
@@ -43,7 +38,7 @@ struct SplitTerm {
 // `unit` is 2^bits.
 CUTWISE_INLINE SplitTerm split_term(double scaled, double unit) {
   const double nearest = (scaled + kMagic) - kMagic;
-  return {bits_of(nearest + kMagic) - bits_of(kMagic), round_small((scaled - nearest) * unit)};
+  return {round_small(nearest), round_small((scaled - nearest) * unit)};
 }
 
 // (high + low / unit) / weight / scale, where high and low are sums of terms of that total weight.

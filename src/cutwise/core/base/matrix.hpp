@@ -55,8 +55,6 @@ struct Derived {
 };
 
 using AnyArray = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Holds the caller's arrays alive and hands them out typed.
 class Matrix {

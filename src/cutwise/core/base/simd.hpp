@@ -31,6 +31,15 @@
 
 namespace cutwise {
 
+// C++20's std::bit_cast.
+template <class To, class From>
+CUTWISE_INLINE To bit_cast(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
 // Four float64 side by side, each with its own sum: lanes never mix, so vector width changes no bit of a result.
 
 constexpr int kLanes = 4;

@@ -148,22 +148,21 @@ Nearest nearest(const Costs &costs, bool keep, int n_jobs) {
   NewArray<double, 1> min_cost(costs.n());
   NewArray<double, 2> all(keep ? costs.n() : 0, k);
   double max_excess = 0.0;
-  {
-    nb::gil_scoped_release release;
+  without_gil([&] {
     std::vector<double> largest(count_blocks(costs.n()), 0.0);
     costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c, const Tile &) {
       nearest_of_tile(c, n, k, costs.padded(), label.data() + first, min_cost.data() + first, largest[first / kBlockRows]);
       if (keep) copy_costs(c, n, k, costs.padded(), all.data() + first * k);
     });
     for (double l : largest) max_excess = std::max(max_excess, l);
-  }
+  });
   Nearest found{label.to_numpy(), min_cost.to_numpy(), max_excess, std::nullopt};
   if (keep) std::get<3>(found) = all.to_numpy();
   return found;
 }
 
 // The number of binary digits of a non-negative number below 2^52.
-int64_t digits(int64_t units) { return units == 0 ? 0 : (bits_of(static_cast<double>(units)) >> 52) - 1022; }
+int64_t digits(int64_t units) { return units == 0 ? 0 : (bit_cast<int64_t>(static_cast<double>(units)) >> 52) - 1022; }
 
 const char *kTooLarge = "the scale is too large: a cost exceeds the range of its fixed-point number";
 
@@ -179,8 +178,7 @@ Fixed fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs
   const int64_t k = costs.k();
   std::fill(sums.data(), sums.data() + k, int64_t{0});
   int64_t magnitude = 0;
-  {
-    nb::gil_scoped_release release;
+  without_gil([&] {
     std::mutex adding;
     costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c, const Tile &) {
       double low[kMostTileRows];
@@ -203,7 +201,7 @@ Fixed fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs
       for (int64_t j = 0; j < k; ++j) sums.data()[j] += tile_sums[j];
       magnitude += tile_magnitude;
     });
-  }
+  });
   return {excess.to_numpy(), base.to_numpy(), sums.to_numpy(), magnitude};
 }
 
@@ -233,12 +231,11 @@ Fixed fixed_costs_given(const Matrix &costs, double scale, const Weights &weight
 Owned<double, 2> center_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs) {
   const CostsByCenters costs(x, centers, objective);
   NewArray<double, 2> out(costs.n(), costs.k());
-  {
-    nb::gil_scoped_release release;
+  without_gil([&] {
     costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c, const Tile &) {
       copy_costs(c, n, costs.k(), costs.padded(), out.data() + first * costs.k());
     });
-  }
+  });
   return out.to_numpy();
 }
 
@@ -287,14 +284,13 @@ Owned<double, 1> label_costs(const Matrix &x, const In2<double> &centers, const 
   const int64_t n = costs.n();
   check_labels(labels, n, costs.k());
   NewArray<double, 1> out(n);
-  {
-    nb::gil_scoped_release release;
+  without_gil([&] {
     const auto kernel = costs.rows().gives_tiles() ? dense_label_costs : sparse_label_costs;
     parallel_for(n_jobs, count_blocks(n), [&](int64_t block) {
       kernel(costs.rows(), costs.panels(), labels.data(), block * kBlockRows, std::min(n, (block + 1) * kBlockRows),
              out.data());
     });
-  }
+  });
   return out.to_numpy();
 }
 

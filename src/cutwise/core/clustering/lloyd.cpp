@@ -422,7 +422,7 @@ class Lloyd {
       changes.weight[label] += weight;
       changes.touched[label] = 1;
       if (changes.high.empty()) return;
-      add_row(values, o.scale_.data(), o.d_, o.unit_, weight, changes.high.data() + label * o.d_,
+      add_row(DenseRow{values, o.d_}, o.scale_.data(), o.unit_, weight, changes.high.data() + label * o.d_,
               changes.low.data() + label * o.d_);
     }
 
@@ -465,8 +465,7 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const
   NewArray<int64_t, 1> cluster_weights(centers.shape(0));
   int n_iter = 0;
   double start_cost = 0.0, cost = std::numeric_limits<double>::quiet_NaN();
-  {
-    nb::gil_scoped_release release;
+  without_gil([&] {
     const std::unique_ptr<RowReader> rows = RowReader::of(x);
     std::copy_n(centers.data(), centers.size(), out.data());
     Lloyd state(*rows, out.data(), static_cast<int64_t>(centers.shape(0)), w, read_objective(objective), n_jobs);
@@ -479,7 +478,7 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const
     start_cost = state.start_cost();
     if (costed) cost = state.mean_cost();
     std::copy(state.cluster_weights().begin(), state.cluster_weights().end(), cluster_weights.data());
-  }
+  });
   return {out.to_numpy(), n_iter, cluster_weights.to_numpy(), start_cost, cost};
 }
 

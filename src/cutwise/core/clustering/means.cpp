@@ -41,13 +41,13 @@ class ClusterRanges {
         least_(k * d, std::numeric_limits<double>::infinity()),
         largest_(k * d, -std::numeric_limits<double>::infinity()) {}
 
-  void add_dense(int32_t label, const double *values) {
+  void add(int32_t label, const DenseRow &row) {
     n_rows_[label] += 1;
-    for (int64_t f = 0; f < d_; ++f) add_value(label * d_ + f, values[f]);
+    for (int64_t f = 0; f < d_; ++f) add_value(label * d_ + f, row.values[f]);
   }
-  void add_sparse(int32_t label, const StoredRow &stored) {
+  void add(int32_t label, const StoredRow &row) {
     n_rows_[label] += 1;
-    for (int64_t p = 0; p < stored.n; ++p) add_value(label * d_ + stored.columns[p], stored.values[p]);
+    for (int64_t p = 0; p < row.n; ++p) add_value(label * d_ + row.columns[p], row.values[p]);
   }
   void add(const ClusterRanges &other) {
     for (size_t j = 0; j < n_rows_.size(); ++j) n_rows_[j] += other.n_rows_[j];
@@ -135,38 +135,23 @@ struct RowAdder {
   const AnyWeights &weights;
   int64_t d;
 
-  void add_weight(ClusterSums &sums, int64_t row, int32_t label) const {
-    if (const auto *w = std::get_if<In1<int64_t>>(&weights)) {
-      sums.weight[label] += (*w)(row);
-    } else if (const auto *v = std::get_if<In1<double>>(&weights)) {
-      const SplitTerm term = split_term((*v)(row)*weight_scale[label] * plan.unit, plan.unit);
+  // Row: dense or stored.
+  template <class Row>
+  void add(ClusterSums &sums, int64_t number, int32_t label, const Row &row) const {
+    int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
+    if (const auto *fractions = std::get_if<In1<double>>(&weights)) {
+      const double weight = (*fractions)(number)*weight_scale[label];
+      const SplitTerm term = split_term(weight * plan.unit, plan.unit);
       sums.weight_high[label] += term.high;
       sums.weight_low[label] += term.low;
-    } else {
-      sums.weight[label] += 1;
-    }
-  }
-
-  void add_dense(ClusterSums &sums, int64_t row, int32_t label, const double *values) const {
-    int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
-    if (const auto *w = std::get_if<In1<int64_t>>(&weights))
-      add_row(values, plan.scale.data(), d, plan.unit, (*w)(row), high, low);
-    else if (const auto *v = std::get_if<In1<double>>(&weights)) {
-      add_product(values, plan.scale.data(), d, plan.unit, (*v)(row)*weight_scale[label], high, low);
-      if ((*v)(row) > 0.0) sums.ranges.add_dense(label, values);
-    } else add_row(values, plan.scale.data(), d, plan.unit, 1, high, low);
-  }
-
-  void add_sparse(ClusterSums &sums, int64_t row, int32_t label, const StoredRow &stored) const {
-    int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
-    if (const auto *v = std::get_if<In1<double>>(&weights)) {
-      const double weight = (*v)(row)*weight_scale[label];
-      if (weight > 0.0) sums.ranges.add_sparse(label, stored);
-      add_product(stored, plan.scale.data(), plan.unit, weight, high, low);
+      add_product(row, plan.scale.data(), plan.unit, weight, high, low);
+      if (weight > 0.0) sums.ranges.add(label, row);
       return;
     }
-    const auto *w = std::get_if<In1<int64_t>>(&weights);
-    add_row(stored, plan.scale.data(), plan.unit, w != nullptr ? (*w)(row) : 1, high, low);
+    const auto *whole = std::get_if<In1<int64_t>>(&weights);
+    const int64_t weight = whole != nullptr ? (*whole)(number) : 1;
+    sums.weight[label] += weight;
+    add_row(row, plan.scale.data(), plan.unit, weight, high, low);
   }
 };
 
@@ -180,9 +165,8 @@ void sum_rows(const RowReader &x, const In1<int32_t> &labels, const RowAdder &ad
     for (int64_t r = 0; r < n; ++r) {
       const int32_t label = labels(row + r);
       if (label < 0) continue;
-      adder.add_weight(sums, row + r, label);
-      if (x.is_sparse()) adder.add_sparse(sums, row, label, x.stored(row, scratch));
-      else adder.add_dense(sums, row + r, label, tile.rows + r * tile.stride);
+      if (x.is_sparse()) adder.add(sums, row, label, x.stored(row, scratch));
+      else adder.add(sums, row + r, label, DenseRow{tile.rows + r * tile.stride, x.n_cols()});
     }
   }
 }
@@ -198,8 +182,7 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
   check_weights(weights, n);
   NewArray<double, 2> means(k, d);
   NewArray<double, 1> totals(k);
-  {
-    nb::gil_scoped_release release;
+  without_gil([&] {
     std::unique_ptr<RowReader> rows = RowReader::of(x);
     if (around) rows = std::make_unique<SquaresReader>(std::move(rows), around->data());
     const bool fractional = std::holds_alternative<In1<double>>(weights);
@@ -229,8 +212,7 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
         RowScratch scratch;
         for (int64_t i = 0; i < clusters.size(j); ++i) {
           const int64_t row = clusters.rows(j)[i];
-          adder.add_weight(sums, row, 0);
-          adder.add_sparse(sums, row, 0, rows->stored(row, scratch));
+          adder.add(sums, row, 0, rows->stored(row, scratch));
         }
         divide(sums, 0, j);
       });
@@ -245,7 +227,7 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
       for (int64_t piece = 1; piece < n_pieces; ++piece) parts[0].add(parts[piece]);
       for (int64_t j = 0; j < k; ++j) divide(parts[0], j, j);
     }
-  }
+  });
   return {means.to_numpy(), totals.to_numpy()};
 }
 

@@ -231,8 +231,7 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_medians(const Matrix &x, 
   check_weights(weights, n);
   NewArray<double, 2> medians(k, d);
   NewArray<double, 1> totals(k);
-  {
-    nb::gil_scoped_release release;
+  without_gil([&] {
     std::fill(medians.data(), medians.data() + k * d, std::numeric_limits<double>::quiet_NaN());
     const bool weighted = !std::holds_alternative<std::monostate>(weights);
     std::vector<int64_t> whole;
@@ -248,7 +247,7 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_medians(const Matrix &x, 
       }
       totals.data()[j] = static_cast<double>(total) * unit;
     }
-  }
+  });
   return {medians.to_numpy(), totals.to_numpy()};
 }
 

@@ -57,9 +57,9 @@ CUTWISE_CLONES void add_weighted_terms(const double *row, const double *scale, i
 
 }  // namespace
 
-void add_row(const double *row, const double *scale, int64_t d, double unit, int64_t weight, int64_t *high, int64_t *low) {
-  if (weight == 1) add_terms(row, scale, d, unit, high, low);
-  else add_weighted_terms(row, scale, d, unit, weight, high, low);
+void add_row(const DenseRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low) {
+  if (weight == 1) add_terms(row.values, scale, row.n, unit, high, low);
+  else add_weighted_terms(row.values, scale, row.n, unit, weight, high, low);
 }
 
 void add_row(const StoredRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low) {
@@ -71,10 +71,10 @@ void add_row(const StoredRow &row, const double *scale, double unit, int64_t wei
   }
 }
 
-CUTWISE_CLONES void add_product(const double *row, const double *scale, int64_t d, double unit, double weight, int64_t *high,
+CUTWISE_CLONES void add_product(const DenseRow &row, const double *scale, double unit, double weight, int64_t *high,
                                 int64_t *low) {
-  for (int64_t f = 0; f < d; ++f) {
-    const SplitTerm term = split_term(weight * (row[f] * scale[f]), unit);
+  for (int64_t f = 0; f < row.n; ++f) {
+    const SplitTerm term = split_term(weight * (row.values[f] * scale[f]), unit);
     high[f] += term.high;
     low[f] += term.low;
   }

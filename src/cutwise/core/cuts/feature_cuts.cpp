@@ -102,12 +102,10 @@ void bind_feature_cuts(nb::module_ &m) {
                          cluster.data(),
                          checked(weights, table.n_rows),
                          survivors_of(survivors, table.k)};
-        FeatureSearch::Result found;
-        {
-          nb::gil_scoped_release release;
+        auto found = without_gil([&] {
           node.prepare();
-          found = FeatureSearch{node, {one_sided, any_level}}.run(n_jobs);
-        }
+          return FeatureSearch{node, {one_sided, any_level}}.run(n_jobs);
+        });
         if (found.cut.column < 0) return std::nullopt;
         return std::make_tuple(found.cut.mistakes, found.cut.column, found.cut.feature, found.lower, found.upper,
                                to_numpy(std::move(found.left)));

@@ -58,7 +58,7 @@ FeatureTable make_table(const Ranks &ranks, const int32_t *labels, const int64_t
 }  // namespace
 
 void FeatureTable::drop_features(int32_t f) {
-  FeatureColumn &column = columns[f];
+  FeatureColumn &column = at(f);
   column.n_features = 0;
   column.value = {};
   column.center = {};
@@ -107,25 +107,14 @@ of shape (n_features, n_values); drop_features(column) gives the memory back.)")
       .def_ro("n_clusters", &FeatureTable::k)
       .def_prop_ro("n_cols", &FeatureTable::n_cols)
       .def(
-          "values",
-          [](const FeatureTable &table, int32_t column) {
-            require(column >= 0 && column < table.n_cols(), "a column of the table");
-            std::vector<double> middle = table.columns[column].middle;
-            return to_numpy(std::move(middle));
-          },
+          "values", [](FeatureTable &table, int32_t column) { return to_numpy(std::vector<double>(table.at(column).middle)); },
           "column"_a)
       .def(
-          "is_exact",
-          [](const FeatureTable &table, int32_t column) {
-            require(column >= 0 && column < table.n_cols(), "a column of the table");
-            return table.columns[column].exact;
-          },
-          "column"_a)
+          "is_exact", [](FeatureTable &table, int32_t column) { return table.at(column).exact; }, "column"_a)
       .def(
           "add_features",
           [](FeatureTable &table, int32_t column, In2<double> values) {
-            require(column >= 0 && column < table.n_cols(), "a column of the table");
-            require(static_cast<int32_t>(values.shape(1)) == table.columns[column].n_items(),
+            require(static_cast<int32_t>(values.shape(1)) == table.at(column).n_items(),
                     "one value of every feature for each of the column's values");
             const size_t n = values.shape(0) * values.shape(1);
             require(std::all_of(values.data(), values.data() + n, [](double v) { return std::isfinite(v); }),
@@ -134,13 +123,7 @@ of shape (n_features, n_values); drop_features(column) gives the memory back.)")
             table.add_features(column, values.data(), static_cast<int32_t>(values.shape(0)));
           },
           "column"_a, "values"_a)
-      .def(
-          "drop_features",
-          [](FeatureTable &table, int32_t column) {
-            require(column >= 0 && column < table.n_cols(), "a column of the table");
-            table.drop_features(column);
-          },
-          "column"_a);
+      .def("drop_features", &FeatureTable::drop_features, "column"_a);
   m.def(
       "feature_table",
       [](const Ranks &ranks, In1<int32_t> labels, const Weights &weights, int64_t k, int n_jobs) {

@@ -30,6 +30,10 @@ struct FeatureTable {
   std::vector<FeatureColumn> columns;
 
   int32_t n_cols() const { return static_cast<int32_t>(columns.size()); }
+  FeatureColumn &at(int32_t column) {
+    require(column >= 0 && column < n_cols(), "a column of the table");
+    return columns[column];
+  }
   // values: (n_features, n_items), finite; they stand for the features of the column's items.
   void add_features(int32_t column, const double *values, int32_t n_features);
   // Gives their memory back.

@@ -329,11 +329,7 @@ using FoundInterval = std::optional<std::tuple<int64_t, double, int32_t, double,
 
 template <class Rows>
 FoundInterval run(const IntervalSearch<Rows> &search, int n_jobs) {
-  Found best;
-  {
-    nb::gil_scoped_release release;
-    best = search.run(n_jobs);
-  }
+  const Found best = without_gil([&] { return search.run(n_jobs); });
   if (best.score == kNone) return std::nullopt;
   return std::make_tuple(best.score, best.second, best.feature, best.lower, best.upper, best.inside_label, best.outside_label);
 }

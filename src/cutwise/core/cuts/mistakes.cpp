@@ -145,8 +145,7 @@ void bind_mistakes(nb::module_ &m) {
       "mistaken_rows",
       [](In1<int32_t> rows, In1<int32_t> cluster, In1<int32_t> survivors, int64_t k) {
         std::vector<int32_t> separated, already_mistaken;
-        {
-          nb::gil_scoped_release release;
+        without_gil([&] {
           std::vector<uint8_t> kind(k + 1, 2);  // 0: of a surviving cluster, 1: of none since before, 2: separated just now
           kind[0] = 1;
           for (size_t i = 0; i < survivors.size(); ++i) kind[survivors.data()[i] + 1] = 0;
@@ -157,7 +156,7 @@ void bind_mistakes(nb::module_ &m) {
             already_mistaken.push_back(row);
             if (here == 2) separated.push_back(row);
           }
-        }
+        });
         return std::make_tuple(to_numpy(std::move(separated)), to_numpy(std::move(already_mistaken)));
       },
       "rows"_a, "cluster"_a, "survivors"_a, "k"_a,
@@ -191,20 +190,18 @@ Frost (2020), Algorithm 1.)",
               int64_t mistakes;
               const int64_t *weight = checked(weights, encoded.n_rows);
               const std::vector<int32_t> clusters = survivors_of(survivors, k);
-              {
-                nb::gil_scoped_release release;
+              without_gil([&] {
                 const typename MistakeSearch<Cell>::Node node{NodeRows(encoded, matrix, rows),
                                                               {cluster.data()},
                                                               {weight},
                                                               {},
-                                                              histogram ? histogram->data() : nullptr,
+                                                              data_or_null(histogram),
                                                               totals.data(),
                                                               k,
                                                               1,
                                                               {coordinates.data(), encoded.n_cols(), clusters},
                                                               limits};
-                MistakeSearch<Cell> search{
-                    node, std::vector<int32_t>(already_mistaken.data(), already_mistaken.data() + already_mistaken.size())};
+                MistakeSearch<Cell> search{node, copied(already_mistaken)};
                 search.run(n_jobs);
                 mistakes = search.fewest;
                 if (mistakes == kNone) mistakes = -1;
@@ -218,7 +215,7 @@ Frost (2020), Algorithm 1.)",
                     threshold.push_back(t);
                   }
                 }
-              }
+              });
               return std::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
             },
             "encoded"_a, "matrix"_a, "rows"_a, "cluster"_a, "weights"_a.none(), "already_mistaken"_a,

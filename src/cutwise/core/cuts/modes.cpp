@@ -522,8 +522,6 @@ struct InducedModes {
   }
 };
 
-std::vector<int64_t> copied(const In1<int64_t> &values) { return {values.data(), values.data() + values.size()}; }
-
 }  // namespace
 }  // namespace cutwise
 
@@ -573,8 +571,7 @@ histogram (n_slots, k, width): its first numbers count. modes (n_categories, k):
         const std::vector<int64_t> of_level = copied(weight);
         const ModeGroups groups(survivors, k, modes, of_level);
         nb::gil_scoped_release release;
-        return fewest_mistakes(groups, sums.data(), costs ? costs->data() : nullptr, k, of_level, limits,
-                               counts ? counts->data() : nullptr);
+        return fewest_mistakes(groups, sums.data(), data_or_null(costs), k, of_level, limits, data_or_null(counts));
       },
       "sums"_a, "weight"_a, "survivors"_a, "modes"_a, "costs"_a.none() = nb::none(), "counts"_a.none() = nb::none(),
       "limits"_a.none() = nb::none(),
@@ -677,8 +674,7 @@ known_score: of a valid cut; nothing worse is wanted. Gives the category, the fi
           std::iota(rows.begin(), rows.end(), 0);
           std::vector<uint64_t> of_groups;
           std::vector<int64_t> loss;
-          {
-            nb::gil_scoped_release release;
+          without_gil([&] {
             const DepthScore none;
             InducedModes<State> found{groups, none, of_level, k};
             found.of = {nullptr, rows.data(), n, excess.data()};
@@ -689,7 +685,7 @@ known_score: of a valid cut; nothing worse is wanted. Gives the category, the fi
               of_groups.push_back(share.groups);
               loss.push_back(share.loss);
             }
-          }
+          });
           return std::make_tuple(to_numpy(std::move(level)), to_numpy(std::move(of_groups)), to_numpy(std::move(loss)));
         },
         "codes"_a, "excess"_a.noconvert(), "weight"_a, "survivors"_a, "modes"_a, doc);
@@ -721,7 +717,7 @@ codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's
                                         k,
                                         0,
                                         limits,
-                                        counts ? counts->data() : nullptr,
+                                        data_or_null(counts),
                                         known_score.value_or(std::numeric_limits<double>::infinity()),
                                         distinct.data()};
         for (size_t i = 0; i < level.size(); ++i) {

@@ -60,10 +60,10 @@ struct SurrogateSearch : NodeRows {
   Sums sums;
   int64_t k;
   std::vector<int64_t> total;
-  std::vector<int32_t> zero_cost_rows;
-  BestCut best;
-  std::mutex best_mutex;
-  const Limits *limits = nullptr;
+  const Limits *limits;
+  std::vector<int32_t> zero_cost_rows{};
+  BestCut best{};
+  std::mutex best_mutex{};
 
   // Sides count as sides with a center each.
   AllowedCuts allowed_cuts(int32_t feature) const { return {limits, *this, feature, 2}; }
@@ -249,12 +249,8 @@ struct SurrogateSearch : NodeRows {
 using FoundCut = std::optional<std::tuple<int64_t, double, int32_t, double, int32_t, int32_t>>;
 
 template <class Sums, class Cell>
-FoundCut found(SurrogateSearch<Sums, Cell> &search, const Limits *limits, int n_jobs) {
-  search.limits = limits;
-  {
-    nb::gil_scoped_release release;
-    search.run(n_jobs);
-  }
+FoundCut found(SurrogateSearch<Sums, Cell> &search, int n_jobs) {
+  without_gil([&] { search.run(n_jobs); });
   const BestCut &best = search.best;
   if (best.score == kNone) return std::nullopt;
   return std::make_tuple(best.score, best.second, best.cut.feature, best.cut.threshold, best.left_label, best.right_label);
@@ -287,15 +283,13 @@ Algorithm 2.)",
               require(has_shape(totals, k), "totals has one entry per cluster");
               require(has_shape(is_zero_cost, encoded.n_rows), "is_zero_cost has one entry per encoded row");
               SurrogateSearch<CostSums<Cost>, int64_t> search{NodeRows(encoded, matrix, rows),
-                                                              histogram ? histogram->data() : nullptr,
-                                                              is_zero_cost ? is_zero_cost->data() : nullptr,
+                                                              data_or_null(histogram),
+                                                              data_or_null(is_zero_cost),
                                                               {costs.data(), k},
                                                               k,
-                                                              std::vector<int64_t>(totals.data(), totals.data() + k),
-                                                              {},
-                                                              {},
-                                                              {}};
-              return found(search, limits, n_jobs);
+                                                              copied(totals),
+                                                              limits};
+              return found(search, n_jobs);
             },
             "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "histogram"_a.none(), "totals"_a, "is_zero_cost"_a.none(),
             "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
@@ -326,15 +320,13 @@ labels (n_rows,): 0 to k - 1; histogram (n_slots, k) of int64 or uint16, or None
               require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
               require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
               SurrogateSearch<LabelCounts, Cell> search{NodeRows(encoded, matrix, rows),
-                                                        histogram ? histogram->data() : nullptr,
+                                                        data_or_null(histogram),
                                                         nullptr,
                                                         {labels.data(), checked(weights, encoded.n_rows), k, purity},
                                                         k,
-                                                        std::vector<int64_t>(totals.data(), totals.data() + k),
-                                                        {},
-                                                        {},
-                                                        {}};
-              return found(search, limits, n_jobs);
+                                                        copied(totals),
+                                                        limits};
+              return found(search, n_jobs);
             },
             "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "histogram"_a.noconvert().none(), "totals"_a,
             "gini"_a, "limits"_a.none() = nb::none(), "n_jobs"_a = 1, "gini_alone"_a = false, doc);

@@ -12,9 +12,7 @@ using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
 // Unsigned integers in the order of the floats; the two zeros become one.
 template <class V>
 Bits<V> key_of(V value) {
-  value += V(0);
-  Bits<V> bits;
-  std::memcpy(&bits, &value, sizeof bits);
+  const auto bits = bit_cast<Bits<V>>(value + V(0));
   constexpr Bits<V> sign = Bits<V>(1) << (8 * sizeof(V) - 1);
   return (bits & sign) != 0 ? ~bits : bits | sign;
 }
@@ -22,10 +20,7 @@ Bits<V> key_of(V value) {
 template <class V>
 V value_of(Bits<V> key) {
   constexpr Bits<V> sign = Bits<V>(1) << (8 * sizeof(V) - 1);
-  const Bits<V> bits = (key & sign) != 0 ? key & ~sign : ~key;
-  V value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+  return bit_cast<V>((key & sign) != 0 ? key & ~sign : ~key);
 }
 
 // Sorts by radix, a byte at a time; bytes that all keys share cost one look. Samples are thousands of values: comparison

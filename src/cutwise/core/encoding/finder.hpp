@@ -6,6 +6,7 @@
 // is unseen. Bins of a coarse column are runs of cells. Where cells fail, a binary search of fixed length finds the bin.
 #pragma once
 
+#include "base/simd.hpp"
 #include "encoding/bins.hpp"
 
 namespace cutwise {
@@ -39,9 +40,7 @@ struct BitCells {
   int shift;
 
   static Bits ordered(V v) {
-    v += V(0);  // -0.0 becomes 0.0
-    Bits bits;
-    std::memcpy(&bits, &v, sizeof bits);
+    const auto bits = bit_cast<Bits>(v + V(0));  // -0.0 becomes 0.0
     return bits < 0 ? std::numeric_limits<Bits>::min() - bits : bits;
   }
   int size() const { return static_cast<int>((last >> shift) - (first >> shift)) + 1; }
@@ -150,11 +149,6 @@ class Finder {
   static constexpr double kMaxWhole = 1 << 24;  // whole numbers up to here are exact in float32
 
   using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
-  static Bits bits_of(V v) {
-    Bits bits;
-    std::memcpy(&bits, &v, sizeof bits);
-    return bits;
-  }
 
   template <class Find>
   bool write(Find &&find_bin, const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes, int64_t code_stride) const {
@@ -164,7 +158,7 @@ class Finder {
       for (int64_t i = 0; i < n; ++i) {
         const T v = values[i * stride];
         const int b = find_bin(v, i);
-        different |= bits_of(value[b]) ^ bits_of(static_cast<V>(v));  // -0.0 is a false alarm
+        different |= bit_cast<Bits>(value[b]) ^ bit_cast<Bits>(static_cast<V>(v));  // -0.0 is a false alarm
         codes[i * code_stride] = static_cast<uint8_t>(b);
       }
       return different != 0;

@@ -105,11 +105,7 @@ void check_countable(const Matrix &matrix) {
 
 std::optional<std::tuple<Owned<int32_t, 1>, Owned<int32_t, 1>>> group_rows(const Matrix &matrix) {
   check_countable(matrix);
-  std::optional<Groups> groups;
-  {
-    nb::gil_scoped_release release;
-    groups = matrix.visit(FindGroups{});
-  }
+  auto groups = without_gil([&] { return matrix.visit(FindGroups{}); });
   if (!groups) return std::nullopt;
   return std::make_tuple(to_numpy(std::move(groups->first_row)), to_numpy(std::move(groups->group_of_row)));
 }
@@ -117,7 +113,7 @@ std::optional<std::tuple<Owned<int32_t, 1>, Owned<int32_t, 1>>> group_rows(const
 size_t count_distinct_rows(const Matrix &matrix, size_t limit, const std::optional<In1<double>> &weights) {
   check_countable(matrix);
   require(!weights || static_cast<int64_t>(weights->size()) == matrix.n_rows(), "there is one weight for each row");
-  const double *w = weights ? weights->data() : nullptr;
+  const double *w = data_or_null(weights);
   nb::gil_scoped_release release;
   return matrix.visit(CountRows{limit, w});
 }
@@ -126,11 +122,7 @@ std::tuple<Owned<int64_t, 1>, Owned<int64_t, 1>, Owned<uint64_t, 1>> distinct_ro
                                                                                    const Weights &weights) {
   check_countable(matrix);
   const int64_t *w = checked(weights, matrix.n_rows());
-  Distinct found;
-  {
-    nb::gil_scoped_release release;
-    found = matrix.visit(WeighRows{w});
-  }
+  auto found = without_gil([&] { return matrix.visit(WeighRows{w}); });
   return {to_numpy(std::move(found.first_rows)), to_numpy(std::move(found.weights)), to_numpy(std::move(found.hashes))};
 }
 

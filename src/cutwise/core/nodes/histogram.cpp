@@ -265,10 +265,10 @@ changes the time, not the sums.)",
                       "histogram has one line per slot, and as many cells as totals");
               nb::gil_scoped_release release;
               add_cluster_histogram(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()),
-                                    PerRow<int32_t>{cluster.data()}, PerRow<int64_t>{first ? first->data() : nullptr},
-                                    PerRow<int64_t>{second ? second->data() : nullptr}, static_cast<int64_t>(totals.shape(0)),
-                                    static_cast<int64_t>(totals.shape(1)), sign, histogram ? histogram->data() : nullptr,
-                                    totals.data(), n_jobs);
+                                    PerRow<int32_t>{cluster.data()}, PerRow<int64_t>{data_or_null(first)},
+                                    PerRow<int64_t>{data_or_null(second)}, static_cast<int64_t>(totals.shape(0)),
+                                    static_cast<int64_t>(totals.shape(1)), sign, data_or_null(histogram), totals.data(),
+                                    n_jobs);
             },
             "encoded"_a, "packed"_a.none(), "rows"_a, "cluster"_a, "first"_a.none(), "second"_a.none(),
             "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "sign"_a, "n_jobs"_a = 1, doc);
@@ -290,8 +290,8 @@ histogram (n_slots, k) or None, and totals (k,), hold zeros before. packed chang
                                               "histogram has one line per slot and one column per cluster");
                                       nb::gil_scoped_release release;
                                       add_costs(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
-                                                static_cast<int64_t>(costs.shape(1)), histogram ? histogram->data() : nullptr,
-                                                totals.data(), n_jobs);
+                                                static_cast<int64_t>(costs.shape(1)), data_or_null(histogram), totals.data(),
+                                                n_jobs);
                                     },
                                     "encoded"_a, "packed"_a.none(), "rows"_a, "costs"_a.noconvert(),
                                     "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "n_jobs"_a = 1, doc);

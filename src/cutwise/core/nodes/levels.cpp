@@ -1,6 +1,8 @@
 // Sums by level of a category, for searches of sets of levels.
 #include "nodes/levels.hpp"
 
+#include "nodes/node.hpp"
+
 using namespace cutwise;
 
 void bind_levels(nb::module_ &m) {
@@ -31,7 +33,7 @@ void bind_levels(nb::module_ &m) {
              int64_t k) {
             const int64_t *weight = checked(weights, levels.n_rows());
             require(has_shape(labels, levels.n_rows()) && (labels || k == 1), "there is one label for each row");
-            const int32_t *label = labels ? labels->data() : nullptr;
+            const int32_t *label = data_or_null(labels);
             NewArray<int64_t, 2> sums(levels.size(), k);
             std::fill(sums.data(), sums.data() + levels.size() * k, int64_t{0});
             for (size_t i = 0; i < rows.size(); ++i) {
@@ -48,17 +50,8 @@ void bind_levels(nb::module_ &m) {
             std::vector<uint8_t> is_inside(levels.size(), 0);
             for (const int32_t level : inside)
               if (level >= 0 && level < levels.size()) is_inside[level] = 1;
-            std::vector<int32_t> outside(rows.size());
-            size_t n_inside = 0, n_outside = 0;
-            for (size_t i = 0; i < rows.size(); ++i) {  // levels come in no order, so no branch depends on them
-              const int32_t row = rows(i);
-              const bool inner = is_inside[levels(row)] != 0;
-              rows.data()[n_inside] = outside[n_outside] = row;
-              n_inside += inner;
-              n_outside += !inner;
-            }
-            std::copy_n(outside.data(), n_outside, rows.data() + n_inside);
-            return n_inside;
+            return split_rows(rows.data(), static_cast<int64_t>(rows.size()),
+                              [&](int32_t row) { return is_inside[levels(row)] != 0; });
           },
           "rows"_a.noconvert(), "inside"_a,
           "Bring the rows of these levels to the front, both sides in their old order, and give their number.");

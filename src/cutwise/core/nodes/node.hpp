@@ -40,6 +40,25 @@ struct NodeRows {
   }
 };
 
+// Brings the rows that go left to the front, both sides in their old order, and gives their number.
+template <class GoesLeft>
+int64_t split_rows(int32_t *rows, int64_t n, GoesLeft &&goes_left) {
+  // Not initialized: what is never written takes no memory.
+  const std::unique_ptr<int32_t[]> right(new int32_t[n]);
+  int64_t n_left = 0, n_right = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t row = rows[i];
+    const bool is_left = goes_left(row);
+    // Written to both sides, kept on one: no branch to mispredict.
+    rows[n_left] = row;
+    right[n_right] = row;
+    n_left += is_left;
+    n_right += !is_left;
+  }
+  std::copy(right.get(), right.get() + n_right, rows + n_left);
+  return n_left;
+}
+
 // The clusters of one column in increasing order of coordinate (lowest number first among equals).
 struct CenterLine {
   std::vector<double> coordinate;

@@ -22,25 +22,6 @@ struct Partition {
   double below_max = -kNowhere, inside_min = kNowhere;
 };
 
-// Brings the rows that go left to the front, both sides in their old order, and gives their number.
-template <class GoesLeft>
-int64_t split_rows(int32_t *rows, int64_t n, GoesLeft &&goes_left) {
-  // Not initialized: what is never written takes no memory.
-  const std::unique_ptr<int32_t[]> right(new int32_t[n]);
-  int64_t n_left = 0, n_right = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const int32_t row = rows[i];
-    const bool is_left = goes_left(row);
-    // Written to both sides, kept on one: no branch to mispredict.
-    rows[n_left] = row;
-    right[n_right] = row;
-    n_left += is_left;
-    n_right += !is_left;
-  }
-  std::copy(right.get(), right.get() + n_right, rows + n_left);
-  return n_left;
-}
-
 // Rows with value <= threshold first.
 Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double threshold) {
   const Column &column = encoded.columns[feature];
@@ -195,8 +176,7 @@ Owned<int32_t, 1> apply(const Matrix &x, In1<int32_t> left, In1<int32_t> right, 
   const std::vector<Node> nodes = read_tree(left, right, feature, threshold, lower, x.n_cols());
   const int64_t n = x.n_rows();
   NewArray<int32_t, 1> leaf(n);
-  {
-    nb::gil_scoped_release release;
+  without_gil([&] {
     constexpr int64_t block = 4096;  // small enough that a column-major block stays in cache from one row to the next
     const int64_t n_blocks = (n + block - 1) / block;
     x.visit([&](const auto &table) {
@@ -206,7 +186,7 @@ Owned<int32_t, 1> apply(const Matrix &x, In1<int32_t> left, In1<int32_t> right, 
         else route<false>(table, nodes, nullptr, first, last, leaf.data());
       });
     });
-  }
+  });
   return leaf.to_numpy();
 }
 
@@ -223,12 +203,10 @@ void bind_partition(nb::module_ &m) {
         require(feature >= 0 && feature < encoded.n_cols(), "feature is a column of the table");
         require_same_table(encoded, matrix);
         const int64_t n = static_cast<int64_t>(rows.size());
-        Partition found;
-        {
-          nb::gil_scoped_release release;
-          found = lower == -kNowhere ? partition(encoded, matrix, rows.data(), n, feature, threshold)
-                                     : partition_interval(matrix, rows.data(), n, feature, lower, threshold);
-        }
+        const Partition found = without_gil([&] {
+          return lower == -kNowhere ? partition(encoded, matrix, rows.data(), n, feature, threshold)
+                                    : partition_interval(matrix, rows.data(), n, feature, lower, threshold);
+        });
         return std::make_tuple(found.n_left, std::make_pair(found.left_max, found.right_min),
                                std::make_pair(found.below_max, found.inside_min));
       },

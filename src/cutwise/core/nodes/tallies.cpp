@@ -128,8 +128,7 @@ void bind_tallies(nb::module_ &m) {
         for (int64_t f = 0; f < d; ++f) require(begin(f + 1) > begin(f) && begin(f + 1) <= begin(f) + 256, "at most 256 bins");
         require(has_shape(low, begin(d)) && has_shape(high, begin(d)), "low and high have one entry per bin");
         NewArray<uint8_t, 2> codes(n, d);
-        {
-          nb::gil_scoped_release release;
+        without_gil([&] {
           matrix.visit([&](auto values) {
             constexpr int64_t kRows = 256;  // of which values and codes stay in the nearest cache
             for (int64_t first = 0; first < n; first += kRows)
@@ -149,7 +148,7 @@ void bind_tallies(nb::module_ &m) {
                 }
               }
           });
-        }
+        });
         return codes.to_numpy();
       },
       "matrix"_a, "edges"_a, "begin"_a, "low"_a.noconvert(), "high"_a.noconvert(),
@@ -173,8 +172,7 @@ row. Sums of batches add up.)",
               for (int64_t c = 0; c < d; ++c)
                 require(has_shape(of_columns[c], n) && columns(c) >= 0 && columns(c) < width, "columns are of the rows");
               NewArray<uint32_t, 1> sums(d);
-              {
-                nb::gil_scoped_release release;
+              without_gil([&] {
                 std::fill_n(sums.data(), d, uint32_t{0});
                 for (int64_t tile = 0; tile < n; tile += kInterleaved) {
                   const int64_t n_here = std::min(kInterleaved, n - tile);
@@ -185,7 +183,7 @@ row. Sums of batches add up.)",
                     sums.data()[c] += sum_in_order(from, n_here, first + static_cast<uint32_t>(tile));
                   }
                 }
-              }
+              });
               return sums.to_numpy();
             },
             "of_columns"_a, "columns"_a, "first"_a, "rows"_a.noconvert(), doc);
@@ -215,7 +213,7 @@ row. Sums of batches add up.)",
             require(n_survivors(j) > 0 && n_survivors(j) <= k, "survivors are clusters");
           for (size_t i = 0; i < node.size(); ++i) require(node(i) < n_nodes, "nodes are those that sums has");
           nb::gil_scoped_release release;
-          add_all(at, payload.data(), k, order ? order->data() : nullptr, n_survivors.data(), n_nodes, sums.data());
+          add_all(at, payload.data(), k, data_or_null(order), n_survivors.data(), n_nodes, sums.data());
         },
         "codes"_a, "begin"_a, "node"_a, "weights"_a.none(), "payload"_a.noconvert(), "order"_a.none(), "n_survivors"_a,
         "sums"_a.noconvert(), doc);
@@ -239,8 +237,7 @@ column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of s
         require(low.size() == column.size() && high.size() == column.size(), "a range has two ends");
         std::vector<int32_t> row, range;
         std::vector<double> value;
-        {
-          nb::gil_scoped_release release;
+        without_gil([&] {
           std::vector<int64_t> end(n_ranges);  // of the ranges in the same column of the same node
           for (int64_t j = 0; j < n_nodes; ++j)
             for (int64_t r = first(j + 1) - 1; r >= first(j); --r)
@@ -259,7 +256,7 @@ column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of s
               }
             }
           });
-        }
+        });
         return std::make_tuple(to_numpy(std::move(row)), to_numpy(std::move(range)), to_numpy(std::move(value)));
       },
       "matrix"_a, "node"_a, "first"_a, "column"_a, "low"_a, "high"_a,

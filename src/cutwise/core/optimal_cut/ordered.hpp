@@ -100,14 +100,13 @@ void bind_cut_search(nb::module_ &m, const char *name, const char *doc, Search s
           total_weight += weight[i];
         }
         FoundCuts found;
-        {
-          nb::gil_scoped_release release;
+        without_gil([&] {
           const std::unique_ptr<RowReader> row_reader = RowReader::of(rows), column_reader = RowReader::of(columns);
           std::vector<double> row_scratch, column_scratch;
           const Tile tile = row_reader->tile(0, n, row_scratch);
           const Tile cut_tile = apart ? column_reader->tile(0, n, column_scratch) : tile;
           found = search(CutTable{cut_tile, tile, n, columns.n_cols(), rows.n_cols(), weight, total_weight}, n_jobs);
-        }
+        });
         return std::make_tuple(to_numpy(std::move(found.feature)), to_numpy(std::move(found.left_max)),
                                to_numpy(std::move(found.right_min)));
       },

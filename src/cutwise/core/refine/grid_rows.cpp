@@ -12,8 +12,7 @@ void bind_grid_rows(nb::module_ &m) {
           require((*columns)(j) >= 0 && (*columns)(j) < d, "columns are numbered from 0");
         NewArray<double, 2> values(n, width);
         double *to = values.data();
-        {
-          nb::gil_scoped_release release;
+        without_gil([&] {
           const auto reader = RowReader::of(matrix);
           if (matrix.is_sparse() && columns) {
             std::vector<double> whole(d, 0.0);
@@ -34,7 +33,7 @@ void bind_grid_rows(nb::module_ &m) {
           } else {
             reader->gather(rows.data(), n, to);
           }
-        }
+        });
         return values.to_numpy();
       },
       "matrix"_a, "rows"_a, "columns"_a.none() = nb::none(),
@@ -67,13 +66,12 @@ void bind_grid_rows(nb::module_ &m) {
         const GridRows grid(matrix, checked(weights, matrix.n_rows()), origin, reach, scale, weigh_first, directions);
         NewArray<double, 2> rows(grid.n_rows(), grid.width());
         double *to = rows.data();
-        {
-          nb::gil_scoped_release release;
+        without_gil([&] {
           std::vector<int64_t> numbers(grid.n_rows());
           for (int64_t i = 0; i < grid.n_rows(); ++i) numbers[i] = i;
           RowScratch scratch;
           grid.read(numbers.data(), grid.n_rows(), to, scratch);
-        }
+        });
         return rows.to_numpy();
       },
       "matrix"_a, "weights"_a.none(), "origin"_a, "reach"_a, "scale"_a, "weigh_first"_a, "directions"_a.none(),

@@ -333,15 +333,13 @@ void bind_polish(nb::module_ &m) {
         require(edges.has_value() == edge_begin.has_value() && has_shape(edge_begin, matrix.n_cols() + 1),
                 "there are edges for each column, or none");
         const GridRows grid(metric, checked(weights, matrix.n_rows()), origin, reach, scale, weigh_first, directions);
-        Polish polish(matrix, grid, {column.data(), column.data() + n_nodes}, {threshold.data(), threshold.data() + n_nodes},
-                      {right.data(), right.data() + n_nodes}, edges ? edges->data() : nullptr,
-                      edge_begin ? edge_begin->data() : nullptr, least_gain,
+        Polish polish(matrix, grid, copied(column), copied(threshold), copied(right), data_or_null(edges),
+                      data_or_null(edge_begin), least_gain,
                       {{size_price.first, size_price.second}, {free_size.first, free_size.second}});
-        {
-          nb::gil_scoped_release release;
+        without_gil([&] {
           polish.add_up(std::max(n_jobs, 1));
           polish.run(is_interrupted);
-        }
+        });
         if (PyErr_Occurred() != nullptr) throw nb::python_error();
         return to_numpy(std::move(polish.threshold));
       },

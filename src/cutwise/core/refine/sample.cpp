@@ -1,5 +1,6 @@
 // What prepares the sample of a search: bins, main directions, and a number a row to draw it by.
 #include "base/arrays.hpp"
+#include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
@@ -148,18 +149,10 @@ void orthonormalize(std::vector<double> &basis, int64_t d, int64_t q) {
 
 namespace {
 
-CUTWISE_INLINE uint64_t mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
 // Zeros add nothing, so that it does not matter whether they are stored.
 CUTWISE_INLINE uint64_t term(int64_t column, double value) {
-  uint64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  const uint64_t mixed = mix(bits + static_cast<uint64_t>(column + 1) * 0x9E3779B97F4A7C15u);
-  return value == 0.0 ? 0 : mixed;
+  const uint64_t hash = mixed(bit_cast<uint64_t>(value) + static_cast<uint64_t>(column + 1) * 0x9E3779B97F4A7C15u);
+  return value == 0.0 ? 0 : hash;
 }
 
 CUTWISE_CLONES void hash_tile(const Tile &tile, int64_t n, int64_t n_cols, uint64_t *to) {
@@ -167,7 +160,7 @@ CUTWISE_CLONES void hash_tile(const Tile &tile, int64_t n, int64_t n_cols, uint6
     const double *row = tile.rows + i * tile.stride;
     uint64_t sum = 0;
     for (int64_t j = 0; j < n_cols; ++j) sum += term(j, row[j]);
-    to[i] = mix(sum);
+    to[i] = mixed(sum);
   }
 }
 
@@ -194,14 +187,13 @@ void bind_sample_bins(nb::module_ &m) {
         NewArray<uint8_t, 2> codes(n, d);
         uint8_t *to = codes.data();
         std::vector<ColumnBins> bins(d);
-        {
-          nb::gil_scoped_release release;
+        without_gil([&] {
           parallel_for(n_jobs, d, [&](int64_t c) {
             std::vector<Placed> placed(n);
             for (int64_t i = 0; i < n; ++i) placed[i] = {values.data()[i * d + c], static_cast<int32_t>(i)};
             bins[c] = choose(placed, weights.data(), cuts_of[c], static_cast<size_t>(max_bins), to + c, d);
           });
-        }
+        });
         std::vector<int32_t> begin{0};
         std::vector<double> edges;
         for (const ColumnBins &column : bins) {
@@ -229,8 +221,7 @@ void bind_directions(nb::module_ &m) {
         require(n_directions >= 1 && n_directions <= d, "there are at most as many directions as columns");
         const int64_t q = std::min(n_directions + kSpare, d);
         NewArray<double, 2> directions(n_directions, d);
-        {
-          nb::gil_scoped_release release;
+        without_gil([&] {
           std::vector<double> centered(points.data(), points.data() + n * d), mean(d, 0.0);
           double total = 0.0;
           for (int64_t i = 0; i < n; ++i) {
@@ -258,7 +249,7 @@ void bind_directions(nb::module_ &m) {
             const double sign = basis[largest * q + c] < 0.0 ? -1.0 : 1.0;
             for (int64_t j = 0; j < d; ++j) directions.data()[c * d + j] = sign * basis[j * q + c];
           }
-        }
+        });
         return directions.to_numpy();
       },
       "points"_a, "weights"_a, "n_directions"_a,
@@ -271,8 +262,7 @@ void bind_row_hashes(nb::module_ &m) {
       [](const Matrix &matrix, int n_jobs) {
         NewArray<uint64_t, 1> hashes(matrix.n_rows());
         uint64_t *to = hashes.data();
-        {
-          nb::gil_scoped_release release;
+        without_gil([&] {
           const auto reader = RowReader::of(matrix);
           parallel_for(n_jobs, count_blocks(matrix.n_rows()), [&](int64_t block) {
             RowScratch scratch;
@@ -282,7 +272,7 @@ void bind_row_hashes(nb::module_ &m) {
                 const StoredRow row = reader->stored(i, scratch);
                 uint64_t sum = 0;
                 for (int64_t j = 0; j < row.n; ++j) sum += term(row.columns[j], row.values[j]);
-                to[i] = mix(sum);
+                to[i] = mixed(sum);
               }
               return;
             }
@@ -292,7 +282,7 @@ void bind_row_hashes(nb::module_ &m) {
               hash_tile(reader->tile(first, n, scratch), n, matrix.n_cols(), to + first);
             }
           });
-        }
+        });
         return hashes.to_numpy();
       },
       "matrix"_a, "n_jobs"_a, "A number for every row, the same for equal rows of any dtype and layout.");

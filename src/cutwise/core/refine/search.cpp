@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/arrays.hpp"
+#include "base/distinct_rows.hpp"
 #include "base/parallel.hpp"
 #include "refine/cut_tree.hpp"
 
@@ -61,12 +62,7 @@ struct Step {
 // Always the same numbers (SplitMix64).
 class Random {
  public:
-  uint64_t next() {
-    uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
+  uint64_t next() { return mixed(state_ += 0x9E3779B97F4A7C15u); }
   int64_t below(int64_t n) { return static_cast<int64_t>(next() % static_cast<uint64_t>(n)); }
   // Of an exponential distribution with mean 2, rounded down: e^(-1/2) is the chance to go on.
   int64_t rank() {
@@ -285,7 +281,7 @@ TreeCuts read_cuts(const CutArrays &arrays, const Sample &sample) {
   const auto &[column, bin, right] = arrays;
   const int32_t n = static_cast<int32_t>(column.size());
   require(n > 0 && bin.size() == column.size() && right.size() == column.size(), "the arrays of a tree have one length");
-  TreeCuts cuts{{column.data(), column.data() + n}, {bin.data(), bin.data() + n}, {right.data(), right.data() + n}};
+  TreeCuts cuts{copied(column), copied(bin), copied(right)};
   // Every node but the root is one child, and all children come after their parents: so it is one tree, in preorder.
   std::vector<int32_t> ends{n};
   for (int32_t node = 0; node < n; ++node) {
@@ -357,8 +353,7 @@ class TreeSearch {
     const Limits limits{n_deletions, n_insertions, tolerance, n_leaves, most_work};
     std::vector<std::vector<Step>> steps(starts.size());
     std::vector<int64_t> done(starts.size(), 0);
-    {
-      nb::gil_scoped_release release;
+    without_gil([&] {
       Interrupt interrupt(progress);
       try {
         parallel_for(n_jobs, static_cast<int64_t>(starts.size()), [&](int64_t i) {
@@ -383,7 +378,7 @@ class TreeSearch {
         if (PyErr_Occurred() != nullptr) throw nb::python_error();
         throw;
       }
-    }
+    });
     std::vector<Result> results;
     for (size_t i = 0; i < starts.size(); ++i) {
       std::vector<StepTaken> path;
