@@ -219,7 +219,7 @@ class DenseEncoder {
       if (!bins_[c].exact) n_ends += 2 * bins_[c].size();
     }
     const int64_t n_pieces = (x_.n_rows + kPieceRows - 1) / kPieceRows;
-    passes_.assign(std::clamp<int64_t>(n_jobs_, 1, n_pieces), {});
+    passes_.assign(std::max<int64_t>(1, std::min<int64_t>(n_jobs_, n_pieces)), {});
     const auto n_passes = static_cast<int64_t>(passes_.size());
     parallel_for(n_jobs_, n_passes, [&](int64_t i) {
       Pass<V> &pass = passes_[i];
