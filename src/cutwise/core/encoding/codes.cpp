@@ -1,6 +1,7 @@
 #include "encoding/codes.hpp"
 
 #include <map>
+#include <set>
 
 #include "base/parallel.hpp"
 
@@ -80,7 +81,7 @@ Bins with_values(const Bins &old, Range range) {
 
 // Columns to be taken out of their bundles so that no row has two columns of a bundle off their defaults: those in most
 // conflicts first, the later of two in as many.
-std::vector<int32_t> conflicting_columns(const std::vector<UnseenValue> &unseen, const Encoded &encoded) {
+std::set<int32_t> conflicting_columns(const std::vector<UnseenValue> &unseen, const Encoded &encoded) {
   struct Place {
     int32_t group, row, column;
   };
@@ -104,7 +105,7 @@ std::vector<int32_t> conflicting_columns(const std::vector<UnseenValue> &unseen,
     if (code != 0) columns.push_back(column_of_slot[encoded.group_begin[group] + code]);
     if (columns.size() > 1) conflicts.push_back(std::move(columns));
   }
-  std::vector<int32_t> out;
+  std::set<int32_t> out;
   while (!conflicts.empty()) {
     std::map<int32_t, int64_t> n_conflicts;
     for (const auto &columns : conflicts)
@@ -112,12 +113,11 @@ std::vector<int32_t> conflicting_columns(const std::vector<UnseenValue> &unseen,
     const int32_t worst = std::max_element(n_conflicts.begin(), n_conflicts.end(), [](const auto &a, const auto &b) {
                             return a.second != b.second ? a.second < b.second : a.first < b.first;
                           })->first;
-    out.push_back(worst);
+    out.insert(worst);
     for (auto &columns : conflicts) columns.erase(std::remove(columns.begin(), columns.end(), worst), columns.end());
     conflicts.erase(std::remove_if(conflicts.begin(), conflicts.end(), [](const auto &c) { return c.size() < 2; }),
                     conflicts.end());
   }
-  std::sort(out.begin(), out.end());
   return out;
 }
 
@@ -259,14 +259,12 @@ void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &e
   });
 
   const std::vector<Bins> bins_before = bins;
-  std::vector<int32_t> leaving = conflicting_columns(unseen, encoded);
+  std::set<int32_t> leaving = conflicting_columns(unseen, encoded);
   for (int32_t c = 0; c < encoded.n_cols(); ++c) {
     const Range range = of_column(unseen, c);
     if (range.first == range.second) continue;
     bins[c] = with_values(bins_before[c], range);
-    const bool leaves = std::binary_search(leaving.begin(), leaving.end(), c);
-    if (encoded.columns[c].default_bin >= 0 && !bins[c].exact && !leaves)
-      leaving.insert(std::upper_bound(leaving.begin(), leaving.end(), c), c);
+    if (encoded.columns[c].default_bin >= 0 && !bins[c].exact) leaving.insert(c);
   }
 
   // The columns as they will be.
@@ -278,12 +276,12 @@ void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &e
     // A bundle that all columns leave is left to the first of them: a group without codes would have another's slots.
     std::vector<bool> vacant(encoded.n_groups, true);
     for (int32_t c = 0; c < now.n_cols(); ++c)
-      if (!std::binary_search(leaving.begin(), leaving.end(), c)) vacant[encoded.columns[c].group] = false;
+      if (leaving.count(c) == 0) vacant[encoded.columns[c].group] = false;
     for (int32_t c = 0; c < now.n_cols(); ++c) {
       Column &column = now.columns[c];
       if (column.default_bin < 0) continue;
       column.default_bin = bin_of(bins[c], bins_before[c].high[column.default_bin]);
-      if (!std::binary_search(leaving.begin(), leaving.end(), c)) continue;
+      if (leaving.count(c) == 0) continue;
       column.default_bin = -1;
       if (vacant[column.group]) vacant[column.group] = false;
       else column.group = now.n_groups++;
@@ -293,9 +291,7 @@ void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &e
   if (!place_columns()) {
     // A bundle has grown out of its byte: the columns that made it grow leave it.
     for (int32_t c = 0; c < encoded.n_cols(); ++c)
-      if (encoded.columns[c].default_bin >= 0 && bins[c].size() > bins_before[c].size() &&
-          !std::binary_search(leaving.begin(), leaving.end(), c))
-        leaving.insert(std::upper_bound(leaving.begin(), leaving.end(), c), c);
+      if (encoded.columns[c].default_bin >= 0 && bins[c].size() > bins_before[c].size()) leaving.insert(c);
     place_columns();
   }
 

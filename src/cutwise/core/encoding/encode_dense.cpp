@@ -343,25 +343,19 @@ class DenseEncoder {
   Encoded out_;
 };
 
-struct EncodeDense {
-  bool bundle;
-  const Contents *contents;
-  int n_jobs;
-
-  template <class T>
-  Encoded operator()(const Dense<T> &x) const {
-    return DenseEncoder<T>(x, bundle, contents, n_jobs).run();
-  }
-  template <class Table>
-  Encoded operator()(const Table &) const {
-    throw std::invalid_argument("a dense matrix is needed");
-  }
-};
+template <class T>
+Encoded encoded_from(const Dense<T> &x, bool bundle, const Contents *contents, int n_jobs) {
+  return DenseEncoder<T>(x, bundle, contents, n_jobs).run();
+}
+template <class Table>
+Encoded encoded_from(const Table &, bool, const Contents *, int) {
+  throw std::invalid_argument("a dense matrix is needed");
+}
 
 }  // namespace
 
 Encoded encode_dense(const Matrix &matrix, bool bundle, const Contents *contents, int n_jobs) {
-  return matrix.visit(EncodeDense{bundle, contents, n_jobs});
+  return matrix.visit([&](const auto &x) { return encoded_from(x, bundle, contents, n_jobs); });
 }
 
 }  // namespace cutwise

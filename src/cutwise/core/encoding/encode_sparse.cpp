@@ -119,10 +119,7 @@ class SparseEncoder {
 
   // Bins and codes of these columns.
   void find_bins_of(int64_t first, int64_t last) {
-    struct Chunk {
-      std::vector<double> low, high;
-    };
-    std::vector<Chunk> chunks((last - first + kColumnsAtOnce - 1) / kColumnsAtOnce);
+    std::vector<Bins> chunks((last - first + kColumnsAtOnce - 1) / kColumnsAtOnce);
     parallel_for(n_jobs_, static_cast<int64_t>(chunks.size()), [&](int64_t i) {
       Tally tally;
       std::vector<V> values;
@@ -135,7 +132,7 @@ class SparseEncoder {
         chunks[i].high.insert(chunks[i].high.end(), bins.high.begin(), bins.high.end());
       }
     });
-    for (const Chunk &chunk : chunks) {
+    for (const Bins &chunk : chunks) {
       out_.low.insert(out_.low.end(), chunk.low.begin(), chunk.low.end());
       out_.high.insert(out_.high.end(), chunk.high.begin(), chunk.high.end());
     }
@@ -259,23 +256,21 @@ class SparseEncoder {
   Encoded out_;
 };
 
-struct EncodeSparse {
-  int n_jobs;
-
-  template <class T>
-  Encoded operator()(const Csr<T> &x) const {
-    using V = Compared<T>;
-    if (x.indptr[x.n_rows] <= std::numeric_limits<uint32_t>::max()) return SparseEncoder<V, uint32_t>(n_jobs).run(x);
-    return SparseEncoder<V, uint64_t>(n_jobs).run(x);
-  }
-  template <class Table>
-  Encoded operator()(const Table &) const {
-    throw std::invalid_argument("a CSR matrix is needed");
-  }
-};
+template <class T>
+Encoded encoded_from(const Csr<T> &x, int n_jobs) {
+  using V = Compared<T>;
+  if (x.indptr[x.n_rows] <= std::numeric_limits<uint32_t>::max()) return SparseEncoder<V, uint32_t>(n_jobs).run(x);
+  return SparseEncoder<V, uint64_t>(n_jobs).run(x);
+}
+template <class Table>
+Encoded encoded_from(const Table &, int) {
+  throw std::invalid_argument("a CSR matrix is needed");
+}
 
 }  // namespace
 
-Encoded encode_sparse(const Matrix &matrix, int n_jobs) { return matrix.visit(EncodeSparse{n_jobs}); }
+Encoded encode_sparse(const Matrix &matrix, int n_jobs) {
+  return matrix.visit([&](const auto &x) { return encoded_from(x, n_jobs); });
+}
 
 }  // namespace cutwise

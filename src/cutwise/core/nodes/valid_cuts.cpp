@@ -47,20 +47,16 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
       if (!is_left(row, bin) && !is_right(row, bin)) between.push_back({values(row, feature), row});
     }
     sort_by_value(between);
-    if (left.size() < n_left) {
-      range.first = kInfinity;
-      for (auto row = between.begin(); row != between.end() && range.first == kInfinity; ++row) {
-        left.add(row->row);
-        if (left.size() >= n_left) range.first = row->value;
+    // The value at which a side has as many as it needs, or none.
+    const auto reach = [](auto row, auto last, auto &distinct, size_t wanted, double none) {
+      for (; row != last; ++row) {
+        distinct.add(row->row);
+        if (distinct.size() >= wanted) return row->value;
       }
-    }
-    if (right.size() < n_right) {
-      range.end = -kInfinity;
-      for (auto row = between.rbegin(); row != between.rend() && range.end == -kInfinity; ++row) {
-        right.add(row->row);
-        if (right.size() >= n_right) range.end = row->value;
-      }
-    }
+      return none;
+    };
+    if (left.size() < n_left) range.first = reach(between.begin(), between.end(), left, n_left, kInfinity);
+    if (right.size() < n_right) range.end = reach(between.rbegin(), between.rend(), right, n_right, -kInfinity);
     return range;
   });
 }
