@@ -156,6 +156,12 @@ class Search {
  private:
   bool has_work() const { return scratch_.work < limits_.most_work; }
 
+  template <class Change>
+  static void keep_best(std::vector<Change> &changes, size_t n) {
+    std::stable_sort(changes.begin(), changes.end(), [](const Change &a, const Change &b) { return a.change < b.change; });
+    if (changes.size() > n) changes.erase(changes.begin() + static_cast<int64_t>(n), changes.end());
+  }
+
   // The best insertion above every node, the best first, at most n.
   std::vector<Insertion> insertions(const CutTree &tree, size_t n) {
     std::vector<Insertion> found;
@@ -165,8 +171,7 @@ class Search {
       const Insertion best = insertion_above(tree, node);
       if (best.change < kInfinite) found.push_back(best);
     }
-    std::stable_sort(found.begin(), found.end(), [](const Insertion &a, const Insertion &b) { return a.change < b.change; });
-    if (found.size() > n) found.resize(n);
+    keep_best(found, n);
     return found;
   }
 
@@ -208,9 +213,7 @@ class Search {
     };
     std::vector<Deletion> deletions;
     for (int32_t leaf : tree.leaves_below(tree.root())) deletions.push_back({deletion_change(tree, leaf, scratch_), leaf});
-    std::stable_sort(deletions.begin(), deletions.end(),
-                     [](const Deletion &a, const Deletion &b) { return a.change < b.change; });
-    if (deletions.size() > static_cast<size_t>(limits_.n_deletions)) deletions.resize(limits_.n_deletions);
+    keep_best(deletions, limits_.n_deletions);
     struct Pair {
       double estimate;
       size_t deletion;
@@ -285,17 +288,12 @@ TreeCuts read_cuts(const CutArrays &arrays, const Sample &sample) {
   // Every node but the root is one child, and all children come after their parents: so it is one tree, in preorder.
   std::vector<int32_t> ends{n};
   for (int32_t node = 0; node < n; ++node) {
-    require(!ends.empty(), "the nodes of a tree are in preorder");
-    const int32_t end = ends.back();
-    require(node < end, "the nodes of a tree are in preorder");
-    if (cuts.column[node] < 0) {
-      require(node + 1 == end, "the nodes of a tree are in preorder");
-      ends.pop_back();
-      continue;
-    }
+    const int32_t end = ends.empty() ? 0 : ends.back(), far = cuts.right[node];
+    const bool is_leaf = cuts.column[node] < 0;
+    require(node < end && (is_leaf ? node + 1 == end : far > node + 1 && far < end), "the nodes of a tree are in preorder");
     require(cuts.column[node] < sample.n_cols, "a cut is of one of the columns");
-    require(cuts.right[node] > node + 1 && cuts.right[node] < end, "the nodes of a tree are in preorder");
-    ends.push_back(cuts.right[node]);
+    if (is_leaf) ends.pop_back();
+    else ends.push_back(far);
   }
   require(ends.empty(), "the nodes of a tree are in preorder");
   return cuts;
