@@ -208,9 +208,9 @@ class Lloyd {
 
     bool any() const { return std::find(touched.begin(), touched.end(), 1) != touched.end(); }
     void add(const Changes &other) {
-      for (size_t i = 0; i < high.size(); ++i) high[i] += other.high[i];
-      for (size_t i = 0; i < low.size(); ++i) low[i] += other.low[i];
-      for (size_t i = 0; i < weight.size(); ++i) weight[i] += other.weight[i];
+      add_all(high, other.high);
+      add_all(low, other.low);
+      add_all(weight, other.weight);
       for (size_t i = 0; i < touched.size(); ++i) touched[i] |= other.touched[i];
       cost_high += other.cost_high;
       cost_low += other.cost_low;

@@ -114,9 +114,6 @@ struct ClusterSums {
     add_all(weight_low, other.weight_low);
     ranges.add(other.ranges);
   }
-  static void add_all(std::vector<int64_t> &to, const std::vector<int64_t> &from) {
-    for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
-  }
 
   std::vector<int64_t> high, low, weight, weight_high, weight_low;
   ClusterRanges ranges;  // only for float64 weights

@@ -35,6 +35,10 @@ inline void check_labels(const In1<int32_t> &labels, int64_t n, int64_t k) {
 // The largest absolute value of every column.
 std::vector<double> column_sizes(const RowReader &x, int n_jobs);
 
+inline void add_all(std::vector<int64_t> &to, const std::vector<int64_t> &from) {
+  for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+}
+
 struct DenseRow {
   const double *values;
   int64_t n;

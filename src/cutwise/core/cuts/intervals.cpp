@@ -358,14 +358,10 @@ pair moved to the best single values next to them. Fleissner, Vankadara, Ghoshda
               const int64_t k = costs.shape(1);
               require(has_shape(costs, ranks.n_rows), "costs has one line per row");
               require(has_shape(totals, k), "totals has one entry per cluster");
-              const IntervalSearch<CostSums<Cost>> search{ranks,
-                                                          rows.data(),
-                                                          static_cast<int64_t>(rows.size()),
-                                                          checked(weights, ranks.n_rows),
-                                                          {costs.data(), k},
-                                                          {k, totals.data(), false},
-                                                          limit,
-                                                          0.0};
+              const int64_t *weight = checked(weights, ranks.n_rows);
+              const auto n = static_cast<int64_t>(rows.size());
+              const IntervalSearch<CostSums<Cost>> search{
+                  ranks, rows.data(), n, weight, {costs.data(), k}, {k, totals.data(), false}, limit, 0.0};
               return run(search, n_jobs);
             },
             "ranks"_a, "rows"_a, "weights"_a.none(), "costs"_a.noconvert(), "totals"_a, "limit"_a, "n_jobs"_a = 1, doc);

@@ -282,13 +282,10 @@ Algorithm 2.)",
               require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
               require(has_shape(totals, k), "totals has one entry per cluster");
               require(has_shape(is_zero_cost, encoded.n_rows), "is_zero_cost has one entry per encoded row");
-              SurrogateSearch<CostSums<Cost>, int64_t> search{NodeRows(encoded, matrix, rows),
-                                                              data_or_null(histogram),
-                                                              data_or_null(is_zero_cost),
-                                                              {costs.data(), k},
-                                                              k,
-                                                              copied(totals),
-                                                              limits};
+              const NodeRows node(encoded, matrix, rows);
+              const CostSums<Cost> sums{costs.data(), k};
+              SurrogateSearch<CostSums<Cost>, int64_t> search{
+                  node, data_or_null(histogram), data_or_null(is_zero_cost), sums, k, copied(totals), limits};
               return found(search, n_jobs);
             },
             "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "histogram"_a.none(), "totals"_a, "is_zero_cost"_a.none(),
@@ -319,13 +316,10 @@ labels (n_rows,): 0 to k - 1; histogram (n_slots, k) of int64 or uint16, or None
               const Purity purity = gini_alone ? Purity::kGini : gini ? Purity::kMajorityThenGini : Purity::kMajority;
               require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
               require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
-              SurrogateSearch<LabelCounts, Cell> search{NodeRows(encoded, matrix, rows),
-                                                        data_or_null(histogram),
-                                                        nullptr,
-                                                        {labels.data(), checked(weights, encoded.n_rows), k, purity},
-                                                        k,
-                                                        copied(totals),
-                                                        limits};
+              const NodeRows node(encoded, matrix, rows);
+              const LabelCounts sums{labels.data(), checked(weights, encoded.n_rows), k, purity};
+              SurrogateSearch<LabelCounts, Cell> search{node, data_or_null(histogram), nullptr, sums,
+                                                        k,    copied(totals),          limits};
               return found(search, n_jobs);
             },
             "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "histogram"_a.noconvert().none(), "totals"_a,
