@@ -118,6 +118,7 @@ OF_KINDS = {
     "dates": [NOW, NOW + dt.timedelta(days=50)],
     "durations": [dt.timedelta(hours=1), dt.timedelta(hours=50)],
     "texts": ["u", "v"],
+    "dates as texts": ["2024-05-01", "2024-06-20"],
 }
 
 
@@ -127,7 +128,7 @@ def test_a_tested_column_of_another_kind_than_at_fit_is_an_error_that_names_it(d
     frames = {kind: pl.DataFrame({"x": values * 20}) for kind, values in OF_KINDS.items()}
     model = ClusterExplainer().fit(frames[then], [0, 1] * 20)
     for now, frame in frames.items():
-        if now != then:
+        if now != then and not (now.endswith("texts") and then.endswith("texts")):
             with pytest.raises(InvalidInputError, match=r"(?s)olumn 'x'.*Give"):
                 model.predict(frame)
             with pytest.raises(InvalidInputError, match=r"(?s)olumn 'x'.*Give"):

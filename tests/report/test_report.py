@@ -159,6 +159,15 @@ class TestWhatCannotBeSaid:
         assert any("were there weights" in note for note in without["notes"])
         assert cutwise.report(model, X, sample_weight=weights).summary["curve"] is not None
 
+    def test_the_call_that_makes_it_again_names_labels_and_weights(self):
+        X = pd.DataFrame({"a": [0.0, 1.0, 9.0, 10.0], "n": [1.0, 2.0, 1.0, 3.0], "kind": ["x", "x", "y", "y"]})
+        weighted = ExplainableKMeans(2, random_state=0).fit(X[["a"]], sample_weight=X["n"])
+        made = cutwise.report(weighted, X[["a"]], sample_weight=X["n"]).summary["reproduce"]
+        assert made[0].endswith(".fit(X, sample_weight=sample_weight)")
+        labeled = ClusterExplainer().fit(X, "kind", sample_weight="n")
+        made = cutwise.report(labeled, X, y="kind", sample_weight="n").summary["reproduce"]
+        assert made == ["ClusterExplainer().fit(X, 'kind', sample_weight='n')"]
+
     @pytest.mark.parametrize("of_noise", [0, 7])
     def test_shares_go_by_weight_and_rows_of_weight_0_are_those_of_fit(self, of_noise):
         weights = np.array([0.0, 0.5, 9.0])[np.arange(len(X)) % 3]

@@ -367,3 +367,13 @@ def test_truth_values_take_0_and_1_alone_as_numbers(make):
     fitted = read(pd.DataFrame({"t": ["a", "b"] * 2, "member": [True, False] * 2})).columns
     with pytest.raises(InvalidInputError, match="'member' held true and false at fit and holds 3 now, in row 0"):
         read_table(pd.DataFrame({"t": ["a"], "member": [3]}), fitted=fitted)
+
+
+def test_dates_that_were_levels_at_fit_are_read_again_as_such():
+    days = pd.to_datetime(["2024-01-01", "2024-06-01", "2024-06-02 12:30:00.5"], format="ISO8601")
+    fitted = read(pd.DataFrame({"day": days, "x": 0.0}), categorical=[0])
+    for now in (days, days.map(str), days[:1]):
+        again = read_table(pd.DataFrame({"day": now, "x": 0.0}), fitted=fitted)
+        np.testing.assert_array_equal(again.values, fitted.values[: len(now)])
+    with pytest.raises(InvalidInputError, match=r"'day' held texts at fit, such as .* and holds dates now"):
+        read_table(pd.DataFrame({"day": days.date, "x": 0.0}), fitted=fitted)

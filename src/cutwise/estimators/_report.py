@@ -180,12 +180,15 @@ def report(
     model = fitted(model, "report")
     if path is not None:
         check_form(path)
+    if reproduce is None:
+        given = {"y": y, **fit}
+        words = {name: repr(value) if isinstance(value, str) else name for name, value in given.items()}
+        keywords = [f"{name}={words[name]}" for name, value in fit.items() if value is not None]
+        reproduce = f"{_short(model)}.fit({', '.join(['X', *([] if y is None else [words['y']]), *keywords])})"
     notes: list[str] = []
     labeled = model._labeled()
     X, y, described = _described(model, X, y, fit, labeled, notes)
     found = _curve(model, X, y, described, notes, fit) if curve and not notes else None
-    if reproduce is None:
-        reproduce = f"{_short(model)}.fit({'X' if y is None else 'X, y'})"
     own, cost_words = words_of(model)
     if (limits := model._limits_line) is not None:
         notes.append(f"{limits[0].upper()}{limits[1:]}.")

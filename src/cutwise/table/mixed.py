@@ -93,7 +93,6 @@ def code_levels(
 Items = npt.NDArray[np.generic] | nw.Series[Any]
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D|$)")
-_AS_TEXT = {"date": _DATE, "duration": re.compile(r"-?\d+ day|\d+:\d\d")}
 _CODE = re.compile(r"\s*0\d")
 _LARGEST = 2.0**53
 FEWEST_NUMBERED = 20
@@ -382,6 +381,11 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
     return values
 
 
+def _form(text: str) -> str:
+    """A text whatever its words and numbers: dates that are written in one way are alike."""
+    return re.sub(r"\w+", "0", re.sub(r"\.\d+", "", text))
+
+
 def check_kind(now: KindName, kind: ColumnKind, describe: str, value: object = None) -> None:
     """Refuse a column that holds something else now than at fit; ``value`` is such a one, where that says more."""
     of_fit = {kind.name}
@@ -391,9 +395,10 @@ def check_kind(now: KindName, kind: ColumnKind, describe: str, value: object = N
         return
     if now in _NUMBERS and of_fit & set(_NUMBERS):
         return
-    texts = [level for level in kind.levels or () if isinstance(level, str)]
-    if now in _AS_TEXT and any(map(_AS_TEXT[now].match, texts)):
-        return  # levels of any type are texts
+    if isinstance(value, str) and _form(value) in {
+        _form(level) for level in kind.levels or () if isinstance(level, str)
+    }:
+        return  # dates and durations that were levels at fit are the same texts now
     held, holds = _WORDS[min(of_fit)], f"{_WORDS[now]} now"
     if kind.levels:
         held_then = f"{held} at fit, such as {listed(kind.levels[:3])},"
