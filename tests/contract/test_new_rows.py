@@ -130,11 +130,13 @@ def test_what_a_test_asks_about_must_be_there_and_arrays_must_be_whole(model, ch
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "lazy", "pyarrow", "AnnData"])
-@pytest.mark.parametrize("kept", [["rest", "noise", "income", "age"], ["income", "age"]])
-def test_the_next_step_for_columns_in_another_order_can_be_typed(library, kept):
-    model, X = MODELS["kmeans"](), TABLE[kept]
+@pytest.mark.parametrize("names", [["rest", "noise", "income", "age"], ["income", "age"]])
+def test_the_next_step_for_columns_in_another_order_can_be_typed(library, names):
+    if library == "lazy" and not hasattr(pl.LazyFrame, "collect_batches"):
+        pytest.skip("this release of polars gives no batches")
+    model, X = MODELS["kmeans"](), TABLE[names]
     if library == "AnnData":
-        X = SimpleNamespace(X=X.to_numpy(), var_names=kept, obs=None, shape=X.shape)
+        X = SimpleNamespace(X=X.to_numpy(), var_names=names, obs=None, shape=X.shape)
     elif library != "pandas":
         X = pl.from_pandas(X) if library == "polars" else pl.from_pandas(X).lazy()
         X = X.collect().to_arrow() if library == "pyarrow" else X
@@ -145,7 +147,7 @@ def test_the_next_step_for_columns_in_another_order_can_be_typed(library, kept):
     (step,) = re.findall(r"under their names: (.*)\.$", said)
     if library == "AnnData":
         assert step.startswith("adata[:, ")
-        X, step = TABLE[kept], step.replace("[:, ", "[").replace(".var_names", ".columns")
+        X, step = TABLE[names], step.replace("[:, ", "[").replace(".var_names", ".columns")
     found = model.predict(eval(step, {"X": X, "adata": X, "model": model}))
     assert np.array_equal(found.collect()["cluster"] if library == "lazy" else found, model.predict(TABLE))
 
