@@ -54,7 +54,6 @@ from .mixed import (
     ColumnSums,
     Items,
     RawColumn,
-    are_no_truths,
     are_numbers,
     check_truth,
     counts_rows,
@@ -248,7 +247,7 @@ def check_finite(
     if is_all_finite(values):
         return
     for missing in (True, False):
-        rows, cols = _places(values, np.isnan if missing else np.isinf)
+        rows, cols = _places(values, missing)
         if missing and any(may_miss):
             reported = ~np.array(may_miss)[cols]
             rows, cols = rows[reported], cols[reported]
@@ -265,9 +264,10 @@ def check_finite(
 
 
 def _places(
-    values: npt.NDArray[np.generic] | sparse.csr_array, wanted: Callable[[Any], npt.NDArray[np.bool_]]
+    values: npt.NDArray[np.generic] | sparse.csr_array, missing: bool
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Rows and columns of the values that a function wants, of which 0 is none."""
+    """Rows and columns of the missing (or else the infinite) values."""
+    wanted = np.isnan if missing else np.isinf
     if isinstance(values, sparse.csr_array):
         found = np.flatnonzero(wanted(values.data))
         return np.searchsorted(values.indptr, found, side="right") - 1, values.indices[found].astype(np.intp)
@@ -388,10 +388,8 @@ def _read(
     with _as_at_fit(of_fit is not None):
         values, kinds = _convert(X, columns, what)
         check_finite(values, columns, what=what)
-    were_truths = [then.name == "bool" and now.name != "bool" for then, now in zip(of_fit or kinds, kinds, strict=True)]
-    if any(were_truths):
-        found = _places(values, are_no_truths)[1]
-        for i in np.unique(found[np.array(were_truths)[found]])[:1].tolist():
+    for i, (then, now) in enumerate(zip(of_fit or (), kinds, strict=False)):
+        if then.name == "bool" and now.name != "bool":
             check_truth(as_dense(values[:, [i]])[:, 0], _start(columns.describe(i)))
     return values, kinds
 

@@ -408,15 +408,9 @@ def check_kind(now: KindName, kind: ColumnKind, describe: str, value: object = N
     raise InvalidInputError(f"{describe} held {held} at fit and holds {holds}. Give {held}.")
 
 
-def are_no_truths(values: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
-    """Which values are known, and neither 0 nor 1."""
-    found: npt.NDArray[np.bool_] = (values != 0) & (values != 1) & ~np.isnan(values)
-    return found
-
-
 def check_truth(values: npt.NDArray[np.generic], describe: str) -> None:
     """Refuse numbers other than 0 and 1 where fit had true and false."""
-    wrong = np.flatnonzero(are_no_truths(values))
+    wrong = np.flatnonzero((values != 0) & (values != 1) & ~np.isnan(values))
     if len(wrong):
         raise InvalidInputError(
             f"{describe} held {_WORDS['bool']} at fit and holds {values[wrong[0]]:g} now, in row {wrong[0]} (rows are "
