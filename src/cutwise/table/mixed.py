@@ -395,17 +395,18 @@ def check_kind(now: KindName, kind: ColumnKind, describe: str, value: object = N
         return
     if now in _NUMBERS and of_fit & set(_NUMBERS):
         return
-    if isinstance(value, str) and _form(value) in {
-        _form(level) for level in kind.levels or () if isinstance(level, str)
-    }:
+    texts = [level for level in kind.levels or () if isinstance(level, str)]
+    if isinstance(value, str) and _form(value) in map(_form, texts):
         return  # dates and durations that were levels at fit are the same texts now
-    held, holds = _WORDS[min(of_fit)], f"{_WORDS[now]} now"
+    expected, found = _WORDS[min(of_fit)], _WORDS[now]
     if kind.levels:
-        held_then = f"{held} at fit, such as {listed(kind.levels[:3])},"
-        holds += "" if value is None else f", such as {shown(value)}"
-        raise InvalidInputError(f"{describe} held {held_then} and holds {holds}. Give {held}, as at fit.")
-    holds = holds if value is None else f"{shown(value)} now"
-    raise InvalidInputError(f"{describe} held {held} at fit and holds {holds}. Give {held}.")
+        found += " now" if value is None else f" now, such as {shown(value)}"
+        raise InvalidInputError(
+            f"{describe} held {expected} at fit, such as {listed(kind.levels[:3])}, and holds {found}. "
+            f"Give {expected}, as at fit."
+        )
+    found = found if value is None else shown(value)
+    raise InvalidInputError(f"{describe} held {expected} at fit and holds {found} now. Give {expected}.")
 
 
 def check_truth(values: npt.NDArray[np.generic], describe: str) -> None:
