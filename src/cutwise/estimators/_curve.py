@@ -522,9 +522,8 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         taken, one = front[number].tree(), copy(probe)
         leaves = taken.tree.n_leaves
         one.set_params(max_leaves=leaves if leaves > k else None, max_size=model.max_size, algorithm=model.algorithm)
-        with warnings.catch_warnings(
-            action="ignore", category=CutwiseWarning
-        ):  # the fit has said what is wrong with the clusters
+        # The fit has said what is wrong with the clusters.
+        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
             one._take_tree(context, taken)
         one.limits_price_ = math.nan  # there is no tree without limits to compare it with
         return one
