@@ -208,12 +208,12 @@ class ColumnMismatchError(InvalidInputError):
         tested: Sequence[str] | None = None,
         *,
         model: str = "model",
-        ways: tuple[str, str] = ("X[{}]", "X"),
+        ways: tuple[str, str] | None = None,
     ) -> ColumnMismatchError:
         """Columns renamed, missing, added or in another order, in scikit-learn's words.
 
         ``tested``: those that are needed; None for all. ``ways``: how a table gives some of its columns, and what holds
-        their names.
+        their names; None: as those of pandas do.
         """
         message, owner = "The feature names should match those that were passed during fit.\n", "model"
         if model != "model":
@@ -233,7 +233,7 @@ class ColumnMismatchError(InvalidInputError):
             )
         if missing and tested is not None and not unseen:
             message += f"The tree asks about {listed(name for name in tested if name in missing)}.\n"
-        names, (give, own) = f"{owner}.feature_names_in_", ways
+        names, (give, own) = f"{owner}.feature_names_in_", ways or ("X[{}]", "X.columns")
         names = f"list({names})" if there.union(missing).issuperset(fitted) else f"[n for n in {names} if n in {own}]"
         return cls(f"{message}Pass the columns of fit, in their order and under their names: {give.format(names)}.")
 

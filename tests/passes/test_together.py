@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 
+from cutwise.passes import sums
 from cutwise.passes.sums import run_together
 
 
@@ -80,6 +81,30 @@ def test_an_error_of_a_pass_ends_all(error):
         run_together([lasting, lasting, lambda: None], serve, passes.askers)
     assert told == [True, True]
     assert threading.active_count() == before
+
+
+def test_an_interrupt_while_functions_start_leaves_none_waiting(monkeypatch):
+    started = []
+
+    def submit(self, *call, submit=sums.ThreadPoolExecutor.submit):
+        if started:
+            raise KeyboardInterrupt
+        started.append(submit(self, *call))
+        return started[0]
+
+    monkeypatch.setattr(sums.ThreadPoolExecutor, "submit", submit)
+    passes, ended = Passes(), []
+
+    def run():
+        try:
+            passes.run(lambda: passes.ask(0), lambda: None)
+        except KeyboardInterrupt:
+            ended.append(True)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert ended == [True]
 
 
 def test_what_is_set_around_the_functions_holds_in_them():

@@ -67,7 +67,7 @@ from ._lazy import fit_lazily
 from ._model_file import ModelFileMixin, UnserializableParam
 from .table_scaler import TableScaler
 from .training import (
-    FINER,
+    FINER_PREPROCESSOR,
     MEASURED,
     FitContext,
     MetricSpace,
@@ -787,7 +787,7 @@ class TreeClusterer(HasCost, TreeEstimator):
             else:
                 space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             if space.preprocessor is not None:
-                check_n_clusters(n_clusters, space.table, weights, what=MEASURED, instead=FINER)
+                check_n_clusters(n_clusters, space.table, weights, what=MEASURED, instead=FINER_PREPROCESSOR)
         return table, weights, space
 
     def _summary(self) -> str:

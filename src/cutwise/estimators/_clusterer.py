@@ -154,14 +154,14 @@ class CenterClusterer(HasCost, RemembersColumns, ClassNamePrefixFeaturesOutMixin
 
     def _read_fit(self, X: Any, sample_weight: Any) -> tuple[Table, Float64 | None, Stages]:
         """The table and the weights of a fit, checked, and what says how far it is."""
-        self._n_features_out = check_n_clusters(self.n_clusters)
+        check_n_clusters(self.n_clusters)  # before the table is read
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
         self._beside = names_given(sample_weight)
         with stages.stage("reading the table"):
             X, sample_weight = pop_column(X, sample_weight, "sample_weight")
             table = read_table(X)
             weights = read_weights(sample_weight, table.n_rows)
-            check_n_clusters(self._n_features_out, table, weights)
+            self._n_features_out = check_n_clusters(self.n_clusters, table, weights)
         return table, weights, stages
 
     def __sklearn_tags__(self) -> Any:

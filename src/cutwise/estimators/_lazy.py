@@ -35,7 +35,7 @@ from cutwise.tree.refine_sample import Tests, leaves_by
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize
-from .training import FINER, MEASURED, FitContext, TrainingRows, is_clusterer, transform_rows, with_values
+from .training import FINER_PREPROCESSOR, MEASURED, FitContext, TrainingRows, is_clusterer, transform_rows, with_values
 
 
 class SummedRows(TrainingRows):
@@ -282,7 +282,7 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
         check_n_clusters(k, rows.example, weights, n_samples=n_samples)
         fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
         if rows.measured is not None:
-            check_n_clusters(k, rows.measured, weights, n_samples=n_samples, what=MEASURED, instead=FINER)
+            check_n_clusters(k, rows.measured, weights, n_samples=n_samples, what=MEASURED, instead=FINER_PREPROCESSOR)
         with stages.stage("reference clustering"):
             context = LazyContext.by(rows, _reference_centers(model, rows))
         model._explain(context, fitted, max_leaves, stages)

@@ -20,7 +20,6 @@ from cutwise.reference.resources import one_thread
 from cutwise.table.intake import (
     Seed,
     check_integer,
-    check_n_clusters,
     check_n_jobs,
     check_option,
     check_unread,
@@ -331,8 +330,9 @@ class KernelKMeans(CenterClusterer):
         return table
 
     def _fit(self, X: Any, sample_weight: Any) -> Self:
-        k, recipe = check_n_clusters(self.n_clusters), KernelRecipe.of(self)
+        recipe = KernelRecipe.of(self)
         table, weights, stages = self._read_fit(X, sample_weight)
+        k = self._n_features_out
         space = recipe.space(table, weights, stages, merge_by=table.values)
         partition = recipe.cluster(space, k, stages)
         self._centers = space.centers(partition.labels, k)

@@ -13,7 +13,7 @@ from cutwise.core import Float64, Int32
 from cutwise.estimators._clusterer import CenterClusterer
 from cutwise.reference.objective import KMEDIANS
 from cutwise.reference.search import find_clustering
-from cutwise.table.intake import check_integer, check_n_clusters, check_n_jobs, check_option, check_unread, read_centers
+from cutwise.table.intake import check_integer, check_n_jobs, check_option, check_unread, read_centers
 
 INITS = ("k-means++", "random")
 
@@ -110,13 +110,14 @@ class KMedians(CenterClusterer):
             A parameter, a value or a weight that cannot be used: fewer distinct rows than clusters, NaN, text, ...
         """
         check_unread(y)
-        init, k = self.init, check_n_clusters(self.n_clusters)
+        init = self.init
         if isinstance(init, str) or init is None:
             check_option("init", init, INITS)
         n_init = check_integer("n_init", self.n_init, minimum=1)
         max_iter = check_integer("max_iter", self.max_iter, minimum=1)
         n_jobs = check_n_jobs(self.n_jobs)
         table, weights, stages = self._read_fit(X, sample_weight)
+        k = self._n_features_out
         if not isinstance(init, str):
             init = read_centers(init, k, table.n_columns, what="init")
         with stages.stage("clustering"):

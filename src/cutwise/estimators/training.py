@@ -57,7 +57,7 @@ from .table_scaler import EXACT_SCALERS, TableScaler, standardize_table
 
 _BLOCK = 1 << 13
 """Rows at a time: few enough that they stay in the processor's caches."""
-MEASURED, FINER = "the preprocessor's output", "a preprocessor that keeps more rows apart"
+MEASURED, FINER_PREPROCESSOR = "the preprocessor's output", "a preprocessor that keeps more rows apart"
 """What errors call the rows where distances are measured, and what they propose where too few of these differ."""
 
 

@@ -383,8 +383,8 @@ def run_together(
 
     running, waiting = set(range(len(calls))), dict[int, Any]()
     with ThreadPoolExecutor(len(calls)) as pool:
-        found = [pool.submit(copy_context().run, run, i, call) for i, call in enumerate(calls)]
         try:
+            found = [pool.submit(copy_context().run, run, i, call) for i, call in enumerate(calls)]
             while running:
                 while len(waiting) < len(running):
                     i, is_done, question = questions.get()

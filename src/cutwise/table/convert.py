@@ -341,8 +341,8 @@ def is_annotated(X: Any) -> bool:
     return all(hasattr(X, part) for part in ("X", "var_names", "obs")) and not nw.dependencies.is_into_dataframe(X)
 
 
-def ways_to_columns(X: Any) -> tuple[str, str]:
-    """How a table gives some of its columns, and what holds their names, as a user would write it."""
+def ways_to_columns(X: Any) -> tuple[str, str] | None:
+    """How a table gives some of its columns, and what holds their names, where that is not as in pandas."""
     if is_annotated(X):
         return "adata[:, {}]", "adata.var_names"
     ways = {
@@ -351,7 +351,7 @@ def ways_to_columns(X: Any) -> tuple[str, str]:
         "duckdb": ("X.select(*{})", "X.columns"),
         "pyspark": ("X.select(*{})", "X.columns"),
     }
-    return ways.get(type(X).__module__.partition(".")[0].lstrip("_"), ("X[{}]", "X.columns"))
+    return ways.get(type(X).__module__.partition(".")[0].lstrip("_"))
 
 
 def bare_matrix(X: Any) -> Any:

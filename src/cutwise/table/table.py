@@ -364,7 +364,7 @@ def check_same_columns(
     *,
     estimator: str = "the model",
     tested: npt.NDArray[np.integer] | None = None,
-    ways: tuple[str, str] = ("X[{}]", "X"),
+    ways: tuple[str, str] | None = None,
 ) -> None:
     """Refuses a table whose columns are not those of fit, by scikit-learn's rule and in its words.
 
