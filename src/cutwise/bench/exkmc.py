@@ -86,16 +86,16 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
         for heading, algorithm in (("exkmc_imm", "imm"), ("exkmc", "exkmc")):
             keep(heading, size, *_grow(ExplainableKMeans, X, k, size, reference, algorithm=algorithm))
         keep("kdtree", size, *_grow(KDTree, X, k, size, reference))
-    start = time.perf_counter()
+    start = time.process_time()
     table = read_table(X)
     grown = cart_tree(encode_table(table, merge=False), table.values, reference.labels, max_leaves=max(sizes))
     for size in sizes:
-        keep("cart", size, truncate_growth(grown, size).tree, time.perf_counter() - start)
+        keep("cart", size, truncate_growth(grown, size).tree, time.process_time() - start)
     if name not in SYNTHETIC and len(X) <= LARGEST_SEARCH:
         for size in sizes:
             keep("cubt", size, *_grow(CUBT, X, k, size, reference, **_cubt_parameters(sets, name, size)))
-            start = time.perf_counter()
-            keep("cltree", size, _cltree_search(sets, name).tree(size, reference), time.perf_counter() - start)
+            start = time.process_time()
+            keep("cltree", size, _cltree_search(sets, name).tree(size, reference), time.process_time() - start)
     return {"kmeans_seconds": reference.seconds, "reference_cost": reference.cost, "trees": dict(found)}
 
 
@@ -167,9 +167,9 @@ def _time_table(trees: Trees) -> str:
         )
     return (
         "# ExKMC paper, Figure 4: run time\n\n"
-        "Seconds on one thread, medians over the references, on a machine that did other work too. k-means: ten starts "
-        "of scikit-learn's; the trees take this on top: reading the rows, costs by the given centers, growing, and "
-        "every fitted attribute. CART is timed once, for the largest tree, which holds the smaller ones.\n\n"
+        "Seconds of CPU, medians over the references. k-means: ten starts of scikit-learn's; the trees take this on "
+        "top: reading the rows, costs by the given centers, growing, and every fitted attribute. CART is timed once, "
+        "for the largest tree, which holds the smaller ones.\n\n"
         + markdown_table(
             ("set", "k-means", "IMM, k leaves", "ExKMC (base: IMM), 2 k", "ExKMC, 2 k", "CART, 4 k", "KDTree, 2 k"),
             rows,

@@ -233,9 +233,9 @@ def _table_4(trees: Trees) -> str:
         header += [f"{HEADINGS[algorithm]}, paper", "ours"]
     return (
         "# ExShallow paper, Table 4\n\n"
-        "Seconds. k-means: ten starts of scikit-learn's, which is what trees start from. The trees: what they take on "
-        "top of it (the paper prints the sums; its k-means is taken off here, so its figures have an error of 0.01). "
-        "Medians over the references, one thread, on a machine that did other work too; the paper's had eight.\n\n"
+        "Seconds, ours of CPU on one thread, medians over the references; the paper's machine had eight cores. "
+        "k-means: ten starts of scikit-learn's, which is what trees start from. The trees: what they take on top of it "
+        "(the paper prints the sums; its k-means is taken off here, so its figures have an error of 0.01).\n\n"
         + markdown_table(header, rows)
     )
 
