@@ -56,6 +56,8 @@ _RATIOS: tuple[tuple[str, str, float | None, float | None], ...] = (
     ("tree-exshallow", "decision-tree", 1 / 3, None),
     ("tree-exshallow", "k-means-1", None, 0.2),
     ("tree-exshallow", "shallow-tree-package-exshallow", None, 1 / 60),
+    ("given-imm", "decision-tree", 1 / 10, None),
+    ("whole-search", "k-means-1", 1.0, None),
     ("whole-imm", "k-means-1", 1.0, None),
     ("whole-exshallow", "k-means-1", 1.3, None),
     ("whole-exkmc", "k-means-1", None, 0.4),
