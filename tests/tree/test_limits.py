@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
 
 from cutwise import ClusterExplainer, ExplainableKMeans, core, load_model
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
@@ -225,6 +226,12 @@ def test_estimators_keep_limits_and_say_what_they_cost(algorithm, limits, tmp_pa
     assert np.isnan(free.limits_price_)
     model.save(tmp_path / "model.json")
     assert load_model(tmp_path / "model.json").limits_price_ == model.limits_price_
+
+
+def test_the_price_of_limits_is_over_the_tree_without_them_with_more_leaves_too():
+    X, options = load_iris().data, {"preprocessor": StandardScaler(), "random_state": 0, "max_leaves": 6}
+    limited, free = (ExplainableKMeans(3, **options, **limits).fit(X) for limits in ({"min_samples_leaf": 12}, {}))
+    assert limited.limits_price_ == pytest.approx(limited.cost_ / free.cost_ - 1)
 
 
 X = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 1.0], [5.0, 0.0, 2.0], [5.0, 1.0, 2.0], [9.0, 0.0, 3.0], [9.0, 1.0, 3.0]])

@@ -412,7 +412,7 @@ class FitContext:
     objective: Objective = KMEANS
     given_costs: Float64 | None = None  # (m, k), of each row by each cluster, in place of the objective's
     given_classes: npt.NDArray[Any] | None = None  # (k,), the labels of the clusters, where these are not 0 to k - 1
-    _improved_by_size: dict[int, list[SizedTree]] = field(default_factory=dict, repr=False)
+    _searched: dict[tuple[Any, int], list[SizedTree]] = field(default_factory=dict, repr=False)  # by search and size
     _measured: list[MeasuredLabels] = field(default_factory=list, repr=False)  # at most one: the last
 
     @property
@@ -664,14 +664,14 @@ class FitContext:
         size = trees[0][1]
         if grown.improve is None or size <= self.n_clusters:
             return []
-        if size not in self._improved_by_size:
+        if (grown.improve, size) not in self._searched:
             starts = [tree.get() for tree in sorted(trees, key=lambda tree: tree[0])[:_MOST_IMPROVED]]
             improved = grown.improve(starts)
             costs = self.together(partial(self.of(found).cost_of_each, [found.codes]) for found in improved)
-            self._improved_by_size[size] = [
+            self._searched[grown.improve, size] = [
                 SizedTree(cost, size, found) for (cost,), found in zip(costs, improved, strict=True)
             ]
-        return self._improved_by_size[size]
+        return self._searched[grown.improve, size]
 
     def _sizes_of_growths(self, grown: GrownTree) -> list[tuple[GrownTree, list[int]]]:
         """All growths of a fit, and the sizes, decreasing, of their trees."""
