@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from cutwise import ExplainableKMeans, ExplainableKMedians, TableScaler, explain_pipeline
+from cutwise import ExplainableKMeans, ExplainableKMedians, TableScaler, explain_pipeline, export_text
 from cutwise.exceptions import (
     ColumnMismatchError,
     DominantColumnWarning,
@@ -18,6 +18,7 @@ from cutwise.exceptions import (
     ScaledColumnsWarning,
     UnsupportedInputError,
 )
+from cutwise.metrics import imm_guarantee
 
 LOG = FunctionTransformer(np.log1p, np.expm1)
 X = load_wine(as_frame=True).data
@@ -39,6 +40,27 @@ def test_a_pipeline_is_explained_in_the_columns_that_came_in_row_by_row(steps):
         assert column.min() <= tree.threshold[node] < column.max()
         assert len(repr(float(tree.threshold[node]))) < 10
     np.testing.assert_array_equal(scaled.n_node_samples, tree.n_node_samples)
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), RobustScaler(), MaxAbsScaler()])
+def test_rows_of_float32_are_where_the_pipeline_places_them_though_scalers_round(scaler):
+    for values in (load_iris().data, np.rint(X.to_numpy())):
+        rows = values.astype(np.float32)
+        pipeline = make_pipeline(scaler, ExplainableKMedians(3, max_leaves=6, random_state=0)).fit(rows)
+        model = explain_pipeline(pipeline)
+        np.testing.assert_array_equal(model.predict(rows), pipeline.predict(rows))
+        assert all(len(repr(float(t))) < 10 for t in model.tree_.threshold[model.tree_.feature >= 0])
+
+
+def test_a_pipeline_explained_has_the_smallest_changes_of_the_scaler_as_preprocessor_and_no_guarantee():
+    iris = load_iris().data
+    options = {"n_clusters": 3, "max_leaves": 5, "algorithm": "imm", "random_state": 0}
+    model = explain_pipeline(make_pipeline(RobustScaler(), ExplainableKMeans(**options)).fit(iris))
+    same = ExplainableKMeans(**options, preprocessor=RobustScaler()).fit(iris)
+    assert model.tree_.equals(same.tree_, counts=False)
+    assert model.smallest_changes(iris) == same.smallest_changes(iris)
+    assert np.isnan([imm_guarantee(same), imm_guarantee(model)]).all()
+    assert "at most" not in export_text(model)
 
 
 A, B = list(X.columns[:6]), list(X.columns[6:])

@@ -16,7 +16,6 @@ from cutwise.estimators._document import imm_guarantee as imm_guarantee
 from cutwise.estimators._document import model_document as model_document
 from cutwise.estimators._document import words_of as words_of
 from cutwise.estimators._explainable import ExplainableClusterer as ExplainableClusterer
-from cutwise.estimators._exports import explain_pipeline as explain_pipeline
 from cutwise.estimators._exports import export_graphviz as export_graphviz
 from cutwise.estimators._exports import export_json as export_json
 from cutwise.estimators._exports import export_markdown as export_markdown
@@ -25,6 +24,7 @@ from cutwise.estimators._exports import export_python as export_python
 from cutwise.estimators._exports import export_sql as export_sql
 from cutwise.estimators._exports import export_text as export_text
 from cutwise.estimators._load import load_model as load_model
+from cutwise.estimators._pipeline import explain_pipeline as explain_pipeline
 from cutwise.estimators._report import Report as Report
 from cutwise.estimators._report import check_form as check_form
 from cutwise.estimators._report import report as report

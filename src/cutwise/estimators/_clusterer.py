@@ -36,6 +36,7 @@ class RemembersColumns:
     feature_names_in_: npt.NDArray[np.object_]
     _frame_library: str | None
     _kinds: tuple[ColumnKind, ...] = ()
+    _is_float32: bool = False  # what the table held, which is not in a model's file
     # What a program did to the table before fit: "notes" on it, columns "left_out", and those of whose cells only
     # "numbers" were taken.
     _intake: Mapping[str, Any] = {}
@@ -45,7 +46,7 @@ class RemembersColumns:
         """Set what scikit-learn wants to know about the input."""
         self.n_features_in_ = table.n_columns
         self._frame_library = table.library
-        self._kinds, self._intake = table.kinds, {}
+        self._kinds, self._intake, self._is_float32 = table.kinds, {}, table.values.dtype == np.float32
         if table.has_names:
             self.feature_names_in_ = np.array(table.names, dtype=object)
             self._beside = [name for name in self._beside if name not in table.names]  # those of AnnData.obs may be

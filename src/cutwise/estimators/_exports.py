@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
-import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy
-from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
-
-import numpy as np
-import numpy.typing as npt
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._document import certificate_line, model_document
-from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
+from cutwise.exceptions import MissingDependencyError
 from cutwise.passes.sources import polars_expression
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.rules import rules_markdown, tree_dot, tree_text
 from cutwise.readouts.sql import Dialect, Form, Values, tree_sql
 from cutwise.table.intake import check_integer, check_option
-from cutwise.table.table import NUMBER
-from cutwise.tree.growing import choose_threshold
 
 FORMS = ("tree", "rules")
 
@@ -353,183 +341,3 @@ def _headline(model: TreeEstimator) -> str:
 def _check_model(model: Any, function: str, for_trees: str) -> TreeEstimator:
     """A model as it was fitted; of what is none an error that names the function for a bare tree."""
     return fitted(model, function, f"For a bare ThresholdTree there is cutwise.readouts.{for_trees}.")
-
-
-def explain_pipeline(pipeline: Any) -> TreeEstimator:
-    """The model at the end of a pipeline, with its rules in the columns before the scalers in front of it.
-
-    ``make_pipeline(StandardScaler(), ExplainableKMeans())`` clusters scaled columns, and its rules speak of these. Here
-    they are said in the columns and units that came in. To have that from the start, give the scaler as
-    ``preprocessor`` of the estimator.
-
-    Parameters
-    ----------
-    pipeline : sklearn.pipeline.Pipeline
-        Fitted; a model of cutwise is its last step. Of the steps before, those next to it are undone that take columns
-        one by one and can be inverted: StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler, a
-        FunctionTransformer with an increasing function and its inverse, and a ColumnTransformer of such steps that
-        gives no column to two of them. What comes before these stays in front: the columns are then those that it
-        gives.
-
-    Returns
-    -------
-    model : estimator of cutwise
-        A fitted copy. Every row of fit is where the pipeline places it; thresholds lie between the same two
-        neighboring rows, where they are shortest to say.
-
-    Raises
-    ------
-    UnsupportedInputError
-        No pipeline that ends in a fitted model of cutwise.
-    InvalidInputError
-        No step in front of the model can be undone, or a function that does not increase.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from cutwise import ExplainableKMeans, explain_pipeline
-    >>> X = pd.DataFrame({"age": [23, 25, 31, 62, 64, 70], "income": [18.0, 21.5, 20.0, 40.0, 38.5, 41.0]})
-    >>> pipeline = make_pipeline(StandardScaler(), ExplainableKMeans(2, random_state=0)).fit(X)
-    >>> print(explain_pipeline(pipeline).rules())
-    cluster 0 (3 rows, 50.0 %; purity 100 %, coverage 100 %): age <= 50
-    cluster 1 (3 rows, 50.0 %; purity 100 %, coverage 100 %): age > 50
-    """
-    if not isinstance(pipeline, Pipeline):
-        raise UnsupportedInputError(
-            f"explain_pipeline takes a fitted Pipeline whose last step is a model, not {type(pipeline).__name__}."
-        )
-    model = fitted(pipeline.steps[-1][1], "explain_pipeline", "Give a pipeline that ends in one.")
-    steps = [step for _, step in pipeline.steps[:-1]]
-    first = len(steps)
-    while first and _is_invertible(steps[first - 1]):
-        first -= 1
-    undone = [step for step in steps[first:] if step not in (None, "passthrough")]
-    gaps = model._gaps
-    if not undone or gaps is None:
-        raise InvalidInputError(
-            "No step in front of the model takes columns one by one and can be undone: its rules are already in the "
-            "columns that it is given."
-            if gaps is not None
-            else "The model's tree was edited: fit the pipeline again."
-        )
-    scaling = undone[0] if len(undone) == 1 else Pipeline([(f"step{i}", step) for i, step in enumerate(undone)])
-    inner = model.tree_.feature >= 0
-    ends, source, n_before = _unscaled(undone, model.tree_.feature[inner], gaps[inner], model.n_features_in_)
-    nearest = np.rint(ends)
-    near = np.abs(ends - nearest) <= 1e-12 * np.maximum(1.0, np.abs(ends))  # up to the scaler's rounding
-    # Beside a whole number there may be a center, so that one end of two says what the column holds.
-    has_whole = near[:, :2].any(axis=1) & (np.isnan(ends[:, 2]) | near[:, 2:].any(axis=1))
-    whole = ~np.isin(model.tree_.feature[inner], model.tree_.feature[inner][~has_whole])
-    ends = np.where(near & whole[:, np.newaxis], nearest, ends)
-    threshold, lower = model.tree_.threshold.copy(), model.tree_.lower.copy()
-    for node, (a, b, c, d), is_whole in zip(np.flatnonzero(inner).tolist(), ends.tolist(), whole.tolist(), strict=True):
-        threshold[node] = choose_threshold(a, b, is_whole and math.ceil(a) < b)
-        if np.isfinite(lower[node]):
-            lower[node] = choose_threshold(c, d, is_whole and math.ceil(c) < d)
-    explained = copy(model)
-    feature, kinds = model.tree_.feature.copy(), np.full(n_before, NUMBER, dtype=object)
-    feature[inner], kinds[source] = source[feature[inner]], model._columns_of_fit().kinds
-    explained.n_features_in_, explained._kinds = n_before, tuple(kinds)
-    explained.tree_ = replace(model.tree_, feature=feature, threshold=threshold, lower=lower, n_features=n_before)
-    all_gaps = np.full((len(inner), 4), np.nan)
-    all_gaps[inner] = ends
-    explained._gaps, explained._column_spreads = all_gaps, None
-    # Costs are measured where they were.
-    own = getattr(model, "preprocessor_", None)
-    space = scaling if own is None else Pipeline([("scaling", scaling), ("preprocessor", own)])
-    explained.preprocessor_ = explained.preprocessor = space
-    explained._remember_params()
-    names = getattr(steps[first], "feature_names_in_", None) if first < len(steps) else None
-    if names is None and first == 0:
-        names = getattr(pipeline, "feature_names_in_", None)
-    if names is not None and len(names) == n_before:
-        explained.feature_names_in_ = np.asarray(names, dtype=object)
-    return explained
-
-
-def _is_invertible(step: Any) -> bool:
-    """Whether a step of a pipeline takes columns one by one and can be undone."""
-    from sklearn.compose import ColumnTransformer
-
-    if step is None or step == "passthrough":
-        return True
-    if isinstance(step, Pipeline):
-        return all(_is_invertible(part) for _, part in step.steps)
-    if isinstance(step, ColumnTransformer):
-        parts = _parts(step, 0)
-        taken = [column for _, before, _ in parts for column in before]
-        return all(_is_invertible(part) for part, _, _ in parts) and len(set(taken)) == len(taken)
-    if isinstance(step, FunctionTransformer):
-        return step.func is None or step.inverse_func is not None
-    if isinstance(step, MinMaxScaler):
-        return not step.clip
-    return isinstance(step, StandardScaler | RobustScaler | MaxAbsScaler)
-
-
-def _parts(step: Any, d: int) -> list[tuple[Any, Sequence[int], npt.NDArray[Any]]]:
-    """The transformers of a step with ``d`` columns after it, each with its columns before and after."""
-    from sklearn.compose import ColumnTransformer
-
-    if not isinstance(step, ColumnTransformer):
-        return [(step, range(d), np.arange(d))]
-    before, after = step._transformer_to_input_indices, step.output_indices_
-    return [
-        (FunctionTransformer() if part == "passthrough" else part, before[name], np.arange(d)[after[name]])
-        for name, part, _ in step.transformers_
-        if part != "drop" and len(before[name])
-    ]
-
-
-def _unscaled(
-    steps: Sequence[Any], feature: npt.NDArray[Any], gaps: npt.NDArray[np.float64], d: int
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.intp], int]:
-    """Gaps (m, 4) of d scaled columns as those of the columns before; where each came from, and how many these are.
-
-    A gap is between what is scaled to at most an end, and to at least one.
-    """
-    source, widest = np.arange(d), d
-    ahead: list[Any] = []
-    back: list[Any] = []
-    for step in reversed(steps):
-        parts, own = _parts(step, d), np.zeros(d, dtype=np.intp)
-        for _, before, after in parts:
-            own[after] = before
-        source, d = own[source], getattr(step, "n_features_in_", d)
-        widest = max(widest, d)
-        ahead.insert(0, [(part.transform, before, after) for part, before, after in parts])
-        back.append([(part.inverse_transform, after, before) for part, before, after in parts])
-    m = np.arange(len(feature))
-
-    def of(route: Any, start: Any, end: Any, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        table = np.ones((len(m), widest))
-        table[m, start] = values
-        # Warnings are about names, which these rows have none of.
-        with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
-            for stage in route:
-                given, table = table, np.ones_like(table)
-                for transform, before, after in stage:
-                    table[:, after] = transform(given[:, before])
-        found: npt.NDArray[np.float64] = table[m, end]
-        return found
-
-    unscale, scale = partial(of, back, feature, source[feature]), partial(of, ahead, source[feature], feature)
-    ends = np.full_like(gaps, np.nan)
-    for j in range(4):
-        known = np.isfinite(gaps[:, j])
-        if not known.any():
-            continue
-        goal = np.where(known, gaps[:, j], 0.0)
-        near = unscale(goal)
-        apart = 1e-6 * (np.abs(near) + np.abs(unscale(goal + 1.0) - near)) + 1e-300
-        low, high = near - apart, near + apart
-        if not (scale(low) <= scale(high))[known].all():
-            raise InvalidInputError("A step in front of the model does not increase with its column. Leave it out.")
-        for _ in range(120):  # float64 has no more halves than that
-            middle = low / 2 + high / 2
-            scaled = scale(middle)
-            goes_up = scaled <= goal if j % 2 == 0 else scaled < goal
-            low, high = np.where(goes_up, middle, low), np.where(goes_up, high, middle)
-        ends[:, j] = np.where(known, low if j % 2 == 0 else high, gaps[:, j])
-    return ends, source, d

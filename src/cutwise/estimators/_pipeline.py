@@ -1,0 +1,230 @@
+"""A pipeline that ends in a model, explained in the columns before its scalers."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+from cutwise.estimators._base import TreeEstimator, fitted
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError
+from cutwise.table.table import NUMBER
+from cutwise.tree.growing import choose_threshold
+
+
+def explain_pipeline(pipeline: Any) -> TreeEstimator:
+    """The model at the end of a pipeline, with its rules in the columns before the scalers in front of it.
+
+    ``make_pipeline(StandardScaler(), ExplainableKMeans())`` clusters scaled columns, and its rules speak of these. Here
+    they are said in the columns and units that came in. To have that from the start, give the scaler as
+    ``preprocessor`` of the estimator.
+
+    Parameters
+    ----------
+    pipeline : sklearn.pipeline.Pipeline
+        Fitted; a model of cutwise is its last step. Of the steps before, those next to it are undone that take columns
+        one by one and can be inverted: StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler, a
+        FunctionTransformer with an increasing function and its inverse, and a ColumnTransformer of such steps that
+        gives no column to two of them. What comes before these stays in front: the columns are then those that it
+        gives.
+
+    Returns
+    -------
+    model : estimator of cutwise
+        A fitted copy. Every row of fit is where the pipeline places it; thresholds lie between the same two
+        neighboring rows, where they are shortest to say.
+
+    Raises
+    ------
+    UnsupportedInputError
+        No pipeline that ends in a fitted model of cutwise.
+    InvalidInputError
+        No step in front of the model can be undone, or a function that does not increase.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from cutwise import ExplainableKMeans, explain_pipeline
+    >>> X = pd.DataFrame({"age": [23, 25, 31, 62, 64, 70], "income": [18.0, 21.5, 20.0, 40.0, 38.5, 41.0]})
+    >>> pipeline = make_pipeline(StandardScaler(), ExplainableKMeans(2, random_state=0)).fit(X)
+    >>> print(explain_pipeline(pipeline).rules())
+    cluster 0 (3 rows, 50.0 %; purity 100 %, coverage 100 %): age <= 50
+    cluster 1 (3 rows, 50.0 %; purity 100 %, coverage 100 %): age > 50
+    """
+    if not isinstance(pipeline, Pipeline):
+        raise UnsupportedInputError(
+            f"explain_pipeline takes a fitted Pipeline whose last step is a model, not {type(pipeline).__name__}."
+        )
+    model = fitted(pipeline.steps[-1][1], "explain_pipeline", "Give a pipeline that ends in one.")
+    steps = [step for _, step in pipeline.steps[:-1]]
+    first = len(steps)
+    while first and _is_invertible(steps[first - 1]):
+        first -= 1
+    undone = [step for step in steps[first:] if step not in (None, "passthrough")]
+    gaps = model._gaps
+    if not undone or gaps is None:
+        raise InvalidInputError(
+            "No step in front of the model takes columns one by one and can be undone: its rules are already in the "
+            "columns that it is given."
+            if gaps is not None
+            else "The model's tree was edited: fit the pipeline again."
+        )
+    scaling = undone[0] if len(undone) == 1 else Pipeline([(f"step{i}", step) for i, step in enumerate(undone)])
+    inner = model.tree_.feature >= 0
+    columns = _ColumnsBefore.of(undone, model.tree_.feature[inner], model.n_features_in_, model._is_float32)
+    ends, source = columns.unscale_gaps(gaps[inner]), columns.source
+    nearest, rounding = np.rint(ends), 1e-6 if model._is_float32 else 1e-12
+    near = np.abs(ends - nearest) <= rounding * np.maximum(1.0, np.abs(ends))  # up to the scaler's
+    # Beside a whole number there may be a center, so that one end of two says what the column holds.
+    has_whole = near[:, :2].any(axis=1) & (np.isnan(ends[:, 2]) | near[:, 2:].any(axis=1))
+    whole = ~np.isin(model.tree_.feature[inner], model.tree_.feature[inner][~has_whole])
+    ends = np.where(near & whole[:, np.newaxis], nearest, ends)
+    threshold, lower = model.tree_.threshold.copy(), model.tree_.lower.copy()
+    for node, (a, b, c, d), is_whole in zip(np.flatnonzero(inner).tolist(), ends.tolist(), whole.tolist(), strict=True):
+        threshold[node] = choose_threshold(a, b, is_whole and math.ceil(a) < b)
+        if np.isfinite(lower[node]):
+            lower[node] = choose_threshold(c, d, is_whole and math.ceil(c) < d)
+    explained = copy(model)
+    n_before, feature = columns.n_before, model.tree_.feature.copy()
+    kinds = np.full(n_before, NUMBER, dtype=object)
+    feature[inner], kinds[source] = source[feature[inner]], model._columns_of_fit().kinds
+    explained.n_features_in_, explained._kinds = n_before, tuple(kinds)
+    explained.tree_ = replace(model.tree_, feature=feature, threshold=threshold, lower=lower, n_features=n_before)
+    explained._gaps = np.full((len(inner), 4), np.nan)
+    explained._gaps[inner] = ends
+    if model._column_spreads is not None:
+        explained._column_spreads = columns.unscale_spreads(model._column_spreads, gaps[inner])
+    explained._imm_applies = False  # distances are not measured in the columns that are cut
+    # Costs are measured where they were.
+    own = getattr(model, "preprocessor_", None)
+    space = scaling if own is None else Pipeline([("scaling", scaling), ("preprocessor", own)])
+    explained.preprocessor_ = explained.preprocessor = space
+    explained._remember_params()
+    names = getattr(steps[first], "feature_names_in_", None) if first < len(steps) else None
+    if names is None and first == 0:
+        names = getattr(pipeline, "feature_names_in_", None)
+    if names is not None and len(names) == n_before:
+        explained.feature_names_in_ = np.asarray(names, dtype=object)
+    return explained
+
+
+def _is_invertible(step: Any) -> bool:
+    """Whether a step of a pipeline takes columns one by one and can be undone."""
+    from sklearn.compose import ColumnTransformer
+
+    if step is None or step == "passthrough":
+        return True
+    if isinstance(step, Pipeline):
+        return all(_is_invertible(part) for _, part in step.steps)
+    if isinstance(step, ColumnTransformer):
+        parts = _parts(step, 0)
+        taken = [column for _, before, _ in parts for column in before]
+        return all(_is_invertible(part) for part, _, _ in parts) and len(set(taken)) == len(taken)
+    if isinstance(step, FunctionTransformer):
+        return step.func is None or step.inverse_func is not None
+    if isinstance(step, MinMaxScaler):
+        return not step.clip
+    return isinstance(step, StandardScaler | RobustScaler | MaxAbsScaler)
+
+
+def _parts(step: Any, d: int) -> list[tuple[Any, Sequence[int], npt.NDArray[Any]]]:
+    """The transformers of a step with ``d`` columns after it, each with its columns before and after."""
+    from sklearn.compose import ColumnTransformer
+
+    if not isinstance(step, ColumnTransformer):
+        return [(step, range(d), np.arange(d))]
+    before, after = step._transformer_to_input_indices, step.output_indices_
+    return [
+        (FunctionTransformer() if part == "passthrough" else part, before[name], np.arange(d)[after[name]])
+        for name, part, _ in step.transformers_
+        if part != "drop" and len(before[name])
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _ColumnsBefore:
+    """The columns before some steps, d of them after it, seen from m tests of these.
+
+    ``feature`` (m,): the column that each tests. ``source`` (d,): where each came from. ``ahead``, ``back``: how values
+    of tests, shape (m,), are scaled, and the reverse.
+    """
+
+    feature: npt.NDArray[Any]
+    source: npt.NDArray[np.intp]
+    n_before: int
+    ahead: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
+    back: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
+    is_float32: bool
+
+    @classmethod
+    def of(cls, steps: Sequence[Any], feature: npt.NDArray[Any], d: int, is_float32: bool) -> _ColumnsBefore:
+        """See above; ``is_float32``: whether rows are, so that steps round to it."""
+        source, widest = np.arange(d), d
+        ahead: list[Any] = []
+        back: list[Any] = []
+        for step in reversed(steps):
+            parts, own = _parts(step, d), np.zeros(d, dtype=np.intp)
+            for _, before, after in parts:
+                own[after] = before
+            source, d = own[source], getattr(step, "n_features_in_", d)
+            widest = max(widest, d)
+            ahead.insert(0, [(part.transform, before, after) for part, before, after in parts])
+            back.append([(part.inverse_transform, after, before) for part, before, after in parts])
+        m, dtype = np.arange(len(feature)), np.float32 if is_float32 else np.float64
+
+        def along(route: Any, start: Any, end: Any, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            table = np.ones((len(m), widest), dtype=dtype)
+            # Warnings are about names, which these rows have none of.
+            with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+                table[m, start] = values
+                for stage in route:
+                    given, table = table, np.ones_like(table)
+                    for transform, before, after in stage:
+                        table[:, after] = transform(given[:, before])
+            found: npt.NDArray[np.float64] = table[m, end].astype(np.float64)
+            return found
+
+        routes = partial(along, ahead, source[feature], feature), partial(along, back, feature, source[feature])
+        return cls(feature, source, d, *routes, is_float32)
+
+    def unscale_gaps(self, gaps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Gaps (m, 4) before scaling: between what is scaled to at most an end, and to at least one."""
+        ends = np.full_like(gaps, np.nan)
+        for j in range(4):
+            known = np.isfinite(gaps[:, j])
+            if not known.any():
+                continue
+            goal = np.where(known, gaps[:, j], 0.0)
+            near = self.back(goal)
+            apart = (1e-3 if self.is_float32 else 1e-6) * (np.abs(near) + np.abs(self.back(goal + 1.0) - near)) + 1e-300
+            low, high = near - apart, near + apart
+            if not (self.ahead(low) <= self.ahead(high))[known].all():
+                raise InvalidInputError("A step in front of the model does not increase with its column. Leave it out.")
+            for _ in range(120):  # float64 has no more halves than that
+                middle = low / 2 + high / 2
+                scaled = self.ahead(middle)
+                goes_up = scaled <= goal if j % 2 == 0 else scaled < goal
+                low, high = np.where(goes_up, middle, low), np.where(goes_up, high, middle)
+            end = low if j % 2 == 0 else high
+            ends[:, j] = np.where(known, end.astype(np.float32) if self.is_float32 else end, gaps[:, j])
+        return ends
+
+    def unscale_spreads(
+        self, spreads: npt.NDArray[np.float64], gaps: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Spreads of the scaled columns as those before it; where a step is not linear, about the first cut."""
+        found, own = np.full(self.n_before, np.nan), spreads[self.feature]
+        both = (self.back(gaps[:, 0] + own) - self.back(gaps[:, 0] - own)) / 2
+        found[self.source[self.feature[::-1]]] = [float(f"{spread:.6g}") for spread in both[::-1]]
+        return found
