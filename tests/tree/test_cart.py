@@ -62,6 +62,22 @@ def test_weights_count():
     assert_parts_alike(X, rng.integers(0, 5, 200), 9, weights=rng.integers(1, 9, 200))
 
 
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+@each("seed", range(6))
+def test_leaves_hold_as_many_rows_of_a_weight_as_are_asked_for(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6 if seed % 2 else 1000, (120, 3)).astype(float)  # with equal rows, or without
+    y = np.where(rng.random(120) < 0.8, X[:, 0] > X[:, 0].mean(), 2)
+    weights = rng.integers(0, 4, 120)
+    model = ClusterExplainer(algorithm="cart", min_samples_leaf=6, max_leaves=8).fit(X, y, sample_weight=weights)
+    with_weight = weights > 0
+    rows, labels = X[with_weight], y[with_weight]
+    theirs = DecisionTreeClassifier(max_leaf_nodes=8, min_samples_leaf=6, random_state=0)
+    theirs.fit(rows, labels, sample_weight=weights[with_weight])
+    np.testing.assert_array_equal(model.predict(rows), theirs.predict(rows))
+    assert np.unique(model.apply(rows), return_counts=True)[1].min() >= 6
+
+
 def test_values_that_only_float64_tells_apart_stay_on_the_side_that_scikit_learn_gave_them():
     rng = np.random.default_rng(0)
     X = 1e9 + rng.normal(size=(500, 2)) * 200

@@ -32,9 +32,8 @@ def cart_tree(
 
     ``table``: the m rows, all of their columns complete numbers; ``values`` (m, d): the same rows as they were
     encoded. Values beyond the range of float32 are clipped to it, where scikit-learn would refuse them. ``labels``
-    (m,) int32: cluster codes, none negative. ``max_leaves``: at least 1. ``limits``: passed on; what a
-    leaf holds is a share of the weight there. Returns ``grown``: it parts the given rows exactly as scikit-learn's tree
-    does. A leaf takes its heaviest cluster, the lowest on ties.
+    (m,) int32: cluster codes, none negative. ``max_leaves``: at least 1. ``limits``: passed on. Returns ``grown``: it
+    parts the given rows exactly as scikit-learn's tree does. A leaf takes its heaviest cluster, the lowest on ties.
     """
     if values.dtype == np.int64:
         # Rounded twice like every other comparison: integers that are one float64 must not be two float32.
@@ -67,8 +66,15 @@ def _grow(
     if limits is not None:
         columns = columns if limits.sources is None else np.flatnonzero(limits.sources)
         values = values[:, columns]
-        share = (limits.least - 0.5) / totals.sum() if limits.least else 0.0
-        limited = {"max_depth": limits.max_depth, "min_weight_fraction_leaf": min(share, 0.5)}
+        limited = {"max_depth": limits.max_depth}
+        counts = limits.counts
+        if limits.by_weight or weights is None or (counts is not None and np.array_equal(counts, weights)):
+            share = (limits.least - 0.5) / totals.sum() if limits.least else 0.0
+            limited["min_weight_fraction_leaf"] = min(share, 0.5)
+        elif limits.least:
+            limited["min_samples_leaf"] = limits.least
+            if counts is not None:
+                values, labels, weights = _repeated(values, labels, weights, counts)
     model = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0, **limited)
     # It looks for missing values by sums, which values near the end of float32 overflow; none is missing.
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
@@ -79,6 +85,16 @@ def _grow(
     cluster = model.classes_[np.argmax(grown.value[:, 0, :], axis=1)].astype(np.int32)
     feature = np.where(grown.feature < 0, -1, columns[np.maximum(grown.feature, 0)]).astype(np.int32)
     return grown.children_left, feature, grown.threshold, cluster
+
+
+def _repeated(
+    values: Values, labels: npt.NDArray[np.int32], weights: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> tuple[Values, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Rows that stand for several as so many, with the same weight together; none of them weighs less than 1."""
+    row, first = np.repeat(np.arange(len(counts)), counts), np.cumsum(counts) - counts
+    of_each = np.ones(len(row), dtype=np.int64)
+    of_each[first] = weights - counts + 1
+    return values[row], labels[row], of_each
 
 
 def _last_of_float32(limits: Float64) -> Float64:
