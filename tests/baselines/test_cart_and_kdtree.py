@@ -39,6 +39,14 @@ def test_kdtree_takes_the_cut_nearest_to_the_half_where_values_are_equal():
     assert median_cut(np.ones((3, 2)), np.ones(3, dtype=np.int64)) is None
 
 
+def test_of_columns_that_vary_alike_the_first_is_cut_whatever_the_order_of_the_rows():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        flags = np.repeat([1.0, 0.0], [20, 180])
+        values = np.column_stack([rng.permutation(flags) for _ in range(10)])
+        assert median_cut(values, np.ones(200, dtype=np.int64)) == (0, 0.0), seed
+
+
 def test_kdtree_labels_leaves_by_surrogate_cost_not_by_majority():
     # Four rows nearest to center 0 and one far beyond center 1: the leaf costs less under center 1.
     X = np.array([[0.0], [0.0], [0.0], [0.0], [100.0], [-300.0], [-300.0], [-300.0], [-300.0], [-300.0]])

@@ -19,9 +19,10 @@ from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.core import Float64, Int64
 from cutwise.estimators import FitContext, TrainingRows, TreeClusterer
-from cutwise.reference.objective import Reference, fixed_costs
+from cutwise.reference.objective import KMEANS, Reference, fixed_costs
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_integer
+from cutwise.table.table import as_matrix
 from cutwise.tree.cart import cart_tree
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.provider import MemoryProvider
@@ -275,9 +276,12 @@ def median_cut(values: npt.NDArray[np.float64], weights: npt.NDArray[np.int64]) 
     low, high = values.min(axis=0), values.max(axis=0)
     if (low == high).all():
         return None
-    centered = values - values[0]  # a common offset would cost digits
-    centered -= np.average(centered, axis=0, weights=weights)
-    variance = np.where(low < high, weights @ centered**2, -1.0)
+
+    def mean(of_rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:  # whatever the order of the rows
+        means, _ = KMEANS.centers(as_matrix(of_rows), np.zeros(len(of_rows), dtype=np.int32), 1, weights, 1)
+        return means.ravel()
+
+    variance = np.where(low < high, mean((values - mean(values)) ** 2), -1.0)
     feature = int(variance.argmax())
     distinct, code = np.unique(values[:, feature], return_inverse=True)
     at_most = np.cumsum(np.bincount(code, weights=weights))
