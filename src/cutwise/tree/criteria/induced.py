@@ -26,6 +26,8 @@ from cutwise.tree.threshold_tree import NodeTest
 
 ModesCut = tuple[bool, float, int, list[int]]
 """Whether each side has as many distinct rows as centers, the score, what rows cost on its sides, its levels."""
+_MOST_CELLS_A_ROW = 8
+"""Cells of a histogram, for each row, whose memory is next to nothing beside what rows take."""
 
 
 class InducedCriterion(SeparationCriterion):
@@ -125,8 +127,10 @@ class NearestTwoRows:
         self._memory, self._coordinates = memory, nearest.coordinates
         self._costs = memory.costs
         self._excess: npt.NDArray[Any] = memory.costs.excess  # of either width
-        # Counts beside losses: the depth term depends on how many points a cut leaves on its left.
-        self._histogram, self._totals = memory.new_histogram(k, width=2 if nearest.depth_penalty else 1)
+        # Counts beside losses: the depth term depends on how many points a cut leaves on its left, and without it they
+        # spare cuts with fewer rows than centers on a side, of which one-hot columns have many.
+        counts = nearest.depth_penalty > 0 or memory.n_slots * k <= _MOST_CELLS_A_ROW * memory.table.n_rows
+        self._histogram, self._totals = memory.new_histogram(k, width=1 + counts)
         self._nearest_costs = np.zeros((k, 2), dtype=np.int64)
         self._states = new_states(memory.table.n_rows, k, self._costs.excess.dtype)
 
@@ -176,13 +180,14 @@ class NearestTwoRows:
     def _begin(self, root: Sequence[SeparationNode], roots: list[Any]) -> None:
         """Trees of the same costs begin alike, but for what is counted beside losses."""
         histogram, totals = self._memory.new_histogram(len(self._totals), width=2)
+        width, is_shared = self._totals.shape[1], not roots
         if roots:
             self._states, histogram, totals, self._nearest_costs = roots.pop()
         else:
             self._update(root, histogram, totals)
             roots.append((self._states.copy(), histogram, totals, self._nearest_costs.copy()))
-        if self._totals.shape[1] == 1:
-            histogram, totals = None if histogram is None else histogram[..., :1].copy(), totals[:, :1].copy()
+        if is_shared or width == 1:
+            histogram, totals = None if histogram is None else histogram[..., :width].copy(), totals[:, :width].copy()
         self._histogram, self._totals = histogram, totals
 
     def _update(self, nodes: Sequence[SeparationNode], histogram: Int64 | None, totals: Int64) -> None:
