@@ -4,7 +4,6 @@
 // they are taken only for *spans* (all cuts of a column between two neighboring centers) that a bound cannot rule out:
 // a row separated from its nearest center loses at least the distance to its second nearest.
 #include <map>
-#include <set>
 
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
@@ -42,7 +41,8 @@ struct Span {
   ValidRange valid;  // of its cuts; bounds do without it
 };
 
-constexpr int64_t kMostKept = 256;  // columns whose spans are kept: those of others are found again where they may win
+constexpr size_t kMostTogether = 8192;  // spans that share a pass over the rows
+constexpr int64_t kMostKept = 256;      // columns whose spans are kept: those of others are found again where they may win
 
 // A column, or one of its spans by the number of centers on its left; 0: the column.
 struct Open {
@@ -89,12 +89,13 @@ struct InducedSearch {
 
   struct SideCosts {
     const InducedSearch &search;
-    const CenterLine &line;
+    CenterLine line;
     size_t n_left;
     std::vector<uint8_t> is_left;
 
-    SideCosts(const InducedSearch &s, const CenterLine &l, size_t n) : search(s), line(l), n_left(n), is_left(s.node.k, 0) {
-      for (size_t r = 0; r < n; ++r) is_left[l.cluster[r]] = 1;
+    SideCosts(const InducedSearch &s, const Span &span)
+        : search(s), line(s.node.survivors.along(span.feature)), n_left(span.n_left), is_left(s.node.k, 0) {
+      for (size_t r = 0; r < n_left; ++r) is_left[line.cluster[r]] = 1;
     }
 
     // beyond: raised by what it costs above its second nearest center, where neither of the two is on the side.
@@ -238,22 +239,77 @@ struct InducedSearch {
     return side_totals->of[sides.is_left] = all;
   }
 
-  // Where the table is sparse: stored values alone are passed, and all zeros at once.
-  void evaluate(const Span &span, const OpenedBins &stored, Key &mine) const {
-    const CenterLine line = node.survivors.along(span.feature);
-    const std::vector<PlacedRow> placed = stored.in_order();
-    const SideCosts sides(*this, line, span.n_left);
-    std::vector<Passed> passed = passed_rows(sides, placed);
-    const Sides all = all_rows(sides);
-    if (static_cast<int64_t>(placed.size()) < node.n) {
-      Passed zeros{0.0, all.left - all.right, depth.points};
-      for (const Passed &row : passed) {
-        zeros.cost -= row.cost;
-        zeros.count -= row.count;
-      }
-      passed.insert(std::find_if(passed.begin(), passed.end(), [](const Passed &row) { return row.value > 0.0; }), zeros);
+  // What is known of a span of a sparse table once all stored values were passed, and what passing them asks for.
+  struct StoredSums {
+    int32_t feature, sides;  // and which of the ways that spans part the centers
+    double begin, end;
+    int64_t cost = 0, count = 0, n_rows = 0;  // of all rows that store a value in the column
+    int64_t left_cost = 0, left_count = 0;    // of those that lie left of all cuts
+    std::vector<Passed> inside{};             // those between cuts
+
+    void add(const Passed &row) {
+      cost += row.cost;
+      count += row.count;
+      ++n_rows;
+      place(row);
     }
-    sweep_rows(span, passed, current + all.right, 0, true, mine);
+    void place(const Passed &rows) {
+      if (rows.value <= begin) {
+        left_cost += rows.cost;
+        left_count += rows.count;
+      } else if (rows.value < end) {
+        inside.push_back(rows);
+      }
+    }
+  };
+
+  template <class T>
+  void add_stored(const Csr<T> &values, const std::vector<SideCosts> &sides, std::vector<StoredSums> &spans) const {
+    std::vector<int32_t> first(node.encoded.n_cols(), -1);
+    for (size_t j = spans.size(); j-- > 0;) first[spans[j].feature] = static_cast<int32_t>(j);
+    std::vector<int64_t> cost(sides.size()), known_of(sides.size(), -1);  // one row costs the same in many columns
+    for (int64_t i = 0; i < node.n; ++i) {
+      const int32_t row = node.rows[i];
+      const int64_t count = node.count_of(row);
+      for (int64_t p = values.indptr[row]; p < values.indptr[row + 1]; ++p) {
+        const int32_t f = values.indices[p];
+        if (first[f] < 0) continue;
+        for (auto j = static_cast<size_t>(first[f]); j < spans.size() && spans[j].feature == f; ++j) {
+          const int32_t own = spans[j].sides;
+          if (known_of[own] != i) {
+            const Sides both = sides[own].both(row);
+            cost[own] = both.left - both.right;
+            known_of[own] = i;
+          }
+          spans[j].add({static_cast<double>(values.data[p]), cost[own], count});
+        }
+      }
+    }
+  }
+  template <class Table>
+  void add_stored(const Table &, const std::vector<SideCosts> &, std::vector<StoredSums> &) const {}
+
+  // Spans of a sparse table, in order of column: stored values are passed row after row, and all zeros of a column at once.
+  void evaluate_stored(Span *spans, size_t n, Key &mine) const {
+    std::map<std::vector<uint8_t>, int32_t> known;
+    std::vector<SideCosts> sides;
+    std::vector<StoredSums> sums;
+    sums.reserve(n);
+    for (size_t j = 0; j < n; ++j) {
+      SideCosts own(*this, spans[j]);
+      const auto [at, is_new] = known.emplace(own.is_left, static_cast<int32_t>(sides.size()));
+      if (is_new) sides.push_back(std::move(own));
+      sums.push_back({spans[j].feature, at->second, spans[j].begin, spans[j].end});
+    }
+    node.matrix.visit([&](const auto &values) { add_stored(values, sides, sums); });
+    for (size_t j = 0; j < n; ++j) {
+      StoredSums &own = sums[j];
+      const Sides all = all_rows(sides[own.sides]);
+      if (own.n_rows < node.n) own.place({0.0, all.left - all.right - own.cost, depth.points - own.count});
+      sort_by_value(own.inside);
+      const int64_t sum = current + all.right + own.left_cost;
+      evaluate_valid(spans[j], [&](Key &key) { sweep_rows(spans[j], own.inside, sum, own.left_count, true, key); }, mine);
+    }
   }
 
   // What the rows of a bin cost on the left, on the right, and where each costs less.
@@ -312,8 +368,7 @@ struct InducedSearch {
 
   void evaluate(const Span &span, Key &mine) const {
     const Column &column = node.encoded.columns[span.feature];
-    const CenterLine line = node.survivors.along(span.feature);
-    const SideCosts sides(*this, line, span.n_left);
+    const SideCosts sides(*this, span);
     if (node.prefers_rows(column)) {
       const std::vector<PlacedRow> placed = place_all(node, span.feature);
       int64_t sum = current;
@@ -355,24 +410,21 @@ struct InducedSearch {
       sweep_rows(span, passed_rows(sides, opened.placed[j]), closed[j].sum, closed[j].count, closed[j].from_begin, mine);
   }
 
-  // Every valid cut of a span. Which are valid is asked for only where one would be the best: the answer is dear.
-  void evaluate_valid(Span &span, const OpenedBins *stored, Key &mine) const {
+  // The best valid cut of a span, if evaluate() finds it. Which are valid is asked for only where one would be the best: the
+  // answer is dear.
+  template <class Evaluate>
+  void evaluate_valid(Span &span, Evaluate &&evaluate, Key &mine) const {
     if (node.limits) span.valid = node.allowed_cuts(span.feature).range(span.n_left);
     if (span.valid.is_empty()) return;
-    const auto evaluated = [&](Key key) {
-      if (stored) evaluate(span, *stored, key);
-      else evaluate(span, key);
-      return key;
-    };
     const Key known = mine;
-    mine = evaluated(known);
+    evaluate(mine);
     if (!valid_cuts || !is_before(depth, mine, known)) return;
     const size_t n_right = node.survivors.clusters.size() - span.n_left;
-    const ValidRange valid = stored ? valid_cuts->among(stored->in_order(), span.begin, span.end, span.n_left, n_right)
-                                    : valid_cuts->between(span.feature, span.begin, span.end, span.n_left, n_right);
+    const ValidRange valid = valid_cuts->between(span.feature, span.begin, span.end, span.n_left, n_right);
     if (valid.holds(mine.cut.threshold)) return;
     span.valid = span.valid.within(valid);
-    mine = evaluated(known);
+    mine = known;
+    evaluate(mine);
   }
 
   // Rows are elsewhere: the best valid cut around bins. sums (n_bins, 2 k + 1): see add_to_tallies. valid (2, d, k) holds by
@@ -426,18 +478,6 @@ struct InducedSearch {
     if (best.cut.feature < 0) search(n_jobs);
   }
 
-  static auto stored_of(const std::vector<OpenedBins> &stored, int32_t feature) {
-    return std::lower_bound(stored.begin(), stored.end(), feature,
-                            [](const OpenedBins &column, int32_t f) { return column.feature < f; });
-  }
-
-  // Of the columns of some spans, in increasing order.
-  std::vector<OpenedBins> stored_values(const std::vector<Span> &spans) const {
-    std::set<int32_t> features;
-    for (const Span &span : spans) features.insert(span.feature);
-    return place_stored(node, {features.begin(), features.end()});
-  }
-
   // By column, where rows store few values: whether there are any. All zeros lie on one side of a cut, which is not valid then.
   std::vector<uint8_t> columns_stored() const {
     const Encoded &encoded = node.encoded;
@@ -480,7 +520,7 @@ struct InducedSearch {
     const auto is_open = [&] { return !heap.empty() && may_be_best(heap.front().bound); };
     // Sparse columns share a pass over the rows: few at first, in the hope that no others need be looked at.
     size_t size = is_sparse ? 4 : static_cast<size_t>(std::max(1, n_jobs));
-    for (; is_open(); size = is_sparse ? std::min<size_t>(4 * size, 1024) : size) {
+    for (; is_open(); size = is_sparse ? std::min(4 * size, kMostTogether) : size) {
       std::vector<Span> batch;
       while (batch.size() < size && is_open()) {
         std::pop_heap(heap.begin(), heap.end());
@@ -501,10 +541,13 @@ struct InducedSearch {
           batch.push_back({lowest.feature, n_left, centers[n_left - 1], centers[n_left], lowest.bound, {}});
         }
       }
-      std::vector<Key> keys(batch.size(), best);
-      const std::vector<OpenedBins> stored = is_sparse ? stored_values(batch) : std::vector<OpenedBins>();
-      parallel_for(n_jobs, static_cast<int64_t>(batch.size()), [&](int64_t i) {
-        evaluate_valid(batch[i], is_sparse ? &*stored_of(stored, batch[i].feature) : nullptr, keys[i]);
+      const size_t n = batch.size(), n_pieces = is_sparse ? std::min<size_t>(n, std::max(1, n_jobs)) : n;
+      if (is_sparse) std::sort(batch.begin(), batch.end(), [](const Span &a, const Span &b) { return a.feature < b.feature; });
+      std::vector<Key> keys(n_pieces, best);
+      parallel_for(n_jobs, static_cast<int64_t>(n_pieces), [&](int64_t i) {
+        Span *own = batch.data() + n * i / n_pieces;
+        if (is_sparse) evaluate_stored(own, batch.data() + n * (i + 1) / n_pieces - own, keys[i]);
+        else evaluate_valid(*own, [&](Key &key) { evaluate(*own, key); }, keys[i]);
       });
       for (const Key &key : keys)
         if (key.cut.feature >= 0 && (best.cut.feature < 0 || is_before(depth, key, best))) best = key;

@@ -295,8 +295,6 @@ class ValidCuts {
   bool has_distinct(size_t wanted) const;
   // Of the cuts begin <= threshold < end of a column, those with at least so many distinct rows on either side.
   ValidRange between(int32_t feature, double begin, double end, size_t n_left, size_t n_right) const;
-  // The same from the rows that store a value in the column, in order: all others are at zero.
-  ValidRange among(const std::vector<PlacedRow> &stored, double begin, double end, size_t n_left, size_t n_right) const;
 
  private:
   const NodeRows node_;

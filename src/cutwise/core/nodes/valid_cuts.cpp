@@ -61,38 +61,6 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
   });
 }
 
-ValidRange ValidCuts::among(const std::vector<PlacedRow> &stored, double begin, double end, size_t n_left,
-                            size_t n_right) const {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  std::vector<uint8_t> is_stored(node_.encoded.n_rows, 0);
-  for (const PlacedRow &row : stored) is_stored[row.row] = 1;
-  return node_.matrix.visit([&](auto values) {
-    // The value at which so many distinct rows were passed.
-    const auto reach = [&](bool from_left, size_t wanted) {
-      DistinctRows distinct(values, kFirstSlots);
-      const auto is_last = [&](int32_t row) {
-        distinct.add(row);
-        return distinct.size() >= wanted;
-      };
-      bool passed_zeros = false;
-      for (size_t i = 0; i <= stored.size(); ++i) {
-        const PlacedRow *row = i == stored.size() ? nullptr : &stored[from_left ? i : stored.size() - 1 - i];
-        if (!passed_zeros && (!row || (from_left ? row->value > 0.0 : row->value < 0.0))) {
-          passed_zeros = true;
-          for (int64_t j = 0; j < node_.n; ++j)
-            if (!is_stored[node_.rows[j]] && is_last(node_.rows[j])) return 0.0;
-        }
-        if (row && is_last(row->row)) return row->value;
-      }
-      return from_left ? kInfinity : -kInfinity;
-    };
-    ValidRange range;
-    if (const double first = reach(true, n_left); first > begin) range.first = first < end ? first : kInfinity;
-    if (const double last = reach(false, n_right); last < end) range.end = last > begin ? last : -kInfinity;
-    return range;
-  });
-}
-
 void AllowedCuts::count_bins() {
   const Column &column = node_.encoded.columns[feature_];
   in_bin_.assign(column.n_bins, 0);
