@@ -246,15 +246,13 @@ CUTWISE_CLONES void add_to_axes(const AxisRows &rows, const double *factors, int
   for (int64_t first = 0; first < m; first += kAxes)
     for (int64_t p = 0; p < rows.n; ++p) {
       double *axis = axes + (rows.columns ? rows.columns[p] : p) * m + first;
+      if (rows.columns && p + kAxesAhead < rows.n)
+        prefetch(axes + rows.columns[p + kAxesAhead] * m + first, kAxes * sizeof(double));
+      // The first row apart: a mere copy would be made in other pieces than are added to, and these wait for all of it.
       double sums[kAxes];
-      std::copy_n(axis, kAxes, sums);
-      if (rows.columns) {
-        if (p + kAxesAhead < rows.n) prefetch(axes + rows.columns[p + kAxesAhead] * m + first, kAxes * sizeof(double));
-        for (int64_t j = 0; j < kAxes; ++j) sums[j] += rows.values[p] * factors[first + j];
-      } else {
-        for (int64_t r = 0; r < rows.n_rows; ++r)
-          for (int64_t j = 0; j < kAxes; ++j) sums[j] += rows.values[r * rows.n + p] * factors[r * m + first + j];
-      }
+      for (int64_t j = 0; j < kAxes; ++j) sums[j] = axis[j] + rows.values[p] * factors[first + j];
+      for (int64_t r = 1; r < rows.n_rows; ++r)
+        for (int64_t j = 0; j < kAxes; ++j) sums[j] += rows.values[r * rows.n + p] * factors[r * m + first + j];
       std::copy_n(sums, kAxes, axis);
     }
 }
