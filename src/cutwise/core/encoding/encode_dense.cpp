@@ -115,6 +115,9 @@ class DenseEncoder {
         prefetch(from + rows[i + ahead] * x_.row_stride, width * static_cast<int64_t>(sizeof(T)));
       for (int64_t j = 0; j < width; ++j) sample[i * apart + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
     }
+    const int64_t n_few = kValuesToChooseBin * Finder<T>::most_coarse(x_.n_rows);
+    std::vector<int64_t> few_of_all(2 * n_few <= n_sampled_ ? n_few : 0);  // the same of every column that has all values
+    for (size_t i = 0; i < few_of_all.size(); ++i) few_of_all[i] = sampled_row(static_cast<int64_t>(i), n_few, n_sampled_);
     parallel_for(n_jobs_, width, [&](int64_t j) {
       std::vector<V> values(n_sampled_), sampled(n_sampled_);
       for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * apart + j]);
@@ -124,9 +127,10 @@ class DenseEncoder {
       if (has_missing(c))
         n_known = std::remove(values.begin(), values.end(), std::numeric_limits<V>::infinity()) - values.begin();
       // Where a few of the values are too many for exact bins, they are enough to choose others from.
-      if (const int64_t n_few = kValuesToChooseBin * Finder<T>::most_coarse(x_.n_rows); 2 * n_few <= n_known) {
+      if (2 * n_few <= n_known) {
         std::vector<V> few(n_few);
-        for (int64_t i = 0; i < n_few; ++i) few[i] = values[sampled_row(i, n_few, n_known)];
+        for (int64_t i = 0; i < n_few; ++i)
+          few[i] = values[n_known == n_sampled_ ? few_of_all[i] : sampled_row(i, n_few, n_known)];
         tally_values(few.data(), n_few, tally);
       }
       if (tally.size() <= kMaxBins) tally_values(values.data(), n_known, tally);
