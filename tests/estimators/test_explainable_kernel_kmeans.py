@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ from cutwise.exceptions import (
     UnknownOptionError,
     UnsupportedInputError,
 )
-from cutwise.metrics import tree_cost
+from cutwise.metrics import cost_ratio, tree_cost
 
 RNG = np.random.default_rng(4)
 MOONS = make_moons(150, noise=0.06, random_state=0)[0]
@@ -356,8 +357,9 @@ def test_predict_never_computes_a_kernel_and_neither_does_a_loaded_model(tmp_pat
     figures = ("gamma_", "cost_", "surrogate_cost_", "cost_ratio_", "adjusted_rand_index_", "normalized_mutual_info_")
     assert [getattr(loaded, name) for name in figures] == [getattr(model, name) for name in figures]
     assert loaded.surrogate_features_ is None
-    with pytest.raises(ModelFileError, match="means of training rows"):
-        loaded.transform(new)
+    for measure in (loaded.transform, partial(tree_cost, loaded), lambda X: cost_ratio(loaded, X, expected)):
+        with pytest.raises(ModelFileError, match="means of training rows"):
+            measure(new)
     with pytest.raises(InvalidInputError, match="kernel was not part of the model file"):
         loaded.fit(MOONS)
 

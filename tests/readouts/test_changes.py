@@ -204,6 +204,17 @@ class TestOfAModel:
         )
         np.testing.assert_array_equal(weighted._column_spreads, repeated._column_spreads)
 
+    def test_gaps_do_not_narrow_the_unit(self, iris, monkeypatch):
+        monkeypatch.setattr("cutwise.estimators.training._BLOCK", 3)  # in some blocks a column has no known value
+        rng = np.random.default_rng(0)
+        X, weight = iris.mask(rng.random(iris.shape) < 0.4), rng.integers(0, 3, len(iris))
+        model = ExplainableKMeans(3, max_leaves=6, random_state=0).fit(X, sample_weight=weight)
+        spreads = np.nanstd(X.to_numpy().repeat(weight, axis=0), axis=0)
+        for row, changes in zip(iris.to_numpy(), model.smallest_changes(iris), strict=True):
+            least = by_trying(model.tree_, row, spreads)
+            sizes = {other: change.size for other, change in changes.items() if change is not None}
+            assert sizes == pytest.approx(least, rel=1e-5)
+
     def test_noise_does_not_count(self, iris):
         y = load_iris().target.copy()
         y[::7] = -1

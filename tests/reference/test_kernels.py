@@ -44,9 +44,14 @@ def settled(name, values=ROWS, **parameters):
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@each("kind", ["dense", "float32", "sparse"])
+@each("kind", ["dense", "float32", "sparse", "read-only"])
 def test_every_kernel_is_its_formula(name, kind):
-    make = {"dense": np.asarray, "float32": lambda a: a.astype(np.float32), "sparse": sparse.csr_array}[kind]
+    make = {
+        "dense": np.asarray,
+        "float32": lambda a: a.astype(np.float32),
+        "sparse": sparse.csr_array,
+        "read-only": lambda a: np.broadcast_to(a, a.shape),
+    }[kind]
     values, others = read_table(make(ROWS)).values, read_table(make(OTHERS)).values
     kernel = settled(name, make(ROWS))
     rows, against = kernel.prepare(values), kernel.prepare(others)

@@ -78,8 +78,7 @@ class SummedRows(TrainingRows):
         """See :class:`TrainingRows`."""
         rows = self._rows
         variances: Float64 = rows.moments()[2] if rows.variances is None else rows.variances
-        known: Float64 = variances * (1.0 - rows.seen.missing[0] / rows.total_weight)  # what is missing is at the mean
-        return known[columns]
+        return variances[columns]
 
     def centers(
         self, objective: Objective, labels: Int32, n_clusters: int, *, raw: bool = False

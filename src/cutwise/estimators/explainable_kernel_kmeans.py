@@ -586,7 +586,8 @@ class ExplainableKernelKMeans(TreeClusterer):
 
     def _kernel_matrix(self, X: Any, table: Table) -> npt.NDArray[np.float64]:
         """Inner products of rows in feature space."""
-        return self._centers.kernel_matrix(self._metric_rows(X, table), check_n_jobs(self.n_jobs))
+        rows = self._metric_rows(X, table)
+        return self._centers.kernel_matrix(rows, check_n_jobs(self.n_jobs))
 
     def _costs_of(self, X: Any) -> npt.NDArray[np.float64]:
         table = self._read(X)

@@ -149,27 +149,23 @@ class TrainingRows:
         return deviations
 
     def _variances(self, columns: Sequence[int]) -> Float64:
-        """Weighted variances, by one pass over blocks of rows (Chan, Golub, LeVeque 1983)."""
-        total, mean, squares = 0.0, np.zeros(len(columns)), np.zeros(len(columns))
+        """Weighted variances of the known values, by one pass over blocks of rows (Chan, Golub, LeVeque 1983)."""
+        total, mean, squares = np.zeros((3, len(columns)))
         for start in range(0, self.n_rows, _BLOCK):
             rows = np.arange(start, min(start + _BLOCK, self.n_rows))
             row_of = rows if self.encoded.row_of is None else self.encoded.row_of[rows].astype(np.int64)
             x = core.gather_rows(self.table.matrix, row_of, np.asarray(columns, dtype=np.int64))
             w = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[rows]
-            weight = float(w.sum())
-            if weight == 0:
-                continue
-            center = w @ x / weight
-            if np.isnan(center).any():  # what is missing is at the mean of the rest
-                known = ~np.isnan(x)
-                of_known = np.where(known.any(axis=0), w @ known, 1.0)
-                x = np.where(known, x, (w @ np.where(known, x, 0.0)) / np.where(of_known > 0, of_known, 1.0))
-                center = w @ x / weight
-            apart = center - mean
+            unknown = np.isnan(x)
+            x[unknown] = 0.0
+            weight = w @ ~unknown
+            center = np.divide(w @ x, weight, out=mean.copy(), where=weight > 0)
             x -= center
-            squares += w @ np.square(x, out=x) + apart**2 * (total * weight / (total + weight))
+            x[unknown] = 0.0
+            apart, share = center - mean, np.divide(weight, total + weight, out=np.zeros_like(mean), where=weight > 0)
+            squares += w @ np.square(x, out=x) + apart**2 * (total * share)
             total += weight
-            mean += apart * (weight / total)
+            mean += apart * share
         return np.asarray(squares / total, dtype=np.float64)
 
     def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> Int64:

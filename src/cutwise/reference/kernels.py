@@ -95,11 +95,16 @@ def _half_of_sums_minus(distance: Float64, A: Rows, B: Rows) -> Float64:
 def _additive_chi2(A: Rows, B: Rows, c: Constants) -> Float64:
     # scikit-learn's kernel of this name is minus the sum of (a - b)^2 / (a + b), a distance with its sign turned.
     # As 2ab / (a + b) = (a + b - (a - b)^2 / (a + b)) / 2, both see 0/0 as 0.
-    return _half_of_sums_minus(-sk.additive_chi2_kernel(as_dense(A), as_dense(B)), A, B)
+    return _half_of_sums_minus(-sk.additive_chi2_kernel(_writable(A), _writable(B)), A, B)
+
+
+def _writable(A: Rows) -> Float64:
+    """Dense rows that may be written to: scikit-learn's chi-squared kernels take no others, and frames give others."""
+    return np.require(as_dense(A), requirements="W")
 
 
 def _chi2(A: Rows, B: Rows, c: Constants) -> Float64:
-    return np.asarray(sk.chi2_kernel(as_dense(A), as_dense(B), gamma=c.gamma))
+    return np.asarray(sk.chi2_kernel(_writable(A), _writable(B), gamma=c.gamma))
 
 
 def _intersection(A: Rows, B: Rows, c: Constants) -> Float64:
