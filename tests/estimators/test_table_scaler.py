@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.decomposition import PCA
@@ -102,6 +103,19 @@ def test_a_level_never_seen_lies_at_none_and_wide_tables_are_sparse():
     few = TableScaler().fit(pd.DataFrame({"region": ["N", "S"] * 4}))
     with pytest.warns(UserWarning, match="never seen at fit: 'W'"):
         assert few.transform(pd.DataFrame({"region": ["W"]})).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ({"c": ["unknown", "a", None] * 2}, ["c=a", "c=`unknown`", "c=unknown"]),
+        ({"a": ["b=c", "d", "d"], "a=b": ["c", "e", "e"]}, ["a=`b=c`", "a=d", "`a=b`=c", "a=b=e"]),
+        ({"a": [1.0, None, 2.0], "a is unknown": [1.0, 2.0, 3.0]}, ["a", "a is unknown", "`a is unknown`"]),
+    ],
+)
+def test_what_two_columns_would_be_called_is_written_as_in_rules(columns, names):
+    frame = pl.DataFrame(columns)
+    assert TableScaler().set_output(transform="polars").fit_transform(frame).columns == names
 
 
 def test_it_stands_in_pipelines_and_names_frames():

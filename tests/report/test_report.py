@@ -17,8 +17,9 @@ from sklearn.tree import DecisionTreeClassifier
 import cutwise
 from cutwise import ClusterExplainer, ExplainableKMeans, load_model
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
-from cutwise.readouts.report.render import _with_breaks, report_html
+from cutwise.readouts.report.render import _with_breaks, curve_chart, report_html
 from cutwise.readouts.words import percent
+from tests.each import each
 from tests.plot.models import people
 from tests.report.made import NASTY, made, nasty
 
@@ -187,6 +188,9 @@ class TestWhatCannotBeSaid:
             nodes = [node for node in summary["tree"] if node["cluster"] == told["code"]]
             assert sum(node["share"] for node in nodes) == pytest.approx(share)
             assert sum(node["rows"] for node in nodes) == here.sum()
+            assert [(rule["leaf"], rule["rows"]) for rule in told["rules"]] == [(n["node"], n["rows"]) for n in nodes]
+            for rule in told["rules"] if len(nodes) > 1 else ():
+                assert f'<span class="n">{rule["rows"]} rows, purity' in report.to_html()
             root = dict(summary["tree"][0]["by_cluster"])
             assert root[told["code"]] == pytest.approx(weights[here].sum())
 
@@ -421,6 +425,16 @@ def test_a_deep_tree_needs_no_recursion():
 def test_only_a_fitted_model_is_reported_on():
     with pytest.raises(TypeError, match="report takes a fitted model of cutwise, not list"):
         cutwise.report([], X)
+
+
+@each("most", [1.0, 1.004, 1.1, 1.2, 1.9, 2.5, 30.0, 2000.0])
+def test_ticks_of_the_curve_say_where_they_lie(most):
+    names = ("n_leaves", "cost_ratio", "explained", "agreement")
+    chart = curve_chart(dict(zip(names, ([2, 3], [most, 0.99], [0.5, 0.9], [1.0, 1.0]), strict=True)), 2)
+    above, below = chart["points"]
+    for place, text in chart["y_ticks"]:
+        share = (float(text) - 0.99) / (most - 0.99)
+        assert place == pytest.approx(below["y"] + share * (above["y"] - below["y"]), abs=0.3), text
 
 
 def test_numbers_are_not_broken():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from cutwise._docs import fill_doc
 from cutwise.core import Float64
 from cutwise.estimators._clusterer import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
+from cutwise.readouts.words import quoted
 from cutwise.reference.objective import sum_weights
 from cutwise.table.intake import MixedOptions, check_option, read_table, read_weights
 from cutwise.table.table import ColumnKind, DerivedRows, Table, as_matrix
@@ -45,7 +47,8 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
     numbers : {"standard", "robust", "minmax", "none"}, default="standard"
         How numbers, ordered levels, dates and durations are scaled, by their known values: to mean 0 and variance 1; to
         median 0 and interquartile range 1 (the standard deviation where that is 0); to the range from 0 to 1; not at
-        all. Truth values, and with the first two all columns of two values, are -1 and +1.
+        all. Truth values, and with the first two all columns of two values, are -1 and +1 (-0.8 and +0.8 for absolute
+        distances).
     distance : {"squared", "absolute"}, default="squared"
         What the points are for: squared distances (k-means), or absolute ones (k-medians), under which levels differ
         by less.
@@ -161,16 +164,23 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         Returns
         -------
         names : ndarray of shape (n_columns,), object
+            All different: what two would be called is written as in rules, with backticks around the text ``unknown``.
         """
+        plain, exact = (self._names(write) for write in (str, quoted))
+        count = Counter(plain)
+        names = [own if count[name] > 1 else name for name, own in zip(plain, exact, strict=True)]
+        return np.array(names, dtype=object)
+
+    def _names(self, write: Callable[[Any], str]) -> list[str]:
         columns = self._columns_of_fit()
         names: list[str] = []
-        for name, kind in zip(columns.names, columns.kinds, strict=True):
+        for name, kind in zip(map(write, columns.names), columns.kinds, strict=True):
             if kind.name == "category":
-                levels = ["unknown" if level is None else str(level) for level in kind.levels or ()]
+                levels = ["unknown" if level is None else write(level) for level in kind.levels or ()]
                 names += [f"{name}={level}" for level in [*levels, "other"][: _width(kind)]]
             elif _width(kind):
                 names += [name, f"{name} is unknown"][: _width(kind)]
-        return np.array(names, dtype=object)
+        return names
 
     def _learn(
         self, kind: ColumnKind, x: Float64, mean: float, spread: tuple[float, float]

@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
@@ -184,7 +185,7 @@ def curve_chart(curve: Mapping[str, Any], chosen: int) -> dict[str, Any] | None:
         {"x": across(n), "y": up(r), "leaves": n, "ratio": r, "explained": e, "agreement": a, "chosen": n == chosen}
         for n, r, e, a in known
     ]
-    digits = max(0, -math.floor(math.log10(y_ticks[1] - y_ticks[0]) + 1e-9))
+    digits = max(0, -int(Decimal(f"{y_ticks[1] - y_ticks[0]:.2g}").normalize().as_tuple().exponent))  # of 0.025 three
     return {
         "width": width,
         "height": height,

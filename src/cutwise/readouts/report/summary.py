@@ -202,6 +202,7 @@ def _cluster(
     difference, kinds = profile.difference[code], labeled.columns.kinds
     order = _telling(profile, code, tested_levels(tree))
     color, share = cluster_color(code), described.share(tree.cluster[tree.leaves] == code)
+    rows_in = dict(zip(tree.leaves.tolist(), map(int, described.in_leaves[0]), strict=True))
     columns = [
         {
             "column": j,
@@ -228,6 +229,7 @@ def _cluster(
                 "conditions": [str(condition) for condition in rule.conditions],
                 "shown": [shortened(condition) for condition in rule.conditions],
                 **{figure: rule_entry[figure] for figure in ("text", "leaf", "size", "share", "coverage", "purity")},
+                "rows": rows_in[rule.leaf],
             }
             for rule, rule_entry in zip(cluster.rules, entry["rules"], strict=True)
         ],
