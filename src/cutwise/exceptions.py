@@ -408,7 +408,8 @@ _TO_NUMBERS = {
     "numbers written as text": "Turn it into numbers (pandas.to_numeric)",
     "text with missing values": _ENCODE,
     "text among numbers": "If {} marks a missing value, read it as one (pandas.read_csv has na_values; "
-    "pandas.to_numeric has errors='coerce') and fill it in",
+    "pandas.to_numeric has errors='coerce') and fill it in; else make texts of all values (astype(str) in pandas)",
+    "texts and other values": "Make texts of all values (astype(str) in pandas)",
     "dates or times": "Turn it into numbers (days since a first date, or day, month and year as columns)",
     "values of type 'Period'": "Make dates of it (.dt.to_timestamp() in pandas)",
     "complex numbers": "Complex data not supported: make two columns, of the real and of the imaginary parts",

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import cutwise
-from cutwise import ClusterExplainer, ExplainableKMeans, load_model
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, load_model
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
 from cutwise.readouts.report.render import _with_breaks, curve_chart, report_html
 from cutwise.readouts.words import percent
@@ -168,6 +168,28 @@ class TestWhatCannotBeSaid:
         labeled = ClusterExplainer().fit(X, "kind", sample_weight="n")
         made = cutwise.report(labeled, X, y="kind", sample_weight="n").summary["reproduce"]
         assert made == ["ClusterExplainer().fit(X, 'kind', sample_weight='n')"]
+
+    @pytest.mark.parametrize(
+        ("model", "call"),
+        [
+            (ClusterExplainer(max_leaves=4), "ClusterExplainer(max_leaves=4).fit(X, y)"),
+            (ExplainableKernelKMeans(3, reference=["a", "b", "c"] * 40), "n_clusters=3, reference=reference).fit(X)"),
+            (ExplainableKMeans(3, reference=np.eye(2, 3).T), "n_clusters=3, reference=reference).fit(X)"),
+            (ExplainableKMeans(3, random_state=np.random.RandomState(0)), "random_state=random_state).fit(X)"),
+            (
+                ExplainableKernelKMeans(2, kernel=lambda A, B: A @ B.T, algorithm="expand"),
+                "kernel=kernel, n_clusters=2).fit(X)",
+            ),
+            (ExplainableKMeans(3, preprocessor=FunctionTransformer(np.sinh)), "preprocessor=preprocessor).fit(X)"),
+            (ExplainableKMeans(3, preprocessor=PCA(2)), "preprocessor=PCA(n_components=2)).fit(X)"),
+        ],
+    )
+    def test_the_call_that_makes_it_again_can_be_run(self, model, call):
+        table, y = X[["hue", "ash"]][:120], np.arange(120) % 3
+        made = cutwise.report(model.fit(table, y), table, curve=False).summary["reproduce"][0]
+        assert made.endswith(call)
+        scope = {**vars(cutwise), "PCA": PCA, "X": table, "y": y, **model.get_params()}
+        assert repr(eval(made, scope)) == repr(model)
 
     @pytest.mark.parametrize("of_noise", [0, 7])
     def test_shares_go_by_weight_and_rows_of_weight_0_are_those_of_fit(self, of_noise):

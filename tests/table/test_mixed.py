@@ -2,6 +2,7 @@
 
 import datetime as dt
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -175,7 +176,11 @@ ROW = {"region": ["N"], "grade": ["a"], "day": [pd.Timestamp("2024-01-01")], "x"
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: read(pd.DataFrame({"a": ["x", 1, "y"], "b": [1, 2, 3]})), "'a' holds text"),
+        (
+            lambda: read(pd.DataFrame({"a": ["x", 1, "y"], "b": [1, 2, 3]})),
+            r"'a' holds texts and other values: 'x' in row 0.*Make texts of all values \(astype\(str\)",
+        ),
+        (lambda: read(pd.DataFrame({"a": [1, "x", 1, "x"]})), r"marks a missing value.*else make texts of all values"),
         (lambda: read(pd.DataFrame({"a": [None, None], "b": [np.nan, np.nan]})), "no column to cut: a .no value., b"),
         (lambda: read(pd.DataFrame({"a": [b"x", b"y"]})), "bytes"),
         (
@@ -364,6 +369,8 @@ def test_truth_values_take_0_and_1_alone_as_numbers(make):
             InvalidInputError, match=rf"held true and false at fit and holds {wrong} now, in row 1 .*Give"
         ):
             read_table(make(np.array([[1], [wrong]])), fitted=fitted)
+    with pytest.raises(NotNumericError, match=r"holds text: 'yes' in row 0.*\n.*true and false where it had these"):
+        read_table(np.array([["yes"], ["no"]]), fitted=replace(fitted, has_names=False))
     fitted = read(pd.DataFrame({"t": ["a", "b"] * 2, "member": [True, False] * 2})).columns
     with pytest.raises(InvalidInputError, match="'member' held true and false at fit and holds 3 now, in row 0"):
         read_table(pd.DataFrame({"t": ["a"], "member": [3]}), fitted=fitted)

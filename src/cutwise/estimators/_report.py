@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from inspect import signature
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -181,10 +183,7 @@ def report(
     if path is not None:
         check_form(path)
     if reproduce is None:
-        given = {"y": y, **fit}
-        words = {name: repr(value) if isinstance(value, str) else name for name, value in given.items()}
-        keywords = [f"{name}={words[name]}" for name, value in fit.items() if value is not None]
-        reproduce = f"{_short(model)}.fit({', '.join(['X', *([] if y is None else [words['y']]), *keywords])})"
+        reproduce = _call(model, y, fit)
     notes: list[str] = []
     labeled = model._labeled()
     X, y, described = _described(model, X, y, fit, labeled, notes)
@@ -323,6 +322,27 @@ def _sql(model: TreeEstimator, dialect: Dialect, table: str | None, notes: list[
         "before": f"WITH {name.sql(dialect=dialect)} AS (\n",
         "after": [f"\n)\n{only(label)}" for label in model.classes_.tolist()],
     }
+
+
+def _call(model: TreeEstimator, y: Any, fit: dict[str, Any]) -> str:
+    """What makes the model again in Python; the names of what cannot be written."""
+    params, known = model.get_params(deep=False), signature(type(model)).parameters
+    changed = [(name, value) for name, value in params.items() if repr(value) != repr(known[name].default)]
+    labels = [] if y is None and "n_clusters" in params else [repr(y) if isinstance(y, str) else "y"]
+    given = [(name, value) for name, value in fit.items() if value is not None]
+    own, more = ([f"{name}={_expression(name, value)}" for name, value in pairs] for pairs in (changed, given))
+    return f"{type(model).__name__}({', '.join(own)}).fit({', '.join(['X', *labels, *more])})"
+
+
+def _expression(name: str, value: Any) -> str:
+    """An argument as Python reads it back, or its name where it is long or has no such form."""
+    text = " ".join(repr(value).split())
+    try:
+        parts = ast.walk(ast.parse(text, mode="eval"))
+    except SyntaxError:  # a function or a random generator
+        return name
+    is_cut_short = any(isinstance(part, ast.Constant) and part.value is ... for part in parts)
+    return name if is_cut_short or len(text) > 300 or isinstance(value, np.ndarray) else text
 
 
 def _settings(model: TreeEstimator) -> list[list[str]]:

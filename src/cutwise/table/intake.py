@@ -582,7 +582,8 @@ def _as_at_fit(is_fitted: bool = True) -> Iterator[None]:
             "which some have none."
         )
         wrong = (
-            "Give values like those of fit (pandas.to_numeric makes numbers of texts, astype(str) texts of the rest)."
+            "Give values like those of fit, true and false where it had these (pandas.to_numeric makes numbers of "
+            "texts, astype(str) texts of the rest)."
         )
         raise error.with_next_step(gap if isinstance(error, NotFiniteError) else wrong) from error
 

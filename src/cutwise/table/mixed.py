@@ -7,7 +7,7 @@ import heapq
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, Literal
 
@@ -245,8 +245,8 @@ def _of_items(
         values = to_ticks(items, "microsecond", is_duration=True)
         return RawColumn("duration", values=values, unit="time" if types <= {dt.time} else None)
     wrong = find_non_numeric(items)
-    if wrong is not None:
-        return wrong
+    if wrong is not None:  # texts alone are levels
+        return replace(wrong, column_kind="texts and other values") if wrong.kind in _TEXTS else wrong
     numbers = to_numbers(items).astype(np.float64)
     if are(bool, np.bool_):
         return RawColumn("bool", values=numbers)
@@ -498,6 +498,7 @@ def counts_rows(values: npt.NDArray[Any]) -> bool:
 
 
 _NUMBERS = ("number", "integer", "bool")
+_TEXTS = ("text", "text with missing values")
 
 _WORDS = {
     "number": "numbers",
