@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 import cutwise
-from cutwise import ClusterExplainer, ExplainableKMeans
+from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians, KMedians
 from cutwise.exceptions import CutwiseWarning, UnseparableCentersWarning
 from tests.oracle import measures
 from tests.oracle.models import fit_quietly, same_tree
@@ -120,6 +120,26 @@ def test_values_of_every_magnitude_do_not_overflow():
         assert np.array_equal(model.tree_.feature, unit.tree_.feature), scale
         assert np.array_equal(model.labels_, unit.labels_), scale
         assert np.isfinite(model.cost_)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "powers"), [(ExplainableKMeans, (-500, 500)), (ExplainableKMedians, (-500, -530, -1000, 500))]
+)
+def test_trees_of_every_magnitude_are_searched(estimator, powers):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(200, 3)) + 4 * rng.integers(0, 3, (200, 1))
+    unit = estimator(3, max_leaves=5, random_state=0).fit(X)
+    for power in powers:
+        model = estimator(3, max_leaves=5, random_state=0).fit(X * 2.0**power)
+        assert np.array_equal(model.labels_, unit.labels_), power
+        assert model.cost_ratio_ == pytest.approx(unit.cost_ratio_), power
+
+
+def test_the_smallest_numbers_have_medians():
+    smallest = 5e-324 * np.array([[1.0], [0.0], [2.0]])
+    for seed in range(10):
+        centers = KMedians(2, random_state=seed).fit(smallest).cluster_centers_
+        assert np.abs(smallest - centers.ravel()).min(axis=1).sum() == 5e-324
 
 
 def test_neighboring_floats_can_be_parted():

@@ -177,7 +177,9 @@ class Points:
         own = self.objective.assign(self.matrix, centers, 1)[1]
         running = np.cumsum(own if self.weights is None else own * self.weights)
         n = n if 0.0 < running[-1] < np.inf else 0
-        return self.rows(np.searchsorted(running, rng.random(n) * running[-1], side="right"))
+        drawn = np.searchsorted(running, rng.random(n) * running[-1], side="right")
+        # Of the smallest numbers there are so few that a share of them is rounded to all.
+        return self.rows(np.minimum(drawn, np.searchsorted(running, running[-1])))
 
 
 @dataclass(frozen=True, eq=False)

@@ -533,7 +533,7 @@ def _everywhere(penalty: float) -> SizePrice:
 def _in_units(price: SizePrice, sample: SearchSample, weight: float) -> SizePrice:
     """For rows of this weight, in units of the grid."""
     (condition, level), (conditions, levels) = price
-    unit = sample.cost * sample.grid.scale**2 / sample.weight
+    unit = sample.grid.in_units(sample.cost) / sample.weight
     return (condition * unit, level * unit), (conditions * weight, levels * weight)
 
 
@@ -556,13 +556,13 @@ def _search(
     progress: Callable[[float], None] | None,
 ) -> list[Path]:
     """The ways to the best trees of the sample, the best one last."""
-    unit = sample.grid.scale**2
+    in_units, least_gain = sample.grid.in_units, sample.grid.in_units(sample.least_gain)
     search = core.TreeSearch(
         sample.bins.codes,
         sample.bins.n_bins,
         sample.payload,
         "squares",
-        sample.least_gain * unit,
+        least_gain,
         *least,
         *_in_units(size_price, sample, sample.weight),
     )
@@ -574,7 +574,7 @@ def _search(
             list(trees),
             n_leaves=n_leaves,
             swaps=swaps,
-            tolerance=effort.tolerance * sample.cost * unit,
+            tolerance=in_units(effort.tolerance * sample.cost),
             work=work,
             n_jobs=n_jobs,
             progress=None if progress is None else lambda value: progress(sample.cost_of(value) / sample.cost),
@@ -587,7 +587,7 @@ def _search(
     for level in levels:
         waiting += [(search.value(tree), tree) for tree in level if tree is not None]
         waiting.sort(key=itemgetter(0))
-        near = [tree for value, tree in waiting if value <= waiting[0][0] + NEAR * sample.cost * unit]
+        near = [tree for value, tree in waiting if value <= waiting[0][0] + in_units(NEAR * sample.cost)]
         n_recut = FURTHER_STARTS if chosen else min(effort.n_recut, len(near))
         chosen.append([tree for _, tree in waiting[:n_recut]])
         waiting = waiting[n_recut:]
@@ -598,7 +598,7 @@ def _search(
     for i, level in enumerate(chosen):
         ends += [path[-1] for path in islice(reached, len(level)) if path]
         for step in sorted(ends, key=itemgetter(1)):
-            is_new = all(abs(step[1] - other[1]) > sample.least_gain * unit for other in swapped)
+            is_new = all(abs(step[1] - other[1]) > least_gain for other in swapped)
             if is_new and len(swapped) < effort.n_swapped + i:
                 swapped.append(step)
     most_work = MOST_WORK // sample.payload.shape[1]
@@ -695,7 +695,7 @@ def _polish(
         right,
         None if is_whole else sample.bins.edges,
         None if is_whole else sample.bins.edge_begin,
-        sample.least_gain * grid.scale**2,
+        grid.in_units(sample.least_gain),
         *_in_units(size_price, sample, matrix.n_rows if weights is None else float(weights.sum())),
         n_jobs,
     )

@@ -68,6 +68,10 @@ class Grid(NamedTuple):
     scale: float
     weigh_first: bool
 
+    def in_units(self, square: float) -> float:
+        """A squared distance in squared units; the square of the scale alone may be beyond float64."""
+        return square * self.scale * self.scale
+
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
@@ -398,7 +402,7 @@ class SearchSample:
 
     def cost_of(self, value: float) -> float:
         """The cost of a tree from the value that a search gives it; too much where directions leave something out."""
-        return self.scatter + value / self.grid.scale**2
+        return self.scatter + value / self.grid.scale / self.grid.scale
 
     def first(self, n_rows: int) -> tuple[SampledRows, EncodedTable]:
         """So many of the rows, a sample in turn, and their bins as the growers of trees want them."""
