@@ -10,10 +10,11 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from cutwise import ClusterExplainer, ExplainableKMeans, core, load_model
-from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
+from cutwise.exceptions import EmptyClusterWarning, InfeasibleLimitsError, InvalidInputError
 from cutwise.table.table import NUMBER, as_matrix
 from cutwise.tree import recipes
 from cutwise.tree.limits import Limits, NoAllowedCutError
+from cutwise.tree.refine_sample import searched_columns
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.each import each
 from tests.tree.mixed import Problem
@@ -301,7 +302,7 @@ def has_tree(q: Limited, x: np.ndarray, max_depth: int, rows: np.ndarray, center
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy"])
-@each("seed", SEEDS)
+@each("seed", [*SEEDS, 476, 671])  # in the last ones clusters with equal centers share a leaf of such a tree
 def test_there_is_a_tree_wherever_thresholds_and_single_levels_make_one(seed, algorithm):
     p = Limited.of(seed).p
     q = replace(Limited.of(seed), least=int((0.5 + seed % 5 / 10) * p.weights.sum() / p.k))
@@ -312,6 +313,44 @@ def test_there_is_a_tree_wherever_thresholds_and_single_levels_make_one(seed, al
         assert not has_tree(q, x, max_depth, np.arange(len(x)), np.arange(p.k), p.coordinates())
     elif algorithm == "imm" and tree.n_leaves == p.k:  # clusters with equal centers share a leaf
         assert tree.n_node_mistakes.tolist() == mistakes_by_leaves(p, tree)
+
+
+def test_cuts_are_taken_back_where_limits_allow_more_places_than_are_tried():
+    rng = np.random.default_rng(9)
+    y = rng.integers(0, 3, 120)
+    X = (1.5 * rng.normal(size=(3, 1)))[y] + rng.normal(size=(120, 1)).round(2)
+    model = ClusterExplainer(algorithm="imm", min_samples_leaf=30).fit(X, y)
+    assert np.bincount(model.predict(X)).min() >= 30
+
+
+def test_of_very_many_clusters_no_cut_is_taken_back():
+    k = 1100  # as deep as a chain of so many, no call can be
+    labels = np.append(np.repeat(np.arange(k), 2), 1)[1:].astype(np.int32)
+    p = Problem(labels[:, None] * 10.0, (NUMBER,), np.ones(len(labels), np.int64), labels, np.zeros((len(labels), k)))
+    with pytest.raises(NoAllowedCutError):
+        p.grow("imm", k, limits=Limits(None, None, None, 2, p.weights))
+
+
+def test_of_many_columns_that_may_be_cut_those_are_searched_in_which_centers_differ_most():
+    rng = np.random.default_rng(0)
+    centers, may_cut = rng.normal(size=(4, 900)), rng.random(900) < 0.5
+    centers[:, ~may_cut] *= 100
+    limits = Limits(may_cut, may_cut.astype(np.uint8), None, 0, None)
+    spread = np.where(may_cut, centers.var(axis=0), 0)
+    spread[needed := np.flatnonzero(may_cut)[:3]] = np.inf
+    found = searched_columns(centers, np.append(needed, -1).astype(np.int32), limits)
+    assert found.tolist() == sorted(np.argsort(-spread)[:256].tolist())
+    few = replace(limits, columns=np.isin(np.arange(900), needed).astype(np.uint8))
+    assert searched_columns(centers, np.array([-1], dtype=np.int32), few).tolist() == needed.tolist()
+
+
+def test_nothing_is_searched_where_no_column_that_may_be_cut_has_an_allowed_cut():
+    y = np.arange(40) % 2
+    X = np.random.default_rng(0).normal(size=(40, 300)) + 10 * y[:, None]
+    X[:, -1] = np.arange(40) < 3
+    with pytest.warns(EmptyClusterWarning):
+        model = ClusterExplainer(cut_features=[299], min_samples_leaf=10).fit(X, y)
+    assert model.n_leaves_ == 1
 
 
 def mistakes_by_leaves(p: Problem, tree: ThresholdTree) -> list[int]:

@@ -46,6 +46,12 @@ def test_leaves_have_their_heaviest_cluster_and_no_fewer_rows_agree(monkeypatch,
         assert max(agreement[1:]) >= agreement[0]
 
 
+def test_nothing_is_searched_where_columns_and_clusters_leave_no_room_for_bins(monkeypatch):
+    assert searched(*problem(0), 8)[1]
+    monkeypatch.setattr("cutwise.tree.refine_labels.TABLE_BYTES", 2**12)
+    assert searched(*problem(0), 8)[1] == []
+
+
 def test_the_form_of_the_rows_does_not_show():
     X, labels = problem(3)
     times = np.random.default_rng(0).integers(1, 4, size=len(X))

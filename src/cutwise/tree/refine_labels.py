@@ -38,7 +38,7 @@ def refine_agreement(
     limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> list[GrownTree]:
-    """Search for trees of at most ``n_leaves`` leaves whose leaves agree with the labels on more rows.
+    """Search for trees of at most ``n_leaves`` leaves, two or more, whose leaves agree with the labels on more rows.
 
     ``labels`` (m,) int32: clusters. ``coordinates`` (k, d) float64: where these are, in the columns that are cut; of
     very many columns those are searched in which they differ most. ``starts``: trees of these rows, the best first.
@@ -50,11 +50,9 @@ def refine_agreement(
     width = 4 * -(-(k + 1) // 4)
     hashes = core.row_hashes(table.matrix, n_jobs)
     first, group, drawn, _ = distinct_rows(hashes, max(SEARCHED_ROWS, 150 * n_leaves))
-    columns = searched_columns(coordinates, np.concatenate([grown.tree.feature for grown in starts]))
-    if limits is not None and limits.columns is not None:
-        columns = columns[limits.columns[columns] > 0]
+    columns = searched_columns(coordinates, np.concatenate([grown.tree.feature for grown in starts]), limits)
     n_bins = min(MOST_BINS, TABLE_BYTES // (8 * width * len(columns) * n_leaves))
-    if n_leaves < 2 or n_bins < FEWEST_BINS:
+    if n_bins < FEWEST_BINS:
         return []
     own = None if table.weights is None else table.weights[drawn]
     payload = np.zeros((len(first), width))

@@ -206,11 +206,11 @@ def draw_sample(
     reference clusters there, and in the columns that are cut. ``trees``: columns that they cut are searched.
     ``limits``: columns that may not be cut are not searched.
     """
-    columns = searched_columns(coordinates, np.concatenate([np.empty(0, np.int32), *(t[0] for t in trees)]))
-    is_same = metric is table.matrix
+    needed = np.concatenate([np.empty(0, np.int32), *(t[0] for t in trees)])
+    columns, is_same = searched_columns(coordinates, needed), metric is table.matrix
     metric_columns = columns if is_same else searched_columns(centers, np.empty(0, dtype=np.int32))
     if limits is not None and limits.columns is not None:
-        is_same, columns = False, columns[limits.columns[columns] > 0]
+        is_same, columns = False, searched_columns(coordinates, needed, limits)
     values = _finite(core.gather_rows(table.matrix, drawn.first, columns))
     in_metric = values if is_same else core.gather_rows(metric, drawn.first, metric_columns)
     return SampledRows(
@@ -314,18 +314,19 @@ def _weights(table: EncodedTable, drawn: DrawnRows) -> Int64:
     return np.bincount(drawn.group, weights=own).astype(np.int64)
 
 
-def searched_columns(centers: Float64, needed: Int32) -> Int64:
-    """All columns, or those that are needed and the ones in which the centers differ most."""
+def searched_columns(centers: Float64, needed: Int32, limits: Limits | None = None) -> Int64:
+    """All columns that may be cut, or those that are needed and the ones in which the centers differ most."""
     n_columns = centers.shape[1]
-    if n_columns <= MOST_COLUMNS:
-        return np.arange(n_columns)
+    allowed = np.arange(n_columns) if limits is None or limits.columns is None else np.flatnonzero(limits.columns)
+    if len(allowed) <= MOST_COLUMNS:
+        return allowed
     spread = np.empty(n_columns)
     ends = np.linspace(0, n_columns, n_columns // MOST_COLUMNS + 1).astype(int).tolist()
     for part in starmap(slice, pairwise(ends)):  # another array like that of all centers would take much memory
         some = np.nan_to_num(centers[:, part], posinf=0.0, neginf=0.0)
         spread[part] = ((some - some.mean(axis=0)) ** 2).sum(axis=0)
     spread[needed[needed >= 0]] = np.inf
-    return np.sort(np.argsort(-spread, kind="stable")[:MOST_COLUMNS])
+    return np.sort(allowed[np.argsort(-spread[allowed], kind="stable")[:MOST_COLUMNS]])
 
 
 @dataclass(frozen=True, eq=False)
