@@ -294,6 +294,14 @@ def test_what_is_no_mapping_is_no_description(data):
         ({"n_features": 0}, "n_features"),
         ({"n_features": True}, "n_features"),
         ({"feature": [[0, -1, 1, -1, -1]]}, "one-dimensional"),
+        ({"levels": [(1.5,), None, None, None, None]}, r"codes from 0 to 255, not \(1.5,\)"),
+        ({"levels": [(True,), None, None, None, None]}, "codes from 0 to 255"),
+        ({"levels": [(3, 256), None, None, None, None]}, r"codes from 0 to 255, not \(3, 256\)"),
+        ({"levels": [7, None, None, None, None]}, "codes from 0 to 255, not 7"),
+        ({"levels": None}, "one list of codes or None a node, not None"),
+        ({"unknown": None}, "unknown of a tree holds one bool a node"),
+        ({"unknown": [0, 0, 0, 0, 0]}, "unknown of a tree holds one bool a node, not int64"),
+        ({"unknown": [[True, False, False, False, False]]}, "unknown of a tree holds one bool a node, not"),
     ],
 )
 def test_what_is_no_tree_is_refused_and_the_node_named(changes, message):
@@ -344,6 +352,14 @@ def test_nodes_in_any_order_give_the_same_tree(seed):
 def test_children_that_are_no_tree_are_refused(left, right, message):
     with pytest.raises(InvalidInputError, match=message):
         preorder(left, right)
+
+
+def test_values_of_more_or_fewer_nodes_than_there_are_children_are_refused():
+    with pytest.raises(InvalidInputError, match=r"the arrays of a tree have one length, not \(2,\) and \(3,\)"):
+        ThresholdTree.from_unordered(
+            children_left=[1, -1, -1], children_right=[2, -1, -1], feature=[0, -1], threshold=[1, 0, 0],
+            cluster=[0, 0, 1], n_node_samples=[2, 1, 1], n_features=1,
+        )  # fmt: skip
 
 
 # The kernel's own checks ----------------------------------------------------------------------------------------------

@@ -454,23 +454,24 @@ def _freeze(tree: ThresholdTree, name: str, dtype: np.dtype[Any]) -> None:
 
 def _read_levels(levels: Any, n_nodes: int) -> tuple[tuple[int, ...] | None, ...]:
     """The levels of every node: tuples of codes that fit a byte, increasing, or None."""
-    if len(levels) == 0:
-        return (None,) * n_nodes
+    if not np.iterable(levels):
+        raise InvalidInputError(f"levels of a tree are one list of codes or None a node, not {shown(levels)}.")
     found = []
-    for codes in levels:
+    for codes in list(levels) or [None] * n_nodes:
         if codes is not None:
-            given = list(codes)
-            if not all(isinstance(code, int | np.integer) and not isinstance(code, bool) for code in given):
+            if not np.iterable(codes) or not all(map(_is_code, codes)):
                 raise InvalidInputError(f"levels of a tree are codes from 0 to 255, not {shown(codes)}.")
-            codes = tuple(sorted({int(code) for code in given}))
-            if codes and not 0 <= codes[0] <= codes[-1] <= 255:
-                raise InvalidInputError(f"levels of a tree are codes from 0 to 255, not {shown(given)}.")
+            codes = tuple(sorted({int(code) for code in codes}))
         found.append(codes)
     return tuple(found)
 
 
+def _is_code(code: Any) -> bool:
+    return isinstance(code, int | np.integer) and not isinstance(code, bool) and bool(0 <= code <= 255)
+
+
 def _read_unknown(unknown: Any, n_nodes: int) -> npt.NDArray[np.bool_]:
-    values = np.array(unknown) if len(unknown) else np.zeros(n_nodes, dtype=np.bool_)
+    values = np.array(unknown) if np.size(unknown) else np.zeros(n_nodes, dtype=np.bool_)
     if values.dtype != np.bool_ or values.ndim != 1:
         raise InvalidInputError(f"unknown of a tree holds one bool a node, not {values.dtype}.")
     return _read_only(values)
