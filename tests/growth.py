@@ -5,5 +5,5 @@ from cutwise.tree.recipes import grow_on
 
 
 def grow_tree(table, labels, coordinates, costs, *, n_jobs=1, **how):
-    """``grow_on`` with costs of every row by every cluster, or None."""
+    """``grow_on`` with costs of every row by every cluster; None where none are asked for."""
     return grow_on(MemoryProvider(table, labels, costs, n_jobs), coordinates, **how)

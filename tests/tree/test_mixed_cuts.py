@@ -236,6 +236,14 @@ def test_the_order_of_rows_and_weights_as_repeats_change_nothing(seed, algorithm
     assert one.tree.equals(each.grow(algorithm, p.k + 2).tree, counts=False)
 
 
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exkmc", "expand"])
+def test_sums_by_bin_that_would_take_too_much_memory_are_left_out_and_change_no_tree(algorithm, monkeypatch):
+    grown = [shapes(seed).grow(algorithm, 6).tree for seed in range(30)]
+    monkeypatch.setattr("cutwise.tree.provider.HISTOGRAM_BYTES", 0)
+    for seed, tree in enumerate(grown):
+        assert tree.equals(shapes(seed).grow(algorithm, 6).tree), seed
+
+
 @pytest.mark.parametrize(("levels", "unknown"), [((0, 2), False), ((1,), True), ((), True)])
 def test_rows_are_parted_by_levels_as_tests_hold(levels, unknown):
     values = np.array([[-1.5, 0.0, np.nan, 2.0, 1.0, np.nan, 300.0, -0.0, 2.0]]).T

@@ -50,7 +50,6 @@ class Batches:
     integer_columns: np.ndarray
     cuts: dict[int, tuple[NodeTest, int]] = field(default_factory=dict)
     gap_of: dict[int, tuple[float, float]] = field(default_factory=dict)
-    has_costs: bool = True
     searched: None = None
 
     @property

@@ -71,7 +71,7 @@ def test_a_size_from_before_the_base_tree_was_complete_is_refused():
     table = encode_table(read_table(X))
     labels = (X[:, 0] > 0).astype(np.int32) + 2 * (X[:, 1] > 0).astype(np.int32)
     centers = np.array([X[labels == c].mean(axis=0) for c in range(4)])
-    grown = grow_tree(table, labels, centers, None, algorithm="imm", max_leaves=4)
+    grown = grow_tree(table, labels, centers, fixed_costs(table.matrix, centers), algorithm="imm", max_leaves=4)
     with pytest.raises(ValueError, match="4 leaves when it was first complete, not 3"):
         truncate_growth(grown, 3)
 

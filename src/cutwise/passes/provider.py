@@ -135,8 +135,6 @@ class LeafRows:
 class PassProvider:
     """Rows in batches, as :class:`cutwise.tree.provider.Provider` asks of rows."""
 
-    has_costs = True
-
     def __init__(self, source: PreparedRows) -> None:
         self._source, self.searched = source, source.searched
         self._k = source.n_clusters

@@ -469,9 +469,7 @@ class PlannedCriterion(SeparationCriterion):
             self._values, self._labels = rows.values, rows.labels
             self._weights = one_each if rows.weights is None else rows.weights
             self._counts = (self._weights if limits.by_weight else one_each) if limits.counts is None else limits.counts
-            self._costs = (self._labels[:, np.newaxis] != self.clusters) * self._weights[:, np.newaxis]
-            if rows.costs is not None:
-                self._costs = rows.costs.astype(np.int64)
+            self._costs = rows.costs.astype(np.int64)
             cuts = self._plan(np.arange(len(one_each), dtype=np.int64), self.clusters, 0)
         self.is_known, self._cuts = cuts is not None, iter(cuts or [])
 
@@ -665,7 +663,7 @@ def expand(
     n_leaves = len(leaves)
     if tree.cluster(leaves[0]) < 0:
         start()
-    elif n_leaves < max_leaves:
+    else:
         for node in leaves:
             consider(node, criterion.sums(node))
     while n_leaves < max_leaves and queue:

@@ -57,9 +57,9 @@ class CodedCategory(Category):
         """The level of every row, (m,)."""
         return self.levels.codes()
 
-    def of_rows(self, rows: Int32, excess: npt.NDArray[Any]) -> Int64:
-        """What the given rows cost by level and cluster, (n_levels, k), of the costs of all rows, (m, k)."""
-        return core.level_costs(self.codes[rows], rows, excess, self.n_levels)
+    def costs(self, memory: MemoryProvider, rows: Int32) -> Int64:
+        """What the given rows cost by level and cluster, (n_levels, k)."""
+        return core.level_costs(self.codes[rows], rows, memory.costs.excess, self.n_levels)
 
     def weights(self, rows: Int32, weights: Int64 | None) -> Int64:
         """Weight of the given rows by level."""
@@ -80,7 +80,7 @@ class LevelSums:
     limits: core.Limits | None
     sums: Any
     weight: Callable[[], Int64]
-    costs: Callable[[], Int64] | None = None
+    costs: Callable[[], Int64]
 
 
 def find_levels(searched: SearchedColumns) -> list[Category]:
@@ -103,9 +103,8 @@ def allowed_categories(
     for j, category in enumerate(memory.categories):
         if may_win is not None and not may_win[j]:
             continue
-        weight, costs = partial(category.weights, rows, memory.weights), None
-        if memory.has_costs:
-            costs = partial(category.of_rows, rows, memory.costs.excess)
+        weight = partial(category.weights, rows, memory.weights)
+        costs = partial(category.costs, memory, rows)
         if limits is None:
             yield LevelSums(category, None, None, sums_of(category), weight, costs)
         elif limits.columns is None or limits.columns[category.columns[0]]:
@@ -149,10 +148,6 @@ class Provider(Protocol):
 
         One may stand for several that a cut of the column has on one side, with their weight together.
         """
-
-    @property
-    def has_costs(self) -> bool:
-        """Whether it is known what it costs to serve every row by every cluster."""
 
     def kind(self, column: int) -> ColumnKind:
         """What a column of the table holds."""
@@ -203,12 +198,12 @@ class Provider(Protocol):
 
 
 class AllRows(NamedTuple):
-    """Rows at hand: ``values`` (m, n_columns), ``labels`` (m,), ``weights`` (m,) or None, ``costs`` (m, k) or None."""
+    """Rows at hand: ``values`` (m, n_columns), ``labels`` (m,), ``weights`` (m,) or None, ``costs`` (m, k)."""
 
     values: Float64
     labels: Int32
     weights: Int64 | None
-    costs: npt.NDArray[Any] | None
+    costs: npt.NDArray[Any]
 
 
 @dataclass(eq=False)
@@ -350,7 +345,7 @@ class MemoryProvider:
     def all_rows(self, columns: Int64) -> AllRows:
         """See :class:`Provider`."""
         values = core.gather_rows(self.table.matrix, np.arange(self.table.n_rows, dtype=np.int64), columns)
-        return AllRows(values, self.labels, self.weights, self.costs.excess if self.has_costs else None)
+        return AllRows(values, self.labels, self.weights, self.costs.excess)
 
     @property
     def n_columns(self) -> int:
@@ -374,15 +369,9 @@ class MemoryProvider:
         return self._labels
 
     @property
-    def has_costs(self) -> bool:
-        """See :class:`Provider`."""
-        return self._costs is not None
-
-    @property
     def costs(self) -> FixedCosts:
         """Of every row by every cluster."""
-        if self._costs is None:
-            raise ValueError("this recipe needs the cost of serving every row by every cluster")
+        assert self._costs is not None
         return self._costs.fixed
 
     @cached_property

@@ -315,8 +315,6 @@ def grow(
     """Grow a threshold tree on rows wherever they lie; parameters as in ``grow_on``."""
     recipe, tree = RECIPES[algorithm], GrowingTree(problem.provider)
     on_leaf = progress and partial(progress, algorithm)
-    if recipe.starts:
-        raise ValueError(f"{algorithm!r} refines the trees of {', '.join(recipe.starts)}: grow these")
     inseparable: list[tuple[int, ...]] = []
     further = recipe.expansion
     if recipe.base is not None:
@@ -324,8 +322,7 @@ def grow(
             inseparable = separate(tree, recipe.base(problem), on_leaf, problem.limits, problem.coordinates)
         except NoAllowedCutError:
             limits = problem.limits
-            if limits is None:
-                raise
+            assert limits is not None
             planned = PlannedCriterion(problem, limits)
             if not planned.is_known:
                 raise

@@ -338,12 +338,7 @@ class SearchCheaper:
 
     def _led_by_clusters(self, drawn: DrawnRows, n_sampled: int) -> DrawnRows:
         """The rows that were drawn, the first ones with a row of every cluster that has any: far ones cost much."""
-        if n_sampled >= len(drawn.first):
-            return drawn
-        labels = self.labels[drawn.first]
-        if np.isin(labels, labels[:n_sampled], kind="table").all():
-            return drawn
-        first = np.unique(labels, return_index=True)[1]
+        first = np.unique(self.labels[drawn.first], return_index=True)[1]
         return drawn.led_by(first[first >= n_sampled])
 
     def _search_rows(
@@ -621,8 +616,6 @@ def _cluster_sample(
     rows: SampledRows, n_clusters: int, n_runs: int, objective: Objective, n_jobs: int
 ) -> list[Float64]:
     """Centers of so many clusterings of the sample, in its columns of the metric."""
-    if n_runs == 0:
-        return []
     # In an order that an offset of the table leaves as it is; rows that are equal here stay in that of their hashes.
     order = np.lexsort(rows.coordinates.T[:ORDERING_COLUMNS][::-1])
     points = Points(rows.coordinates[order], rows.weights[order], objective)

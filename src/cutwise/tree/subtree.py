@@ -129,8 +129,8 @@ def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
     tree = grown.tree
     if n_leaves >= tree.n_leaves:
         return grown
-    if grown.split_order is None or grown.leaf_clusters is None:
-        raise ValueError("this tree does not know in which order its nodes were made")
+    assert grown.split_order is not None
+    assert grown.leaf_clusters is not None
     if n_leaves < _base_size(grown):
         raise ValueError(f"the tree had {_base_size(grown)} leaves when it was first complete, not {n_leaves}")
     n_nodes = 2 * n_leaves - 1  # every split makes two nodes

@@ -31,8 +31,7 @@ from cutwise.tree.threshold_tree import NodeTest
 class MistakeCriterion(SeparationCriterion):
     """Fewest rows separated from their centers; of equals, the cut whose sides cost least.
 
-    ``problem``: its provider's costs settle ties, and are asked for when the first tie appears; without them the lowest
-    column and gap win.
+    ``problem``: its provider's costs settle ties, and are asked for when the first tie appears.
 
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1.
     """
@@ -51,7 +50,7 @@ class MistakeCriterion(SeparationCriterion):
         if mistakes < 0:
             return provider.search(node.number, FewestByModes(self._mistakes, node, None))
         chosen = 0
-        if len(features) > 1 and provider.has_costs and provider.size(node.number) > 0:
+        if len(features) > 1 and provider.size(node.number) > 0:
             if node.number not in self._cost_totals:
                 self._cost_totals[node.number] = provider.totals(node.number, self._cost_payload)
             tie = CheapestTie(self._mistakes, node, self._cost_totals[node.number], features, thresholds, mistakes)
@@ -174,16 +173,14 @@ class FewestByModes:
                 and _is_alike(best, of, found[2], modes, searched)
             ):
                 continue
-            costs = None if of.costs is None else of.costs()
+            costs = of.costs()
             found = core.fewest_mode_mistakes(of.sums, of.weight(), survivors, modes, costs, *allowed)
             assert found is not None
             if best is not None and found[0] == best.mistakes:
                 assert searched is not None
                 j, is_set = best.test.feature, best.test.levels is not None
                 source = j if is_set else int(searched.source[j])
-                if best_second is None and costs is None:
-                    best_second = 0
-                elif best_second is None and costs is not None:
+                if best_second is None:
                     if source == category.source:
                         right = costs[searched.level[j]]
                         left = costs.sum(axis=0) - right

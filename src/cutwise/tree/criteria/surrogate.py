@@ -92,7 +92,7 @@ class CheapestCut:
 
     def _level_sums(self, memory: MemoryProvider, rows: Int32, category: CodedCategory) -> Int64:
         """What rows add, by level."""
-        return category.of_rows(rows, memory.costs.excess)
+        return category.costs(memory, rows)
 
     def may_win(self, memory: MemoryProvider, cut: LeafCut | None) -> npt.NDArray[np.bool_] | None:
         """Which categories may have a set of levels that costs no more than a cut; None: nobody knows."""
