@@ -159,6 +159,7 @@ def test_no_tree_breaks_a_limit_and_every_center_has_its_leaf_or_the_error_names
         assert len(stopped.clusters) > 1
     else:
         assert limits.are_met(tree, tree.apply(as_matrix(p.values)))
+        assert q.may_cut[tree.feature[tree.feature >= 0]].all()
 
 
 @pytest.mark.parametrize("algorithm", ["exkmc", "expand", "imm", "exgreedy"])

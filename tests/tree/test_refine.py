@@ -381,6 +381,34 @@ def test_a_search_goes_on_further_below_a_number_of_rows(monkeypatch):
     assert n_starts[0] == n_starts[1] < n_starts[2]
 
 
+@pytest.mark.parametrize("bound", ["MANY_ROWS", "MANY_LEAVES", "MANY_VALUES"])
+def test_from_many_rows_leaves_or_values_on_the_search_starts_from_the_given_trees_alone(monkeypatch, bound):
+    X = blobs(1, n=300)
+    centers = lloyd(X, 5, 0)
+    assert Fit(X, centers).record.n_starts > 2
+    monkeypatch.setattr(f"cutwise.tree.refine.{bound}", 1)
+    monkeypatch.setattr("cutwise.tree.refine.FEW_ROWS", 1)
+    record = Fit(X, centers).record
+    assert record.n_starts == 2
+    assert record.cost < record.start_cost
+
+
+@each("seed", range(5))
+def test_every_cluster_has_a_row_among_those_that_are_searched(monkeypatch, seed):
+    looked_at = []
+    for name, rows in {"SAMPLED_ROWS": 60, "ROWS_A_CLUSTER": 1, "POLISHED_ROWS": 700}.items():
+        monkeypatch.setattr(f"cutwise.tree.refine_sample.{name}", rows)
+    monkeypatch.setattr("cutwise.tree.refine.FEW_ROWS", 1)
+    monkeypatch.setattr(
+        "cutwise.tree.refine.encode_sample", lambda rows, *a: looked_at.append(rows.values) or encode_sample(rows, *a)
+    )
+    X = np.concatenate([blobs(seed, n=600), blobs(seed, n=2) + 9.0])
+    centers = np.concatenate([lloyd(X[:600], 5, 0), X[600:].mean(axis=0, keepdims=True)])
+    assert Fit(X, centers).tree.n_leaves == 6
+    assert len(looked_at[0]) == 60
+    assert set(KMEANS.assign(as_matrix(looked_at[0]), centers)[0]) == set(range(6))
+
+
 def test_the_sums_by_leaf_and_bin_of_wide_tables_are_of_fewer_bins(monkeypatch):
     X = blobs(0, n=300, d=30)
     fits = []

@@ -70,10 +70,11 @@ class Limits:
         return core.Limits(self.columns, self.counts, self.least, self.most_centers)
 
     def are_met(self, tree: ThresholdTree, leaf_of_row: npt.NDArray[np.int32], rows: Any = None) -> bool:
-        """Whether a tree with these rows in its leaves is within the limits; ``rows``: see ``GrownTree``."""
+        """Whether a tree that cuts allowed columns alone is within the limits, by the leaves of its rows.
+
+        ``rows``: see ``GrownTree``.
+        """
         if self.max_depth is not None and tree.depth > self.max_depth:
-            return False
-        if self.sources is not None and not self.sources[tree.feature[tree.feature >= 0]].all():
             return False
         if tree.n_leaves == 1 or self.least == 0:
             return True

@@ -362,11 +362,9 @@ class SearchCheaper:
         runs = [centers, *_cluster_sample(grown_rows, len(centers), n_runs + n_further, self.objective, n_jobs)]
         sample, cuts = encode_sample(rows, self.centers, runs[: 1 + n_runs], trees, self._total_weight(), n_jobs)
         first = 0 if anew else 1
-        further = list[Cuts | None]()
-        if len(runs) > first:
-            further = _grow_on_sample(
-                *sample.first(n_growing), sample.bins, runs[first:], self.objective, self.depth_penalty, n_jobs
-            )
+        further = _grow_on_sample(
+            *sample.first(n_growing), sample.bins, runs[first:], self.objective, self.depth_penalty, n_jobs
+        )
         n_first = len(further) - n_further
         levels = [[*cuts, *further[:n_first]]]
         levels += [further[i : i + FURTHER_STARTS] for i in range(n_first, len(further), FURTHER_STARTS)]
@@ -416,8 +414,6 @@ class SearchCheaper:
         Trees with leaves without rows are left out: no values say where their thresholds may lie.
         """
         starts = [start for start in starts if not start.n_empty]
-        if not starts:
-            return []
         given = [(start.tree.feature, start.tree.threshold, start.tree.children_right) for start in starts]
         clusters = [start.tree.cluster for start in starts]
         n_rows = sample_sizes(self.n_leaves, max(self.table.matrix.n_cols, self.metric.n_cols))[1]
