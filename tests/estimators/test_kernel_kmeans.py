@@ -154,6 +154,9 @@ def test_what_cannot_be_used_is_refused(monkeypatch):
     with pytest.raises(InvalidInputError, match="nystroem"):
         KernelKMeans(2).fit(BLOBS)
     assert KernelKMeans(2, approximation="nystroem", n_components=5, random_state=0).fit(BLOBS).n_iter_ > 0
+    zeros = np.append(np.zeros((40, 2)), [[1.0, 2.0]], axis=0)  # the one landmark is the origin of feature space
+    model = KernelKMeans(2, kernel="linear", approximation="nystroem", n_components=1, random_state=0).fit(zeros)
+    assert model.inertia_ == 0
 
 
 def test_verbose_says_how_good_the_approximation_is(capsys):

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from cutwise import ClusterExplainer, metrics
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, metrics
 from cutwise.exceptions import (
     ColumnMismatchError,
     ColumnNamesWarning,
@@ -407,6 +407,12 @@ def test_what_does_not_fit_is_refused(call, error, message):
     _, tree, X = problem(20)
     with pytest.raises(error, match=message):
         call(tree, X)
+
+
+def test_what_a_given_kernel_says_of_further_rows_is_asked_for():
+    model = ExplainableKernelKMeans(2, kernel="precomputed", algorithm="exkmc").fit(np.eye(4)[:, :3], K=np.eye(4))
+    with pytest.raises(InvalidInputError, match="Give their kernel matrix as K"):
+        metrics.tree_cost(model, np.eye(4)[:, :3])
 
 
 def test_rows_on_thresholds_count_with_the_left_side():

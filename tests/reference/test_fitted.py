@@ -19,6 +19,7 @@ from cutwise.exceptions import CutwiseWarning, InvalidInputError
 from cutwise.reference.fitted import from_estimator
 from cutwise.reference.resources import one_thread
 from cutwise.table.intake import read_table
+from tests.each import each
 
 
 @pytest.fixture
@@ -79,6 +80,25 @@ def test_labels_may_have_gaps(blobs):
     model = AgglomerativeClustering(3).fit(blobs)
     model.labels_ = model.labels_ * 10 + 5
     assert sorted(set(from_estimator(model, read_table(blobs), 3).labels)) == [0, 1, 2]
+
+
+@each("centers", [[["a", "b"]] * 3, [0.0, 5.0, 9.0], np.zeros((3, 4))])
+def test_centers_that_are_no_points_of_the_table_are_left_alone(blobs, centers):
+    model = AgglomerativeClustering(3).fit(blobs)
+    model.cluster_centers_ = np.array(centers)
+    reference = from_estimator(model, read_table(blobs), 3)
+    assert groups(reference.labels) == BLOBS
+    np.testing.assert_allclose(reference.centers, [blobs[reference.labels == j].mean(axis=0) for j in range(3)])
+
+
+@each("names", [["a", "b", "c"], [0, 1, 3], [-2, 0, 1], [0.0, 1.0, 2.0]])
+def test_labels_that_number_no_centers_are_clusters_at_their_means(blobs, names):
+    model = AgglomerativeClustering(3).fit(blobs)
+    model.cluster_centers_ = np.zeros((3, 2))
+    model.labels_ = np.array(names)[model.labels_]
+    reference = from_estimator(model, read_table(blobs), 3)
+    assert groups(reference.labels) == BLOBS
+    np.testing.assert_allclose(reference.centers, [blobs[reference.labels == j].mean(axis=0) for j in range(3)])
 
 
 def test_another_number_of_clusters_is_an_error_with_both_numbers(blobs):

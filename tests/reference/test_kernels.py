@@ -115,6 +115,9 @@ def test_callables_that_give_no_kernel_are_refused():
         read_kernel(lambda a, b: 1 / 0, table)
     with pytest.raises(InvalidInputError, match=r"shape \(3,\) for two rows"):
         read_kernel(lambda a, b: np.zeros(3), table)
+    of_ten = read_kernel(lambda A, B: (A @ B.T)[:10], table)
+    with pytest.raises(InvalidInputError, match=r"shape \(10, \d+\) for \d+ and \d+ rows. It must be of shape"):
+        matrix_gram(of_ten, ROWS)
     not_symmetric = read_kernel(lambda A, B: A[:, :1] - B[:, 0], table)
     with pytest.raises(InvalidInputError, match="must be symmetric, but entry"):
         matrix_gram(not_symmetric, ROWS)

@@ -178,8 +178,6 @@ def nystroem_map(
     with one_thread():
         values, vectors = np.linalg.eigh((among + among.T) / 2)
     positive = values > _SMALLEST * max(float(values[-1]), 0.0)
-    if not positive.any():  # all landmarks are the origin of feature space
-        return NystroemMap(landmarks, rows[landmarks], np.zeros((len(landmarks), 1)))
     projection = vectors[:, positive] / np.sqrt(values[positive])
     return NystroemMap(landmarks, rows[landmarks], np.ascontiguousarray(projection))
 
