@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import FunctionTransformer
 
 import cutwise
-from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, KMedians
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, KMedians
 from tests.oracle.models import fit_quietly
 
 X = np.random.default_rng(0).normal(size=(30, 4))
@@ -156,6 +158,8 @@ def test_the_explainer_names_its_options_too(options):
 def test_a_reference_of_another_number_of_clusters_gives_both_numbers():
     _says(ExplainableKMeans(3, reference=X[:5]), "3", "5", X=X)
     _says(ExplainableKMeans(3, reference=KMeans(5, n_init=1).fit(X)), "3", "5", X=X)
+    fitted = KernelKMeans(4, random_state=0).fit(X)
+    _says(ExplainableKernelKMeans(3, algorithm="exkmc", reference=fitted), "4 clusters", "n_clusters=3", X=X)
 
 
 def test_a_reference_of_other_columns_gives_both_numbers():
@@ -202,6 +206,23 @@ def test_weights_must_be_non_negative_and_not_all_zero(model, weights):
 def test_weights_and_rows_of_different_length_give_both_numbers(model):
     y = {"y": CODES} if isinstance(model, ClusterExplainer) else {}
     _says(model, "29", "30", X=X, sample_weight=np.ones(29), **y)
+
+
+def test_a_score_needs_a_row_with_a_cluster_and_a_weight():
+    with pytest.raises(ValueError, match=r"Every row with a cluster has weight 0.* Give some a positive weight"):
+        _fitted("explainer").score(FRAME, np.where(CODES == 0, -1, CODES), sample_weight=(CODES == 0) * 1.0)
+
+
+def test_categories_are_not_for_cart():
+    table = FRAME.assign(city=list("abc") * 10)
+    _says(ClusterExplainer(algorithm="cart"), 'algorithm="cart"', "categories", 'Use "auto"', X=table, y=CODES)
+
+
+def test_a_preprocessor_must_give_a_row_for_each_and_keep_columns_apart_where_these_are_cut():
+    shorter = FunctionTransformer(lambda rows: rows[1:])
+    _says(ExplainableKMeans(3, preprocessor=shorter), "29 rows for 30", "Leave rows out before fitting", X=X)
+    mixed = ExplainableKernelKMeans(3, algorithm="imm", preprocessor=PCA(2))
+    _says(mixed, "algorithm='imm'", "This preprocessor's is not", "Use algorithm='exkmc'", X=X)
 
 
 def test_costs_and_centers_must_fit_rows_and_clusters():

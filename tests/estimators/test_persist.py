@@ -109,7 +109,8 @@ def test_a_loaded_model_can_be_fitted_again(iris, tmp_path):
     assert np.array_equal(again.labels_, model.labels_)
 
 
-SCALERS = [StandardScaler(), StandardScaler(with_mean=False), MinMaxScaler((0, 2)), MaxAbsScaler(), RobustScaler()]
+SCALERS = [StandardScaler(with_mean=mean, with_std=std) for mean in (True, False) for std in (True, False)]
+SCALERS += [MinMaxScaler((0, 2)), MaxAbsScaler(), RobustScaler()]
 SCALERS += [TableScaler(), TableScaler("robust", "absolute")]
 
 
@@ -122,6 +123,19 @@ def test_a_plain_scaler_is_part_of_the_file(scaler, iris, tmp_path):
     assert model.score(iris) == again.score(iris)
     assert repr(again.preprocessor) == repr(scaler)
     assert again.fit(iris).cost_ == model.cost_
+
+
+def test_a_scaler_that_learned_an_infinity_is_not(tmp_path):
+    X = np.array([[-1.7e308, 0], [1.7e308, 1], [0, 20], [1, 30]])
+    model = ExplainableKMeans(2, preprocessor=MinMaxScaler(), random_state=0)
+    with np.errstate(over="ignore"):
+        model.fit(X).save(tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    np.testing.assert_array_equal(again.predict(X), model.labels_)
+    with pytest.raises(ModelFileError, match="MinMaxScaler"):
+        again.transform(X)
+    again.save(tmp_path / "again.json")
+    assert repr(load_model(tmp_path / "again.json")) == repr(again)
 
 
 def test_a_scaler_of_another_make_is_not(iris, tmp_path):
@@ -252,6 +266,19 @@ class TestTheFileItself:
         del document["checksum"]  # as the first files were
         path.write_text(json.dumps(document), "utf-8")
         with suppress(ModelFileError):
+            load_model(path)
+
+    def test_what_no_file_holds_is_not_made_from_one(self, path):
+        document = json.loads(path.read_text("utf-8"))
+        del document["checksum"]  # as the first files were
+        document["params"]["preprocessor"] = {"scaler": {"class": "PCA", "params": {}}}
+        path.write_text(json.dumps(document), "utf-8")
+        with pytest.raises(ModelFileError, match="'PCA' is no scaler that a model file may hold"):
+            load_model(path)
+        document["params"]["preprocessor"] = None
+        document["fitted"]["classes"]["dtype"] = "<M8[s]"
+        path.write_text(json.dumps(document), "utf-8")
+        with pytest.raises(ModelFileError, match="is no dtype of numbers, booleans or texts"):
             load_model(path)
 
     @pytest.mark.parametrize(

@@ -10,7 +10,14 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from cutwise import ExplainableKMeans, ExplainableKMedians, TableScaler, explain_pipeline, export_text
+from cutwise import (
+    ExplainableKernelKMeans,
+    ExplainableKMeans,
+    ExplainableKMedians,
+    TableScaler,
+    explain_pipeline,
+    export_text,
+)
 from cutwise.exceptions import (
     ColumnMismatchError,
     DominantColumnWarning,
@@ -25,7 +32,16 @@ X = load_wine(as_frame=True).data
 
 
 @pytest.mark.parametrize(
-    "steps", [[StandardScaler()], [MinMaxScaler()], [RobustScaler()], [MaxAbsScaler()], [LOG, StandardScaler()]]
+    "steps",
+    [
+        [StandardScaler()],
+        [MinMaxScaler()],
+        [RobustScaler()],
+        [MaxAbsScaler()],
+        [LOG, StandardScaler()],
+        ["passthrough", StandardScaler()],
+        [StandardScaler(), make_pipeline(None, "passthrough")],
+    ],
 )
 def test_a_pipeline_is_explained_in_the_columns_that_came_in_row_by_row(steps):
     pipeline = make_pipeline(*steps, ExplainableKMeans(4, max_leaves=7, random_state=0)).fit(X)
@@ -86,6 +102,15 @@ def test_scalers_of_some_columns_each_are_undone_row_by_row(columns):
     for node in np.flatnonzero(model.tree_.feature >= 0):
         column = rows.iloc[:, model.tree_.feature[node]]
         assert column.min() <= model.tree_.threshold[node] < column.max()
+
+
+def test_both_ends_of_an_interval_are_undone():
+    rows = np.random.default_rng(0).normal(size=(200, 2)) * [1, 30]
+    model = ExplainableKernelKMeans(3, algorithm="imm", gamma=3, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), model).fit(rows)
+    tree = explain_pipeline(pipeline).tree_
+    assert np.isfinite(tree.lower).any()
+    np.testing.assert_array_equal(tree.predict(rows), pipeline.predict(rows))
 
 
 def test_a_column_that_two_scalers_take_is_not_undone():

@@ -421,6 +421,21 @@ def test_files_that_change_between_passes_are_an_error(frame, tmp_path, monkeypa
         ExplainableKMeans(3, random_state=0).fit(ds.dataset(path))
 
 
+def test_a_file_that_grows_between_passes_is_an_error_with_both_counts(frame, tmp_path, monkeypatch):
+    path, read, n_read = tmp_path / "rows.csv", sources.Again.read, []
+    frame.write_csv(path)
+
+    def read_changed(self, columns=None):
+        n_read.append(columns)
+        if len(n_read) == 2:
+            pl.concat([frame, frame[:70]]).write_csv(path)
+        return read(self, columns)
+
+    monkeypatch.setattr(sources.Again, "read", read_changed)
+    with pytest.raises(ChangedDataError, match=r"3,000 rows in the first pass over it and 3,070 in another\."):
+        ExplainableKMeans(3, random_state=0).fit(ds.dataset(path, format="csv"))
+
+
 def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
     done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
     left = Path(tempfile.mkdtemp(prefix=f"cutwise-{done.stdout.strip()}-rows-"))
@@ -438,7 +453,20 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
         (lambda X: ExplainableKMeans(2, algorithm="optimal").fit(X.lazy()), "a sample"),
         (lambda X: ExplainableKMeans(5, max_depth=2).fit(X.lazy()), "room for 4 leaves"),
         (lambda X: ExplainableKMeans(3, preprocessor=RobustScaler()).fit(X.lazy()), r"RobustScaler.*fit\(sample\)"),
+        (
+            lambda X: ExplainableKMeans(3).fit(X.lazy().with_columns(w=2**20), sample_weight="w"),
+            r"add up to \d+, .* Give smaller whole numbers",
+        ),
         (lambda X: ClusterExplainer().fit(X.lazy(), np.zeros(len(X))), 'y="segment"'),
+        (
+            lambda X: ClusterExplainer().fit(X.lazy(), None),
+            r'y is the name of the column of labels: fit\(X, "segment"\)',
+        ),
+        (lambda X: ClusterExplainer().fit(X.lazy(), "a", costs=np.ones((3000, 3))), "one line a row.*Leave them out"),
+        (
+            lambda X: ExplainableKMeans(3).fit(X).score(X.lazy().filter(pl.col("a") > 99)),
+            "X has no rows. Give at least",
+        ),
         (lambda X: ClusterExplainer().fit(X.lazy(), "segments"), "no column of X"),
         (lambda X: ClusterExplainer(algorithm="cart").fit(X.lazy(), "a"), "a sample"),
         (lambda X: ClusterExplainer().fit(X.lazy().with_columns(y=pl.lit(-1)), "y"), "Every label.*noise"),

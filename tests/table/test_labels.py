@@ -104,7 +104,7 @@ def test_any_text_is_numbered(values):
 
 
 @pytest.mark.parametrize(
-    "values", [[True, False, True], np.array([True, False, True]), pd.Series([True, False, True], dtype="boolean")]
+    "values", [[True, np.False_, True], np.array([True, False, True]), pd.Series([True, False, True], dtype="boolean")]
 )
 def test_booleans_stay_booleans(values):
     labels = read_labels(values, 3)

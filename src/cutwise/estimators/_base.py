@@ -312,8 +312,6 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             costs = self._objective.costs(metric.matrix, self.reference_.centers, check_n_jobs(self.n_jobs))
             codes = np.where(np.isnan(costs), np.inf, costs).argmin(axis=1).astype(np.int32)
         counts = count_leaves(self.tree_, self.tree_.apply(table), codes, len(self.classes_), weights)
-        if not counts.known:
-            raise InvalidInputError("X has no rows to count. Give at least one row of positive weight.")
         self._leaf_counts = counts
         self.tree_ = replace(self.tree_, n_node_samples=sum_up(self.tree_, counts.n_rows))
         return self

@@ -47,25 +47,10 @@ def pack_float(value: float) -> float | str:
 
 
 def pack_array(values: npt.NDArray[Any]) -> dict[str, Any]:
-    """An array with its dtype and shape; numbers, booleans and texts come back exactly.
-
-    Raises ``InvalidInputError``: values that JSON has no word for.
-    """
-    kind, flat = values.dtype.kind, values.ravel().tolist()
-    if kind == "f":
+    """An array of numbers, booleans or texts with its dtype and shape; they come back exactly."""
+    flat = values.ravel().tolist()
+    if values.dtype.kind == "f":
         flat = [pack_float(value) for value in flat]
-    elif kind == "O":
-        for value in flat:
-            if not isinstance(value, str | bool | int):
-                raise InvalidInputError(
-                    f"Labels of type {type(value).__name__} ({value!r}) cannot be written to a model file. "
-                    "Use texts or integers as labels, or pickle the model instead."
-                )
-    elif kind not in "iubU":
-        raise InvalidInputError(
-            f"An array of dtype {values.dtype} cannot be written to a model file. Use numbers or texts, or pickle the "
-            "model instead."
-        )
     return {"dtype": values.dtype.str, "shape": list(values.shape), "values": flat}
 
 

@@ -111,9 +111,7 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     space = scaling if own is None else Pipeline([("scaling", scaling), ("preprocessor", own)])
     explained.preprocessor_ = explained.preprocessor = space
     explained._remember_params()
-    names = getattr(steps[first], "feature_names_in_", None) if first < len(steps) else None
-    if names is None and first == 0:
-        names = getattr(pipeline, "feature_names_in_", None)
+    names = getattr(undone[0], "feature_names_in_", None)
     if names is not None and len(names) == n_before:
         explained.feature_names_in_ = np.asarray(names, dtype=object)
     return explained

@@ -250,8 +250,6 @@ def _described(
                 "Only the columns that the tree asks about are described, without a curve of cost against leaves: "
                 f"of {lacking} these rows have no values, or others than at fit."
             )
-    if rows.n_rows == 0:
-        raise InvalidInputError("X has no rows, so there is nothing to report on. Give at least one row.")
     return X, y, DescribedRows.of(labeled, rows, read_weights(fit.get("sample_weight"), rows.n_rows))
 
 

@@ -245,8 +245,7 @@ def polars_expression(sql: str) -> Any:
     """The label of every row as an expression of polars, from that in SQL of DuckDB."""
     import polars as pl
 
-    if not re.search(r"\bELSE\b", sql):  # the first releases of polars ask for it
-        sql = re.sub(r"\bEND$", "ELSE NULL END", sql)
+    sql = re.sub(r"\bEND$", "ELSE NULL END", sql)  # the first releases of polars ask for it
     return pl.sql_expr(sql).alias(COLUMN)
 
 
@@ -472,9 +471,7 @@ class Again:
                 room = np.empty((len(batch), d), dtype=self._dtype)
             values = room[: len(batch)]
             seen += core.interleave(of_columns, used, n & _WORD, values)
-            if n + len(batch) > self.n:
-                break
-            if len(batch):
+            if 0 < len(batch) <= self.n - n:
                 yield n, values
             n += len(batch)
         if n != self.n or (seen != self._seen[used]).any():
@@ -619,7 +616,10 @@ class Seen:
                 "X gave no rows. Give at least one; Batches takes a function that gives them anew each time."
             )
         if self.total > MAX_WEIGHT:
-            raise InvalidInputError(f"The weights add up to {self.total}, and tables in batches take 2**31 at most.")
+            raise InvalidInputError(
+                f"The weights add up to {self.total}, and tables in batches take 2**31 at most. "
+                "Give smaller whole numbers, such as counts of thousands."
+            )
 
     @property
     def size(self) -> int:
