@@ -67,6 +67,42 @@ def test_duckdb_says_the_same(fitted):
     np.testing.assert_array_equal(found, model.predict(rows))
 
 
+def test_levels_that_are_refused_are_in_no_cluster_for_programs_and_databases():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"floor": pd.Categorical(rng.integers(0, 5, 90)), "town": rng.choice(list("abc"), 90)})
+    model = ExplainableKMeans(4, algorithm="imm", handle_unknown="error", random_state=0).fit(frame)
+    rows, scope = frame.astype({"floor": int}).assign(label=model.predict(frame)), {}
+    assert {frame.columns[j] for j in model.tree_.feature if j >= 0} == {"floor", "town"}
+    unseen = [{"floor": 7, "town": "a", "label": None}, {"floor": 1, "town": "d", "label": None}]
+    rows = pd.concat([rows, pd.DataFrame(unseen)], ignore_index=True)
+    exec(cutwise.export_python(model), scope)
+    labels = [None if pd.isna(label) else int(label) for label in rows["label"]]
+    assert [scope["cluster_of"](row) for row in rows.to_dict("records")] == labels
+    sql = cutwise.export_sql(model, dialect="duckdb", table="rows")
+    assert "a level that was never seen at fit gets NULL" in sql
+    found = pytest.importorskip("duckdb").sql(sql).df()["cluster"]
+    assert [None if pd.isna(label) else int(label) for label in found] == labels
+
+
+def test_dates_that_lie_close_together_are_said_to_the_minute():
+    minutes = np.repeat([0, 1500], 30) + np.tile(np.arange(30), 2)
+    frame = pd.DataFrame({"at": pd.Timestamp("2024-03-01 06:00") + pd.to_timedelta(minutes, unit="min")})
+    page = cutwise.report(ExplainableKMeans(2).fit(frame), frame).to_markdown()
+    assert "On average, at is earlier (2024-03-01 06:14 against 2024-03-01 18:44)" in page
+
+
+def test_the_genuine_tree_of_dates_needs_no_neighboring_values(tmp_path):
+    frame = pd.DataFrame({"at": pd.date_range("2024-01-01", periods=40, freq="37h"), "x": np.arange(40) % 3})
+    model = ExplainableKMeans(4, random_state=0).fit(frame)
+    model.save(tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    document["fitted"]["tree"]["threshold"][0] += 1  # a microsecond: rows stay where they are, and gaps are not known
+    (tmp_path / "m.json").write_text(json.dumps(document), "utf-8")
+    edited = load_model(tmp_path / "m.json")
+    assert edited._gaps is None
+    np.testing.assert_array_equal(edited.to_sklearn().predict(frame), model.labels_)
+
+
 def test_a_file_holds_it_all(fitted, tmp_path):
     model, frame, rows = fitted
     model.save(tmp_path / "model.json")

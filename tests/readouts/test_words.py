@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cutwise.readouts.words import number, percent, quoted, rows
+from cutwise.readouts.shown import ShortNames, plain
+from cutwise.readouts.words import number, percent, quoted, rows, table_notes
 from tests.each import each
 from tests.readouts.reading import tokens
 
@@ -111,6 +112,27 @@ def test_labels_that_are_no_text_are_written_as_python_does(label, text):
 )
 def test_shares_claim_all_or_nothing_only_where_it_is_true(share, text):
     assert percent(share) == text
+
+
+def test_names_are_shown_on_one_line_without_control_characters():
+    assert [plain("a\tb \n c"), plain("beep\x07"), plain("年齢")] == ["a b c", "beep\\x07", "年齢"]
+
+
+@each("between", [" ", ""])
+def test_short_names_that_differ_in_the_middle_keep_what_tells_them_apart(between):
+    names = [
+        between.join(["average", "distance", word, "in", "town", "by", "year"]) for word in ("traveled", "travelex")
+    ]
+    short = ShortNames(names)
+    for length in range(12, 24):
+        found = [short(i, length) for i in range(2)]
+        assert found[0] != found[1]
+        assert max(map(len, found)) <= length
+
+
+def test_notes_below_a_table_say_only_what_is_known():
+    assert table_notes([1.0, 1.2], math.nan, "squares") == []
+    assert len(table_notes([0.9], 0.5, "squares")) == 2
 
 
 def test_rows_are_counted_in_words():

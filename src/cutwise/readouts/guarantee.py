@@ -63,9 +63,7 @@ class ImmCertificate:
         return not math.isnan(self.bound)
 
     def __str__(self) -> str:
-        """One line for people: the ratio, and the bounds as ratios, rounded up."""
-        if not self.applies:
-            return "IMM's guarantee does not apply: costs are not distances in the columns that are cut"
+        """One line for people, where the theory says anything: the ratio, and the bounds as ratios, rounded up."""
         mistakes = f"its mistakes (weight {self.n_mistakes:.6g})"
         if not self.reference_cost > 0:
             return f"guarantee: cost {self.cost:.6g}; at most {_rounded_up(self.instance_bound)} by {mistakes}"

@@ -371,8 +371,6 @@ def _rounded_twice(value: Fraction) -> float:
     """A positive number rounded to 64 significant bits, to even on ties, and then to a float64."""
     shift = 64 - (value.numerator.bit_length() - value.denominator.bit_length())
     scaled = value * Fraction(2) ** shift
-    while scaled >= 2**64:
+    if scaled >= 2**64:  # it is above 2**63
         scaled, shift = scaled / 2, shift - 1
-    while scaled < 2**63:
-        scaled, shift = scaled * 2, shift + 1
     return float(round(scaled) * Fraction(1, 2) ** shift)
