@@ -180,3 +180,29 @@ def test_a_column_that_is_true_is_not_said_to_be_so_twice(cutwise, tmp_path):
     assert cutwise("fit", tmp_path / "t.csv", "-k", 2, "--out", tmp_path / "m.json").code == 0
     told = cutwise("explain", tmp_path / "m.json", tmp_path / "t.csv", "--row", 0, "--row", 1).out
     assert ("because flag is true\n" in told, "because flag is false\n" in told) == (True, True)
+
+
+def test_tables_without_rows_are_refused(refused, cutwise, tmp_path):
+    rows = pd.DataFrame({"a": [1, 2, 8, 9], "b": [1.0, 2, 8, 9]})
+    model, empty, other = (tmp_path / name for name in ("m.json", "empty.parquet", "other.parquet"))
+    rows.to_parquet(empty)
+    assert cutwise("fit", empty, "-k", 2, "--out", model).code == 0
+    for path in (empty, other):
+        rows[:0].to_parquet(path)
+    assert "empty.parquet holds no rows." in refused("fit", empty, "-k", 2)
+    assert "(2 files) holds no rows." in refused("fit", empty, other, "-k", 2)
+    assert "empty.parquet holds no rows." in refused("predict", model, empty, "--out", tmp_path / "labels.csv")
+    assert not (tmp_path / "labels.csv").exists()
+
+
+def test_limits_that_leave_no_column_to_ask_about_are_refused(refused, table):
+    message = refused("fit", table, "-k", 2, "--cut-only", "a", "--never", "a")
+    assert "No column is left to ask about. Name others with --cut-only, or fewer with --never." in message
+
+
+def test_a_column_with_a_comma_in_its_name_is_left_out_as_the_message_says(refused, cutwise, tmp_path):
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"a": [1, 2, 8, 9], "x, y": [3, None, 5, 4]}).to_csv(path, index=False)
+    args = ("fit", path, "-k", 2, "--algorithm", "optimal")
+    assert "--drop 'x, y'" in refused(*args)
+    assert cutwise(*args, "--drop", "x, y").code == 0

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from cutwise import export_text, load_model
+from cutwise import ExplainableKMeans, export_text, load_model
 
 
 @pytest.fixture
@@ -155,3 +155,12 @@ def test_warnings_speak_of_the_table_and_not_of_attributes(cutwise, tmp_path):
     result = cutwise("fit", path, "--labels-from", "kind")
     assert "Cluster x ended without rows: the tree puts all rows into others" in result.err
     assert "labels_" not in result.err
+
+
+def test_a_model_of_an_array_takes_columns_by_their_places(cutwise, blobs, blobs_csv, tmp_path):
+    model = ExplainableKMeans(3, random_state=0).fit(blobs.to_numpy())
+    model.save(tmp_path / "m.json")
+    done = cutwise("predict", tmp_path / "m.json", blobs_csv)
+    assert done.out.splitlines()[1:] == [f"{row},{label}" for row, label in enumerate(model.labels_)]
+    explained = cutwise("explain", tmp_path / "m.json", blobs_csv).out.splitlines()
+    assert explained[0] == f"row 0: {model.explain(blobs.to_numpy()[:1])[0]}"

@@ -248,18 +248,13 @@ def print_certificate(model: TreeEstimator) -> None:
 def _price_lines(model: TreeEstimator) -> list[str]:
     """What saying the clusters with this tree costs, in words."""
     own, cost_words = words_of(model)
-    agreement = agreement_of(model)
-    lines = []
-    if not math.isnan(agreement):
-        lines.append(f"agreement {percent(agreement)}: rows that the rules put where {own} have them")
+    lines = [f"agreement {percent(agreement_of(model))}: rows that the rules put where {own} have them"]
     if hasattr(model, "adjusted_rand_index_"):  # not flattered by chance, nor by bounded kernels as cost ratios are
         index, shared = model.adjusted_rand_index_, model.normalized_mutual_info_
         lines.append(
             f"adjusted Rand index {index:.4f}, normalized mutual information {shared:.4f}: 1 is the same clusters"
         )
     ratio = model.cost_ratio_
-    if math.isnan(model.cost_):
-        return lines
     if math.isnan(ratio):
         lines.append(f"cost ratio: none, for {own} have cost 0 (and the tree's {model.cost_:.6g})")
     else:
