@@ -67,3 +67,13 @@ def test_the_examples_are_true(make):
     outcome = doctest.testmod(importlib.import_module(make.__module__), raise_on_error=False)
     assert outcome.attempted > 0
     assert outcome.failed == 0
+
+
+@pytest.mark.parametrize(
+    "model", [baselines.KDTree(3, leaf_size=1, random_state=0), baselines.CLTree(3, random_state=0)], ids=str
+)
+def test_equal_rows_stay_in_one_leaf_however_many_they_are(model):
+    X = np.repeat([[0.0, 0.0], [1.0, 5.0], [9.0, 9.0]], [80, 10, 10], axis=0)
+    model.fit(X)
+    assert model.tree_.n_node_samples[model.tree_.leaves].tolist() == [80, 10, 10]
+    assert model.cost_ == 0
