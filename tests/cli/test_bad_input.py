@@ -52,6 +52,7 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
         ([*FIT, "-k", "2", "--out", "model.csv"], ["model.csv is named like a table", "Name it .json"]),
         ([*FIT, "-k", "2", "--category", "d"], ["--category", "'d'"]),
         ([*FIT, "-k", "2", "--algorithm", "optimal", "--category", "a"], ["--category", "complete numbers"]),
+        (["fit", "TABLE", "-k", "2", "--category", "a,b", "--number", "a"], ["--category and --number both name 'a'"]),
         ([*FIT, "-k", "2", "--unknown", "x"], ["--unknown 'x'", "'outside', 'error'"]),
         ([*FIT, "-k", "2", "--min-leaf", "3"], ["--min-leaf 3", "takes 6 rows", "Use --min-leaf <= 2"]),
         ([*FIT, "-k", "2", "--nonsense"], ["--nonsense"]),

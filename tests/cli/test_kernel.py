@@ -73,3 +73,19 @@ def test_options_that_do_not_go_together_are_refused(refused, rings):
     assert "--labels-from" in refused("fit", path, "--labels-from", "east", "--kernel", "rbf")
     assert "'interval', 'threshold'" in refused("fit", path, "-k", 2, "--kernel", "rbf", "--cuts", "both")
     assert "exkmc" in refused("fit", path, "-k", 2, "--kernel", "polynomial")
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("rbf", "--max-depth", 3), "--max-depth 3 has no meaning with --kernel rbf: its trees have no limits"),
+        (("rbf", "--min-leaf", 5), "--min-leaf 5.0 has"),
+        (("rbf", "--never", "east"), "--never east has"),
+        (("rbf", "--cut-only", "east", "--cut-only", "north"), "--cut-only east,north has"),
+        (("rbf", "--depth-penalty", 0.2), "--depth-penalty 0.2 has no meaning with --kernel rbf"),
+        (("rbf", "--unknown", "error"), "--unknown error has no meaning with --kernel rbf"),
+        (("linear", "--gamma", 3), "--gamma 3.0 has no meaning with --kernel linear"),
+    ],
+)
+def test_options_that_kernel_trees_do_not_know_are_refused(refused, rings, options, word):
+    assert word in refused("fit", rings[0], "-k", 2, "--kernel", *options)

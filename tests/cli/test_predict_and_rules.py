@@ -143,6 +143,18 @@ def test_only_the_columns_that_the_rules_ask_about_are_needed(cutwise, refused, 
     assert "columns that the model asks about: 'age'" in refused("predict", path, new)
 
 
+def test_a_tree_of_one_leaf_answers_for_any_table(cutwise, blobs_csv, tmp_path):
+    saved, other = tmp_path / "one.json", tmp_path / "other.csv"
+    assert cutwise("fit", blobs_csv, "-k", 1, "--out", saved).code == 0
+    other.write_text("size,kind\n1,a\n2,b\n", encoding="utf-8")
+    for path, n_rows in ((blobs_csv, 60), (other, 2)):
+        result = cutwise("predict", saved, path)
+        assert (result.code, result.err) == (0, "")
+        assert result.out == "row,cluster\n" + "".join(f"{row},0\n" for row in range(n_rows))
+    assert cutwise("explain", saved, blobs_csv, "--row", 0).out == "row 0: cluster 0 because every row is\n"
+    assert cutwise("recount", saved, blobs_csv).code == 0
+
+
 @pytest.mark.parametrize("command", ["predict", "explain", "report"])
 def test_a_table_given_for_the_model_is_said_to_be_one(refused, blobs_csv, model, command):
     assert f"{model} is the model, and {blobs_csv} the table" in refused(command, blobs_csv, model)

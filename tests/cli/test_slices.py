@@ -18,6 +18,7 @@ TABLES = {
     "thousands and a decimal comma": (
         ";", lambda i: f"{i % 3 * 40 + 5}.{i * 7 % 1000:03}", lambda i: f"{i % 4},5" if i % 4 else "2"
     ),
+    "plain numbers": (",", lambda i: f"{i % 3 * 40}.5", lambda i: f"{i % 4}"),
     "thousands": (",", lambda i: f'"{i % 3 * 40 + 5},{i * 7 % 1000:03}"', lambda i: f"{i % 4}.5"),
     "per cent and a decimal comma": (";", lambda i: f"{i % 7},5 %", lambda i: f"{i % 3 * 40},25 €"),
     "three decimals": (";", lambda i: f"{i % 3 * 40 + 5},{i * 7 % 1000:03}", lambda i: f"{i % 4}"),
@@ -143,6 +144,10 @@ def test_files_are_read_alike_together_and_one_by_one_in_memory_and_in_batches(c
         ("gaps", "x", "'u' holds 'x' in row 0"),
         ("gaps", "? 3 4 5 x 6", "'u' holds 'x' in row 4"),
         ("codes", "007 1234", ""),
+        ("plain numbers", "39% 12%", "'u' holds '39%' in row 0 (line 2 of{}, and held numbers with '.' as decimal"),
+        ("plain numbers", "yes no", "'u' holds 'yes' in row 0"),
+        ("plain numbers", "True False", "'u' holds 'True' in row 0"),
+        ("plain numbers", "$12 (4) 5", ""),
     ],
 )
 def test_a_cell_that_cannot_be_read_as_at_fit_is_named(cutwise, tmp_path, monkeypatch, name, cells, said):

@@ -118,6 +118,11 @@ class Format:
     names: Sequence[str] = ()  # of all columns of the fit, where they may go by position
 
     @property
+    def texts(self) -> set[str]:
+        """The columns whose cells say more than plain numbers do."""
+        return {name for name, own in self.cells.items() if own != PLAIN}
+
+    @property
     def read(self) -> list[str]:
         """The columns that must be there and whose cells are no words."""
         return [name for name in self.tested if not isinstance(self.cells.get(name), frozenset)]
@@ -164,10 +169,11 @@ def read_columns(
 
     read, readings = {}, {}
     for column in frame.columns:
+        own = (known or {}).get(column)
         if not types.is_numeric_dtype(frame[column]):
-            read[column], readings[column] = read_cells(frame[column], decimal, (known or {}).get(column))
+            read[column], readings[column] = read_cells(frame[column], decimal, own)
         elif frame[column].dtype == bool:
-            readings[column] = Reading(cells=("true",))
+            readings[column] = Reading(cells=("true",), odd=str(frame[column].iloc[0]) if own == PLAIN else "")
     return with_columns(frame, read), readings
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from cutwise.cli.cells import PLAIN, Format, first_odd, with_columns
+from cutwise.cli.cells import Format, with_columns
 from cutwise.cli.column_scan import ColumnScan, scan_columns, shortened
 from cutwise.cli.options import (
     OBJECTIVES,
@@ -293,7 +293,7 @@ def clustering(
     if is_labeled:
         others = {"-k": options.n_clusters, "--objective": other, "--kernel": kernel.kernel}
         refuse_beside(f"--labels-from {labels_from}: that column has its clusters already", others)
-    kernel.check(other)
+    kernel.check(other, limits, growth)
     check_option("--objective", options.objective, OBJECTIVES)
     estimator: Callable[..., TreeEstimator] = ExplainableKMeans if other is None else ExplainableKMedians
     if kernel.kernel is not None:
@@ -351,6 +351,8 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     }
     if not mixed and (requested["--category"] or requested["--number"]):
         raise InvalidInputError("--category and --number have no meaning here: complete numbers are needed.")
+    if both := [name for name in requested["--number"] if name in requested["--category"]]:
+        raise InvalidInputError(f"--category and --number both name {listed(both)}. Name it with one of them.")
     source = with_numbers(source, requested["--number"])
     columns = choose_columns(source, table, apart)
     names = list(dict.fromkeys([*columns, *apart]))
@@ -506,13 +508,10 @@ def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -
     kinds = {column: model._kinds_by_name.get(column, NUMBER).name for column in frame.columns}
     numbers = [column for column, kind in kinds.items() if kind in ("number", "integer", "bool")]
     saved_cells = model._intake.get("format", {}).get("cells", {})
-    for column, kind in kinds.items():
+    for column in kinds:
         odd = source.readings[column].odd if column in source.readings else ""
-        mark = "." if source.layout is None else source.layout.decimal
-        if not odd and kind in ("number", "integer") and source.frame[column].dtype.kind == "O":
-            cells = [str(cell).strip() for cell in source.frame[column].dropna().unique()]
-            odd = first_odd(cells, PLAIN, mark)
         if odd:
+            mark = "." if source.layout is None else source.layout.decimal
             row = source.row(int((source.frame[column].astype(str).str.strip() == odd).to_numpy().argmax()))
             like = listed([shortened(cell) for cell in saved_cells.get(column, ())])
             needed = f"cells like {like}" if like else f"numbers with {mark!r} as decimal mark"

@@ -21,6 +21,7 @@ from cutwise.cli.options import (
     Names,
     of_output,
     of_tree,
+    refuse_beside,
     words_given,
 )
 from cutwise.cli.screen import Outputs, note, noted, print_json, working
@@ -84,6 +85,8 @@ def command(
     is_kernel = kernel.kernel is not None
     in_memory = {"--labels": "cutwise predict writes the clusters"} if labels is not None else {}
     in_memory = {"--kernel": "Leave it out"} if is_kernel else in_memory
+    if is_kernel:
+        refuse_beside(f"--kernel {kernel.kernel}", {"--unknown": None if unknown == "outside" else unknown})
     mixed = not is_kernel and algorithm not in ("optimal", "cart")
     with Outputs(out, labels_path(labels), inputs=find_files(table.files or [])) as outputs:
         check_model_path(out)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.cells import Format
+from cutwise.cli.cells import PLAIN, Format
 from cutwise.cli.columns import with_numbers
 from cutwise.cli.options import SCALES, TextOptions
 from cutwise.cli.screen import note, print_line, print_table
@@ -49,7 +49,9 @@ def format_of(model: TreeEstimator, text: TextOptions) -> Format:
     texts = {name: [own for own in kind.levels or () if isinstance(own, str)] for name, kind in kinds.items()}
     words = {name: frozenset(own) for name, own in texts.items() if own}
     names = list(getattr(model, "feature_names_in_", ()))
-    cells = {**saved.get("cells", {}), **words}
+    numbers = [name for name, kind in kinds.items() if kind.name in ("number", "integer")]
+    lossy = model._intake.get("numbers", ())  # in which other cells are missing
+    cells = {**dict.fromkeys(set(numbers) - set(lossy), PLAIN), **saved.get("cells", {}), **words}
     levels = frozenset[str]().union(*words.values())
     tested = [names[i] for i in _tested(model)] if names else ()
     given = {"given_separator": text.separator, "given_header": text.header}

@@ -12,7 +12,7 @@ import typer
 
 from cutwise.cli.tables import EXAMPLE_TABLES
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference.kernels import KERNELS, PRECOMPUTED, needs_nonnegative
+from cutwise.reference.kernels import FORMULAS, KERNELS, PRECOMPUTED, needs_nonnegative
 from cutwise.table.intake import check_option
 
 if TYPE_CHECKING:
@@ -127,6 +127,12 @@ class LimitOptions:
     min_leaf: Annotated[float | None, of_tree(help="Rows of a leaf at least; below 1 a share of all.")] = None
 
     @property
+    def given(self) -> dict[str, object]:
+        """All of them by the names of their options, None where they are not given."""
+        values = {name: ",".join(own) if isinstance(own, list) else own for name, own in vars(self).items()}
+        return {f"--{name.replace('_', '-')}": own for name, own in values.items()}
+
+    @property
     def params(self) -> dict[str, Any]:
         """Those that need no table, as parameters of an estimator; none for those that are not given."""
         least = self.min_leaf
@@ -202,7 +208,7 @@ class KernelOptions:
         of_tree(help="Approximate the kernel by so many features, for tables too large for a kernel matrix.", min=1),
     ] = None
 
-    def check(self, objective: str | None) -> None:
+    def check(self, objective: str | None, limits: LimitOptions, growth: GrowthOptions) -> None:
         """Refuse options that have no meaning together; ``objective``: where it is not that of k-means."""
         if self.kernel is None:
             for option, value in (("--gamma", self.gamma), ("--cuts", self.cuts), ("--nystroem", self.nystroem)):
@@ -211,6 +217,12 @@ class KernelOptions:
             return
         check_option("--kernel", self.kernel, KERNEL_NAMES)
         refuse_beside(f"--kernel {self.kernel}: it clusters by kernel k-means", {"--objective": objective})
+        refuse_beside(f"--kernel {self.kernel}: its trees have no limits", limits.given)
+        others = {
+            "--gamma": None if FORMULAS[self.kernel].uses_gamma else self.gamma,
+            "--depth-penalty": None if growth.depth_penalty == GrowthOptions.depth_penalty else growth.depth_penalty,
+        }
+        refuse_beside(f"--kernel {self.kernel}", others)
 
     @property
     def scale(self) -> str:

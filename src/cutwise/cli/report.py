@@ -25,6 +25,7 @@ from cutwise.cli.options import (
     TextOptions,
     Weights,
     out_option,
+    refuse_beside,
     words_given,
 )
 from cutwise.cli.screen import Outputs, note, working
@@ -75,6 +76,8 @@ def command(
     check_form(out)
     with Outputs(out, inputs=[model, *find_files(files)]) as outputs:
         fitted, source, tested = model_and_table(model, files, text, max_memory)
+        if "n_clusters" in fitted.get_params(deep=False):
+            refuse_beside(f"{model}, which found its clusters itself", {"--labels-from": labels_from})
         name_clusters(fitted, name or [])
         described = [*tested.columns, *other_columns(fitted, source)]
         requested = {"y": ("--labels-from", labels_from), "sample_weight": ("--weights", weights)}

@@ -378,7 +378,7 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
             # With types given: else every pass would find them out anew, by a pass of its own.
             own = dict(zip(layout.names, types, strict=True))
             cells, read = scan(schema=dict.fromkeys(own, pl.String)), scan(schema=own)
-            part = _with_words(read, cells, layout.decimal, has_codes, known.cells)
+            part = _with_words(read, cells, layout.decimal, has_codes, known.texts)
             part = part.with_columns(pl.col(pl.String).str.strip_chars())
             parts.append(part.filter(~pl.all_horizontal(pl.all().is_null())) if len(layout.names) > 1 else part)
     with in_batches(name):

@@ -240,7 +240,7 @@ def _read_as(file: IO[bytes], sample: str, encoding: str, name: str, known: Form
     import pandas as pd
 
     layout = find_layout(sample, name, known)
-    as_text = {column: str for column in layout.names if column in known.cells}
+    as_text = {column: str for column in layout.names if column in known.texts}
     try:
         with warnings.catch_warnings():
             # Lines longer than the first one: pandas would warn and drop what is too much.

@@ -362,11 +362,12 @@ def read_table(
     if fitted is not None:
         # Before the values: a renamed column is the reason to give, not what reindexing put into it.
         check_same_columns(fitted, columns, estimator=estimator, tested=tested, ways=ways)
-    check_shape(X.shape, what=what)
     # A sparse matrix of all columns is read sooner than some are taken out of it.
     is_whole = sparse.issparse(X) and fitted is not None and columns.names == fitted.names
     if fitted is not None and tested is not None and fitted.has_names and columns.has_names and not is_whole:
+        check_shape((X.shape[0], len(fitted.names)), what=what)  # a tree of one leaf needs none of them
         return _read_tested(X, columns, fitted, tested, what, unknown)
+    check_shape(X.shape, what=what)
     if mixed is not None and not sparse.issparse(X):
         return _read_mixed(X, columns, mixed, what)
     values, kinds = _read(X, columns, None if fitted is None else fitted.kinds, what, unknown)

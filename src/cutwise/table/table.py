@@ -332,6 +332,8 @@ class Columns:
 
 def name_columns(given: Sequence[object] | None, n_columns: int, *, what: str = "X") -> Columns:
     """Names by scikit-learn's rule from a container's labels: taken when all are strings, else x0, x1, ..."""
+    if given is not None and n_columns == 0:
+        return Columns((), has_names=True)  # no column lacks a name
     if given is not None and len(given) > 0:
         types = sorted({type(name).__qualname__ for name in given})
         if any(isinstance(name, str) for name in given):
