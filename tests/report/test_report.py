@@ -127,6 +127,30 @@ class TestWhatCannotBeSaid:
         assert summary["clusters"][0]["purity"] == model.rules()[0].purity
         assert summary["curve"] is None
         assert any("These 40 rows are not the 178 of fit" in note for note in summary["notes"])
+        assert any("This row is not the 178" in note for note in cutwise.report(model, X[:1]).summary["notes"])
+
+    def test_weights_that_fit_did_not_have_are_those_of_shares_alone(self, wine):
+        notes = cutwise.report(wine[0], X, sample_weight=np.arange(178)).summary["notes"]
+        once = "Rows, means, distributions, agreement, purity, coverage and costs count each row once"
+        assert f"Shares go by weight. {once}, whatever its weight." in notes
+
+    def test_costs_are_those_of_the_rows_and_the_tree_of_fit_or_not_known(self, wine, tmp_path):
+        unknown = "costs not known: the tree was edited, or other rows were counted than those of fit"
+        wine[0].save(tmp_path / "m.json")
+        document = json.loads((tmp_path / "m.json").read_text())
+        document["fitted"]["tree"]["threshold"][0] += 1
+        (tmp_path / "edited.json").write_text(json.dumps(document))
+        for name, rows in (("m", X[:90]), ("m", X), ("edited", X)):
+            model = load_model(tmp_path / f"{name}.json").recount(rows)
+            is_fit = name == "m" and len(rows) == len(X)
+            report = cutwise.report(model, rows, curve=False)
+            figures = [
+                report.summary["headline"][name] for name in ("cost", "reference_cost", "cost_ratio", "explained")
+            ]
+            assert [figure is not None for figure in figures] == [is_fit] * 4
+            for text, n in ((report.to_markdown(), 2), (report.to_html(), 2), (cutwise.export_text(model), 1)):
+                assert text.count(unknown) == n * (not is_fit)
+                assert "nan" not in text
 
     def test_a_loaded_model_gives_the_same_report(self, wine, tmp_path):
         model, report = wine

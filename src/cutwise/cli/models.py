@@ -247,6 +247,12 @@ def print_certificate(model: TreeEstimator) -> None:
         print_line(line)
 
 
+def note_lost_weights(model: TreeEstimator) -> None:
+    """Say that the rows of fit had weights, where those that are counted have none."""
+    if "--weights" in model._intake.get("options", ()):
+        note("rows had weights at fit, and count once each here; --weights names the column")
+
+
 def _price_lines(model: TreeEstimator) -> list[str]:
     """What saying the clusters with this tree costs, in words."""
     own, cost_words = words_of(model)

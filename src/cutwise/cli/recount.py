@@ -8,7 +8,14 @@ import typer
 
 from cutwise.cli.column_scan import scan_columns
 from cutwise.cli.columns import check_as_fitted, check_numbers, chosen_names, complete_rows, need_column
-from cutwise.cli.models import as_fitted, check_model_path, model_and_table, other_columns, print_rules
+from cutwise.cli.models import (
+    as_fitted,
+    check_model_path,
+    model_and_table,
+    note_lost_weights,
+    other_columns,
+    print_rules,
+)
 from cutwise.cli.options import ModelFile, TableFiles, TextOptions, Weights, out_option
 from cutwise.cli.screen import Outputs, note
 from cutwise.cli.tables import find_files
@@ -59,8 +66,8 @@ def command(
             check_numbers(source, scan_columns(source, [column]), may_drop=False)
             complete_rows(source, source.frame[[column]], drop_missing=False, needed=[column])
             own = source.frame[column].to_numpy()
-        elif "--weights" in fitted._intake.get("options", ()):
-            note("rows had weights at fit, and count once each here; --weights names the column")
+        else:
+            note_lost_weights(fitted)
         fitted.recount(as_fitted(fitted, source, table), y, sample_weight=own)
         print_rules(fitted)
         outputs.write(target, fitted.save)

@@ -15,7 +15,14 @@ from cutwise.cli.columns import (
     complete_rows,
     need_column,
 )
-from cutwise.cli.models import as_fitted, model_and_table, name_clusters, other_columns, tested_columns
+from cutwise.cli.models import (
+    as_fitted,
+    model_and_table,
+    name_clusters,
+    note_lost_weights,
+    other_columns,
+    tested_columns,
+)
 from cutwise.cli.options import (
     DropMissing,
     MaxMemory,
@@ -82,6 +89,8 @@ def command(
         described = [*tested.columns, *other_columns(fitted, source)]
         requested = {"y": ("--labels-from", labels_from), "sample_weight": ("--weights", weights)}
         beside = {what: need_column(source.frame, c, o, source) for what, (o, c) in requested.items() if c is not None}
+        if weights is None:
+            note_lost_weights(fitted)
         rows, n, given = _rows(fitted, source, described, beside, drop_missing)
         with working(f"looking at {n:,} rows and {len(described)} columns", steps=3 if curve else 1):
             made = report(

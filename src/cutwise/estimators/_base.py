@@ -34,7 +34,7 @@ from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves,
 from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_sklearn
 from cutwise.readouts.sql import tree_sql
-from cutwise.readouts.words import below_one_reason
+from cutwise.readouts.words import COSTS_UNKNOWN, below_one_reason
 from cutwise.reference.fitted import check_columns, is_fitted
 from cutwise.reference.objective import KMEANS, Objective
 from cutwise.table.convert import NamedMatrix, ways_to_columns
@@ -288,8 +288,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         Returns
         -------
         self : estimator
-            Sizes, shares, purity and coverage are those of these rows from here on; costs stay those of fit, and nan
-            for a tree that was edited.
+            Sizes, shares, purity and coverage are those of these rows from here on. Costs are known of the rows and the
+            tree of fit alone: they are nan for other rows, and for a tree that was edited.
         """
         check_is_fitted(self)
         X, y = pop_column(X, y, "y")
@@ -312,7 +312,9 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             costs = self._objective.costs(metric.matrix, self.reference_.centers, check_n_jobs(self.n_jobs))
             codes = np.where(np.isnan(costs), np.inf, costs).argmin(axis=1).astype(np.int32)
         counts = count_leaves(self.tree_, self.tree_.apply(table), codes, len(self.classes_), weights)
-        self._leaf_counts = counts
+        before, self._leaf_counts = self._leaf_counts, counts
+        if not (before.are_of(counts.n_rows + counts.n_noise) and np.allclose(before.weight, counts.weight)):
+            self._forget_costs()
         self.tree_ = replace(self.tree_, n_node_samples=sum_up(self.tree_, counts.n_rows))
         return self
 
@@ -789,5 +791,7 @@ class TreeClusterer(HasCost, TreeEstimator):
         return table, weights, space
 
     def _summary(self) -> str:
+        if math.isnan(self.cost_):
+            return f"{super()._summary()}; {COSTS_UNKNOWN}"
         reason = below_one_reason(self.cost_ratio_)
         return f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}{reason}"

@@ -214,6 +214,12 @@ PARAMS_OF_ANSWERS = ("handle_unknown", "n_jobs", "verbose")
 class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     """Part of an estimator: its fitted state, as JSON can hold it."""
 
+    _of_rows: ClassVar[tuple[str, ...]] = (
+        "cost", "surrogate_cost", "cost_ratio", "total_cost", "limits_price", "adjusted_rand_index",
+        "normalized_mutual_info",
+    )  # fmt: skip
+    """Fitted numbers that are true of the rows and the tree of fit alone."""
+
     _figures: ClassVar[tuple[str, ...]] = ("cost", "surrogate_cost", "cost_ratio", "total_cost")
     """Fitted numbers that a file holds by name, as the attribute of that name and an underscore."""
 
@@ -370,8 +376,14 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         none = np.zeros(self.tree_.n_nodes, dtype=np.int64)
         self.tree_ = replace(self.tree_, n_node_samples=none, n_node_mistakes=none)
         self._leaf_counts = LeafCounts.unknown(self.tree_.n_leaves, len(self.classes_))
-        self._gaps, self._imm_applies = None, False
-        self.cost_ = self.surrogate_cost_ = self.cost_ratio_ = float("nan")
+        self._gaps = None
+        self._forget_costs()
+
+    def _forget_costs(self) -> None:
+        """Leave out costs, and what is proved of them: the tree is another, or the rows that are counted are."""
+        self._imm_applies = False
+        for name in set(self._of_rows).intersection(self._figures):
+            setattr(self, f"{name}_", float("nan"))
 
     def _restore_space(self, state: Mapping[str, Any]) -> None:
         """Read where distances are measured: the reference, the centers and the preprocessor."""

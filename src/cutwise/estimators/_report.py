@@ -194,7 +194,7 @@ def report(
     if (advised := advice_of(model)) is not None:
         notes.append(f"{advised[0].upper()}{advised[1:]}.")
     headline = {name: finite(getattr(model, f"{name}_")) for name in _FIGURES} | {
-        "reference_cost": finite(model.reference_.cost),
+        "reference_cost": None if math.isnan(model.cost_) else finite(model.reference_.cost),
         "reference": own,
         "cost_words": cost_words,
         "cart": None if found is None else _plain_cart(found._context, model.n_leaves_),
@@ -276,7 +276,7 @@ def _curve(
     if not (len(same) and math.isclose(same[0], model.cost_, rel_tol=1e-9, abs_tol=1e-300)):
         notes.append(
             f"{left_out}: fitting these rows again gives another tree (were there weights, or other rows, or was the "
-            "model taken from a front?)."
+            "tree edited, or taken from a front?)."
         )
         return None
     return found

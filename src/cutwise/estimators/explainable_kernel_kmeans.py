@@ -596,6 +596,8 @@ class ExplainableKernelKMeans(TreeClusterer):
         return costs[np.arange(len(codes)), codes]
 
     def _summary(self) -> str:
+        if np.isnan(self.cost_):
+            return super()._summary()
         return (
             f"{super()._summary()}; agreement with the reference: ARI "
             f"{self.adjusted_rand_index_:.4g}, NMI {self.normalized_mutual_info_:.4g}"
@@ -607,7 +609,3 @@ class ExplainableKernelKMeans(TreeClusterer):
     def _restore_fitted(self, state: Mapping[str, Any]) -> None:
         super()._restore_fitted(state)
         self.surrogate_features_ = state["surrogate_features"]
-
-    def _clear_figures(self) -> None:
-        super()._clear_figures()
-        self.adjusted_rand_index_ = self.normalized_mutual_info_ = float("nan")

@@ -194,6 +194,11 @@ class LeafCounts:
         return bool(self.n_rows.any() or self.n_noise.any())
 
     @property
+    def is_unweighted(self) -> bool:
+        """Whether every row counts once."""
+        return bool(np.array_equal(self.weight, self.n_rows))
+
+    @property
     def agreement(self) -> float:
         """The part of the weight that is in the cluster where the reference has it, from 0 to 1; nan without any."""
         total = math.fsum(self.weight)

@@ -161,6 +161,9 @@ _EXPLAINS_LITTLE = 0.2
 """k-means explains more where there are clusters, and of any data in a few columns; less of noise in many columns."""
 
 
+COSTS_UNKNOWN = "costs not known: the tree was edited, or other rows were counted than those of fit"
+
+
 def below_one(ratio: float) -> bool:
     """Whether a cost ratio is below 1 by more than four digits show."""
     return ratio < 1 - 5e-5

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from cutwise.exceptions import MissingDependencyError
-from cutwise.readouts.words import explained_words, percent, ratio_words, rows
+from cutwise.readouts.words import COSTS_UNKNOWN, explained_words, percent, ratio_words, rows
 
 PROFILE_ROWS = 6
 """Columns that a card shows at once; the others are in the table below them."""
@@ -92,11 +92,15 @@ def _figure(value: float | None) -> float:
 
 def _ratio_in_words(headline: Mapping[str, Any]) -> str:
     """What the cost ratio means, in words."""
+    if headline["cost"] is None:
+        return COSTS_UNKNOWN
     return _whole(ratio_words(_figure(headline["cost_ratio"]), headline["reference"], headline["cost_words"]))
 
 
 def _explained_in_words(headline: Mapping[str, Any]) -> str:
     """What the share kept means, in words."""
+    if headline["cost"] is None:
+        return COSTS_UNKNOWN
     explained, whole = _figure(headline["explained"]), _figure(headline["reference_explained"])
     return _whole(explained_words(explained, whole, headline["reference"], headline["cost_words"]))
 

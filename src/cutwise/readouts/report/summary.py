@@ -135,15 +135,18 @@ def build_summary(
     called = profile.names(labeled.columns, short)
     notes = list(more.pop("notes"))
     if not is_fit:
+        these = "This row is" if described.n_rows == 1 else f"These {described.n_rows:,} rows are"
+        counted = f"the {int(counts.n_rows.sum()):,}"
         notes.append(
-            f"These {rows(described.n_rows)} are not the {int(counts.n_rows.sum()):,} of fit. Rows and profiles are "
-            "those of this table; cost ratio, agreement, coverage and purity are those of fit."
+            f"{these} not {counted} of fit or of the last recount. Rows and profiles are those of this table; cost "
+            f"ratio, agreement, coverage and purity are those of {counted}."
         )
     if described.is_weighted:
-        notes.append(
-            "Shares, agreement, purity, coverage and costs go by weight. Rows, means and distributions count each row "
-            "once, whatever its weight."
-        )
+        others = ["agreement", "purity", "coverage", "costs"]
+        once, by_weight = ["Rows", "means", "distributions"], ["Shares"]
+        (once if counts.is_unweighted else by_weight).extend(others)
+        whole, rest = _in_a_row(by_weight), _in_a_row(once)
+        notes.append(f"{whole} go by weight. {rest} count each row once, whatever its weight.")
     n_noise = int(counts.n_noise.sum())
     if n_noise:
         notes.append(
