@@ -410,9 +410,11 @@ def test_what_does_not_fit_is_refused(call, error, message):
 
 
 def test_what_a_given_kernel_says_of_further_rows_is_asked_for():
-    model = ExplainableKernelKMeans(2, kernel="precomputed", algorithm="exkmc").fit(np.eye(4)[:, :3], K=np.eye(4))
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    model = ExplainableKernelKMeans(2, kernel="precomputed", algorithm="exkmc", random_state=0)
+    model.fit(X, K=np.kron(np.eye(2), np.ones((2, 2))))
     with pytest.raises(InvalidInputError, match="Give their kernel matrix as K"):
-        metrics.tree_cost(model, np.eye(4)[:, :3])
+        metrics.tree_cost(model, X)
 
 
 def test_rows_on_thresholds_count_with_the_left_side():
