@@ -40,6 +40,8 @@ def test_an_error_names_the_file_that_was_asked_for_and_errors_of_others_are_lef
     with pytest.raises(OSError, match=r"There is no folder .*; make it first") as caught:
         write_whole(tmp_path / "no" / "file", "text")
     assert caught.value.filename == str(tmp_path / "no" / "file")
+    with pytest.raises(IsADirectoryError, match="A folder is named so"):
+        write_whole(f"{tmp_path}/file/", "text")
     with pytest.raises(BrokenPipeError) as broken, whole_file(tmp_path / "file") as part:  # noqa: PT012
         part.write_text("whole")
         raise BrokenPipeError(32, "Broken pipe")

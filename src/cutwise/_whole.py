@@ -33,8 +33,13 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     A device or a pipe is written to directly: there is nothing to put in its place. What a process that was killed left
     of its own attempt is removed.
 
-    Raises ``OSError``: the folder is missing or cannot be written; it names the file that was asked for.
+    Raises ``OSError``: the folder is missing or cannot be written, or the path ends as one; it names the file that was
+    asked for.
     """
+    if str(path).endswith(("/", os.sep)):
+        raise IsADirectoryError(
+            errno.EISDIR, "A folder is named so, not a file; leave out the last character", str(path)
+        )
     place = place_of(path)
     if _is_stream(place):
         yield place

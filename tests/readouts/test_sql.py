@@ -334,6 +334,22 @@ def test_a_comment_names_columns_that_the_engine_takes_for_one_another():
     assert "names apart" not in tree_sql(LabeledTree(small_tree(), ["income", "age"]), dialect="sqlite")
 
 
+@pytest.mark.parametrize("base", [-(2**63), 2**63 - 3, 2**63 - 2])
+def test_whole_numbers_that_sqlite_would_round_are_refused_and_may_be_texts(base):
+    classes = np.array([base, base + 1, base + 2], dtype=np.int64 if base < 0 else np.uint64)
+    labeled = LabeledTree(small_tree(), ["income", "age"], classes=classes)
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t AS SELECT 60000 AS income, 9 AS age")
+    if base == 2**63 - 2:
+        with pytest.raises(UnsupportedInputError, match=f"no whole number {2**63}.*Relabel"):
+            tree_sql(labeled, dialect="sqlite", table="t")
+    else:
+        assert connection.execute(tree_sql(labeled, dialect="sqlite", table="t")).fetchone()[-1] == base + 2
+    as_texts = tree_sql(labeled, dialect="sqlite", table="t", values="names")
+    assert connection.execute(as_texts).fetchone()[-1] == str(base + 2)
+    connection.close()
+
+
 def test_sqlite_reads_columns_of_text_as_numbers_and_knows_a_column_that_is_missing():
     tree = small_tree()
     connection = sqlite3.connect(":memory:")

@@ -310,6 +310,11 @@ class Writer:
                 return exp.Literal.number(int(label))
             return exp.Boolean(this=label)
         if isinstance(label, int):
+            if self.dialect == "sqlite" and not -(2**63) <= label < 2**63:
+                raise UnsupportedInputError(
+                    f"SQLite has no whole number {label}: it would become a rounded one. Relabel, write clusters as "
+                    "text (values='names'), or use another dialect."
+                )
             literal = exp.Literal.number(abs(label))
             return exp.Neg(this=literal) if label < 0 else literal
         if isinstance(label, float):
