@@ -201,11 +201,17 @@ class TestWhatCannotBeSaid:
             (ExplainableKMeans(3, reference=np.eye(2, 3).T), "n_clusters=3, reference=reference).fit(X)"),
             (ExplainableKMeans(3, random_state=np.random.RandomState(0)), "random_state=random_state).fit(X)"),
             (
-                ExplainableKernelKMeans(2, kernel=lambda A, B: A @ B.T, algorithm="expand"),
-                "kernel=kernel, n_clusters=2).fit(X)",
+                ExplainableKernelKMeans(2, kernel=lambda A, B: A @ B.T, algorithm="expand", random_state=0),
+                "kernel=kernel, n_clusters=2, random_state=0).fit(X)",
             ),
-            (ExplainableKMeans(3, preprocessor=FunctionTransformer(np.sinh)), "preprocessor=preprocessor).fit(X)"),
-            (ExplainableKMeans(3, preprocessor=PCA(2)), "preprocessor=PCA(n_components=2)).fit(X)"),
+            (
+                ExplainableKMeans(3, preprocessor=FunctionTransformer(np.sinh), random_state=0),
+                "preprocessor=preprocessor, random_state=0).fit(X)",
+            ),
+            (
+                ExplainableKMeans(3, preprocessor=PCA(2), random_state=0),
+                "preprocessor=PCA(n_components=2), random_state=0).fit(X)",
+            ),
         ],
     )
     def test_the_call_that_makes_it_again_can_be_run(self, model, call):
