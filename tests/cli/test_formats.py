@@ -78,7 +78,7 @@ def test_sql_runs_on_the_table_of_fit(cutwise, blobs, model):
         (["No", "Yes", "no ", " YES"], ["", "n/a"]),
     ],
 )
-def test_sql_takes_the_words_of_yes_and_no_as_the_file_has_them(cutwise, tmp_path, words, missing):
+def test_sql_and_python_take_the_words_of_yes_and_no_as_the_file_has_them(cutwise, tmp_path, words, missing):
     pytest.importorskip("sqlglot")
     duckdb = pytest.importorskip("duckdb")
     rng = np.random.default_rng(0)
@@ -105,6 +105,11 @@ def test_sql_takes_the_words_of_yes_and_no_as_the_file_has_them(cutwise, tmp_pat
         found = connection.execute(cutwise("rules", model, *options).out).fetchall()
         assert [str(row[-1]) for row in found] == expected
     lite.close()
+    scope = {}
+    exec(cutwise("rules", model, "--format", "python").out, scope)
+    found = [scope["cluster_of"]({"income": income, "owns": owns}) for income, owns in rows]
+    assert list(map(str, found)) == expected
+    assert scope["cluster_of"]({"income": 50, "owns": True}) == scope["cluster_of"]({"income": 50, "owns": "Yes"})
 
 
 def test_rows_without_a_value_get_what_nulls_says(cutwise, model):

@@ -39,7 +39,7 @@ def table():
             "age": 20 * group + rng.integers(0, 9, 900),
             "income": np.round(group + rng.normal(size=900), 3),
             "same": 3,
-            "weight": rng.integers(1, 4, 900),
+            "weight": rng.integers(0, 4, 900),
             "segment": np.digitize(20 * group, [15, 50]) - 1,
             "none": np.full(900, np.nan),
         }
@@ -53,6 +53,26 @@ def written(table, folder, ending):
         path = folder / f"part-{i}.{ending}"
         own.to_parquet(path, index=False) if ending == "parquet" else own.to_csv(path, index=False)
     return folder
+
+
+@pytest.mark.usefixtures("in_batches")
+def test_a_column_that_outweighs_all_others_is_named_in_batches_too(cutwise, tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("\n".join(["age,income", *(f"{20 + i % 40},{i * 997 % 90000}" for i in range(100))]) + "\n")
+    for more in ([], ["--max-memory", "1kB"]):
+        assert "'income' holds" in cutwise("fit", rows, "-k", 3, "--scale", "none", *more).err
+
+
+@pytest.mark.usefixtures("in_batches")
+def test_labels_of_true_and_false_are_truth_values_in_batches_too(cutwise, tmp_path):
+    rows, models = tmp_path / "rows.csv", [tmp_path / f"{how}.json" for how in ("memory", "batches")]
+    lines = [f"{i % 20},{i % 20 > 9}" for i in range(60)]
+    rows.write_text("\n".join(["size,large", *lines]) + "\n")
+    for model, more in zip(models, ([], ["--max-memory", "1kB"]), strict=True):
+        assert cutwise("fit", rows, "--labels-from", "large", "--algorithm", "expand", "--out", model, *more).code == 0
+        assert load_model(model).classes_.tolist() == [False, True]
+    assert models[0].read_bytes() == models[1].read_bytes()
+    assert cutwise("recount", models[1], rows, "--labels-from", "large").code == 0
 
 
 @pytest.mark.usefixtures("in_batches")
@@ -74,6 +94,9 @@ def test_a_table_that_is_read_in_batches_gives_the_model_file_of_memory(cutwise,
     assert "read in batches" not in first.err
     assert "read in batches" in second.err
     assert first.out == second.out
+    said = [line for line in second.err.splitlines() if "read in batches" not in line]
+    assert [line.replace("memory", "batches") for line in first.err.splitlines()] == said
+    assert any("have weight 0" in line for line in said) == ("--weights" in options)
     left_out = "left out: row_id (it numbers the rows), same (the same value in every row), none (no value)"
     assert left_out in first.err
     assert left_out in second.err

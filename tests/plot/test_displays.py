@@ -311,6 +311,19 @@ def test_texts_in_small_axes_are_beside_the_curve_and_below_the_title(size):
     assert_legible(figure)
 
 
+def test_numbers_of_leaves_stand_nearest_to_their_own_points():
+    waes = np.array([2.16, 2.455, 2.505, 2.51, 2.515, 2.53, 2.545, 2.55, 2.56])
+    ratio = np.array([1.5512, 1.4082, 1.0163, 1.0156, 1.0153, 1.0101, 1.008, 1.007, 1.0032])
+    display = FrontDisplay(np.arange(10, 19), waes, ratio).plot()
+    points = display.ax_.transData.transform(np.column_stack([waes, ratio]))
+    numbers = [text for text in display.ax_.texts if text.get_text().isdecimal()]
+    assert len(numbers) > 6
+    for text in numbers:
+        box = text.get_window_extent()
+        middle = [(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2]
+        assert int(text.get_text()) == 10 + np.hypot(*(points - middle).T).argmin()
+
+
 def test_a_front_is_refused_where_there_is_none():
     with pytest.raises(UnsupportedInputError, match="ExplainableKMedians, not ClusterExplainer"):
         FrontDisplay.from_estimator(ClusterExplainer(), [[0.0], [1.0]])

@@ -196,9 +196,9 @@ def read_cells(column: pd.Series, decimal: str, known: Collection[str] | None = 
     own = [cells[i] for i in others]
     every = [*known, *own]
     values, how = _as_numbers(every, decimal)
-    words, telling = None, () if values is None else _telling(every, partial(_traits_of_number, decimal))
+    pair, words, telling = None, None, () if values is None else _telling(every, partial(_traits_of_number, decimal))
     if values is None and (pair := _pair({cell.casefold() for cell in every})):
-        values, words = [cell.casefold() == pair[0] for cell in every], column
+        values, words = [cell.casefold() == pair[0] for cell in every], None if pair[0] == "true" else column
         telling = ("true",) if pair[0] == "true" else _telling(every, lambda _: {pair})  # as others find it
         how = (f"{pair[0]} is true, {pair[1]} is false",) if pair[0] != "true" else ()
     times, said = (None, "") if values is not None else _as_times(every)
@@ -224,10 +224,10 @@ def read_cells(column: pd.Series, decimal: str, known: Collection[str] | None = 
     whole = not marks and not (codes < 0).any()
     lookup: Any = np.full(len(cells) + 1, np.nan)  # the last answers for -1
     if whole and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values):
-        lookup = np.zeros(len(cells) + 1, dtype=np.bool_ if words is not None else np.int64)
+        lookup = np.zeros(len(cells) + 1, dtype=np.bool_ if pair is not None else np.int64)
     lookup[others] = values
     read = pd.Series(lookup[codes], index=column.index, name=column.name)
-    return read.astype("boolean") if words is not None and not whole else read, Reading(
+    return read.astype("boolean") if pair is not None and not whole else read, Reading(
         markers, how, words, cells=telling
     )
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cutwise.cli.columns import Task, clustering
+from cutwise.cli.columns import clustering
 from cutwise.cli.models import check_model_path, labels_frame, labels_path, name_clusters, print_fit, write_labels
 from cutwise.cli.options import (
     SCALE_HELP,
@@ -100,7 +100,7 @@ def command(
         own |= {"handle_unknown": unknown} if task.is_mixed else {}
         model = start.model(max_leaves=max_leaves, verbose=2 if verbose else 0, **own)
         # "auto" does nothing to complete numbers either, and says so where one column outweighs all others.
-        as_is = not (is_kernel or labels_from or task.in_batches) and model.preprocessor is None
+        as_is = not (is_kernel or labels_from) and model.preprocessor is None
         with working(f"working on {task.size}", quiet=verbose):
             model.set_params(**({"preprocessor": "auto"} if as_is else {})).fit(task.table, **task.beside)
         if as_is:
@@ -121,7 +121,12 @@ def command(
             assert rows is not None
             lines = labels_frame(model.labels_, rows=rows, n_rows=len(source.frame), names=names)
             outputs.write(labels, lambda part: write_labels(lines, part))
-    _note_without_part(task)
+    counts = model._leaf_counts
+    n_noise = int(counts.n_noise.sum())
+    weightless = task.n_rows - int(counts.n_rows.sum()) - n_noise
+    for n, what in ((n_noise, "are labeled -1 (noise)"), (weightless, "have weight 0")):
+        if n:
+            note(f"{n} of {task.n_rows} rows {what}: sizes and figures leave them out")
     if as_json:
         print_json(model_document(model, about={**task.about, "scale": scale}))
     else:
@@ -129,15 +134,3 @@ def command(
     for path in (out, labels):
         if path is not None:
             note(f"wrote {path}")
-
-
-def _note_without_part(task: Task) -> None:
-    """Say which rows sizes and figures leave out, so that these do not add up to the table."""
-    from cutwise.table.labels import read_labels
-
-    if isinstance(task.labels, str) or isinstance(task.weights, str):  # columns of a table in batches
-        return
-    if task.labels is not None and (noise := read_labels(task.labels, task.n_rows).n_noise):
-        note(f"{noise} of {task.n_rows} rows are labeled -1 (noise): sizes and figures leave them out")
-    if task.weights is not None and (weightless := int((task.weights == 0).sum())):
-        note(f"{weightless} of {task.n_rows} rows have weight 0: sizes and figures leave them out")

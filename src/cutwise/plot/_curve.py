@@ -258,7 +258,7 @@ class FrontDisplay(_CostsDisplay):
         ax, inks, places = self._draw_costs(ax, self.waes, label, "conditions a row")
         above = [(1.0, y, -1, -1) for y in (1.0, 0.9, 0.8)]
         places.put("numbers: leaves", above, xycoords="axes fraction", fontsize=8, color=inks.muted)
-        around = [(4, 5), (-4, 5), (4, -5), (-4, -5), (10, 0), (-10, 0)]
+        around = [(4, 5), (-4, 5), (4, -5), (-4, -5), (10, 0), (-10, 0), (0, 7), (0, -7)]
         for n, waes, ratio in zip(self.n_leaves.tolist(), self.waes, self.cost_ratio, strict=True):
             spots = [(waes, ratio, *offset) for offset in around]
             places.put(str(n), spots, needed=False, fontsize=8, color=inks.text)
@@ -276,13 +276,15 @@ class _Places:
         steps = np.linspace(0, max(len(corners) - 1, 0), 40 * len(corners))
         at = np.arange(len(corners))
         self._line = np.column_stack([np.interp(steps, at, c) for c in corners.T]) if len(corners) else corners
+        self._corners = corners
 
     def put(
         self, text: str, spots: list[tuple[Any, ...]], *, needed: bool = True, pad: float = 1, **style: Any
     ) -> None:
         """Write where it covers least; ``spots``: x, y, and how many points to the right and above.
 
-        ``needed``: whether to write it also where it covers another text. ``pad``: points around it.
+        ``needed``: whether to write it also where it covers another text, leaves the axes, or stands nearer to
+        another corner of the line than to its own. ``pad``: points around it.
         """
         put = self._ax.annotate(text, (0, 0), xytext=(0, 0), textcoords="offset points", **style)
         put.set_in_layout(False)  # axes do not give way to what stands in them
@@ -290,15 +292,25 @@ class _Places:
         def move(spot: tuple[Any, ...]) -> Any:
             x, y, across, up = spot
             put.xy, put.xyann = (x, y), (across, up)
-            put.set(ha="left" if across > 0 else "right", va="bottom" if up > 0 else "top" if up < 0 else "center")
+            put.set(ha="left" if across > 0 else "right" if across < 0 else "center")
+            put.set(va="bottom" if up > 0 else "top" if up < 0 else "center")
             return put.get_window_extent().padded(pad * self._ax.figure.dpi / 72)
 
-        best = min(spots, key=lambda spot: self._covered(move(spot)))
-        box = move(best)
-        if self._covered(box)[0] and not needed:
+        def covered(spot: tuple[Any, ...]) -> tuple[float, ...]:
+            box = move(spot)
+            return (0 if needed else self._beside_another(box, spot), *self._covered(box))
+
+        best = min(spots, key=covered)
+        if any(covered(best)[:3]) and not needed:
             put.remove()
         else:
-            self._taken.append(box)
+            self._taken.append(move(best))
+
+    def _beside_another(self, box: Any, spot: tuple[Any, ...]) -> bool:
+        """Whether a box stands nearer to another corner of the line than to the point that it is about."""
+        middle = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+        own = self._ax.transData.transform(spot[:2]) - middle
+        return bool(np.hypot(*own) > np.hypot(*(self._corners - middle).T).min() + 1e-6)
 
     def _covered(self, box: Any) -> tuple[int, float, int]:
         """Other texts, how far beyond the axes, and how much of the line."""

@@ -19,7 +19,7 @@ from cutwise.table.table import ColumnKind
 
 from .conditions import Condition, conditions_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree
-from .words import number, quoted
+from .words import TRUTH_WORDS, number, quoted
 
 _NUMBERS = ("number", "integer", "bool")
 
@@ -44,7 +44,9 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     spoken = dict(zip(tested, variables, strict=True))
     kinds = labeled.columns.kinds
     are_numbers = all(kinds[f].name in _NUMBERS for f in tested)
-    lines = [f"def {function}(row):", *_docstring(has_names, are_numbers, any(kinds[f].places_missing for f in tested))]
+    says_numbers = are_numbers and not any(kinds[f].is_text for f in tested)
+    may_miss = any(kinds[f].places_missing for f in tested)
+    lines = [f"def {function}(row):", *_docstring(has_names, says_numbers, may_miss)]
     if any(kinds[f].zone is not None for f in tested):  # of a time without a zone nothing can be subtracted
         lines += [
             "    from datetime import datetime, timezone",
@@ -52,7 +54,11 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
             "    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)",
         ]
     for feature in tested:
-        lines.append(f"    {spoken[feature]} = row[{_literal(names[feature] if has_names else feature)}]")
+        value = f"row[{_literal(names[feature] if has_names else feature)}]"
+        if kinds[feature].is_text:  # 1.0 is 1
+            words = {word: truth for truth, own in enumerate(TRUTH_WORDS) for word in own}
+            value = f"{words}.get(str({value}).strip().lower().removesuffix('.0'))"
+        lines.append(f"    {spoken[feature]} = {value}")
     required = [spoken[f] for f in tested if not kinds[f].places_missing]
     if required:
         lines.append(f"    for value in ({', '.join(required)},):")

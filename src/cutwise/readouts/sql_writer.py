@@ -18,7 +18,7 @@ from cutwise.table.table import ColumnKind
 
 from .conditions import Condition, conditions_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree
-from .words import number, sayable
+from .words import TRUTH_WORDS, number, sayable
 
 # A node of sqlglot's syntax tree. Its classes moved between releases, so that no name of one serves as a type.
 Node = Any
@@ -41,9 +41,6 @@ _NAN_TEST: Mapping[str, str | None] = {
     "oracle": "constant",
     "tsql": None,
 }
-
-# What is read as false and as true, and how engines write their own truth values as text.
-_WORDS = (("no", "n", "false", "f", "0"), ("yes", "y", "true", "t", "1"))
 
 # Longer chains of AND and OR are cut into parentheses: parsers count their links as levels (SQLite allows 1,000).
 _LONGEST_CHAIN = 50
@@ -118,7 +115,7 @@ class Writer:
         """The tests that find rows without a value in a column."""
         tests: list[Node] = [exp.Is(this=self.column(name), expression=exp.Null())]
         if self.are_words(kind):
-            tests.append(exp.Not(this=self.is_among(name, _WORDS[0] + _WORDS[1])))
+            tests.append(exp.Not(this=self.is_among(name, TRUTH_WORDS[0] + TRUTH_WORDS[1])))
         if kind.name == "date" and self.dialect == "sqlite":  # has dates as text in ISO's order, or it knows none
             dated = exp.Glob(this=self.column(name), expression=exp.Literal.string("????-??-??*"))
             tests.append(exp.Not(this=dated))
@@ -150,7 +147,7 @@ class Writer:
             return [exp.Not(this=exp.Paren(this=absent)) if condition.outside else exp.Paren(this=absent)]
         if self.are_words(kind):
             is_named = np.equal(condition.holds([0.0, 1.0]), not condition.unknown)
-            among = self.is_among(name, [word for v in np.flatnonzero(is_named) for word in _WORDS[v]])
+            among = self.is_among(name, [word for v in np.flatnonzero(is_named) for word in TRUTH_WORDS[v]])
             absent = exp.Is(this=self.column(name), expression=exp.Null())
             return [exp.Paren(this=exp.Or(this=absent, expression=exp.Not(this=among))) if condition.unknown else among]
         ends: list[Node] = [exp.LT, exp.GTE] if kind.name == "date" else [exp.LTE, exp.GT]

@@ -103,6 +103,10 @@ def rows(count: int) -> str:
     return f"{count:,} row{'' if count == 1 else 's'}"
 
 
+TRUTH_WORDS = (("no", "n", "false", "f", "0"), ("yes", "y", "true", "t", "1"))
+"""What is read as false and as true, and how engines write their own truth values as text."""
+
+
 # ---- values of a column: levels, truth values, dates and durations
 
 
