@@ -17,6 +17,14 @@ def test_it_runs_an_experiment_and_names_its_files(tmp_path, capsys, monkeypatch
     assert "1 of 1: iris, seed 0" in captured.err
 
 
+def test_results_of_two_experiments_do_not_mix(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("CUTWISE_DATA", raising=False)
+    (tmp_path / "run.md").write_text("# Another experiment\n")
+    assert main(["bench", "kernel", "--sets", "iris", "--seeds", "1", "--out", str(tmp_path)]) == 2
+    assert "has the results of another experiment" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["run.md"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -77,3 +77,14 @@ def test_a_missing_value_counts_only_in_the_rows_asked_for(cutwise, refused, blo
     blobs["age"] = blobs["age"].map(str)
     pd.DataFrame(blobs).replace("nan", "old").to_csv(path, index=False)
     assert "'age' holds 'old' in row 5" in refused("explain", model, path)
+
+
+def test_levels_never_seen_are_said_once(cutwise, tmp_path):
+    rows, model = tmp_path / "rows.csv", tmp_path / "model.json"
+    rows.write_text("\n".join(["kind,size", *(f"{'abc'[i % 3]},{i % 5}" for i in range(60))]) + "\n")
+    assert cutwise("fit", rows, "-k", 3, "--cut-only", "kind", "--out", model).code == 0
+    new = tmp_path / "new.csv"
+    new.write_text("kind,size\na,1\nz,1\nb,2\n")
+    said = cutwise("explain", model, new, "--row", 1).err
+    assert said.count("never seen at fit") == 1
+    assert "among the rows to explain: Column 'kind' holds a level never seen at fit: 'z'" in said

@@ -211,6 +211,12 @@ def test_two_clusters_can_be_cut_where_that_costs_least(cutwise, refused, blobs,
     assert "-k 3" in refused("fit", blobs_csv, "-k", "3", "--algorithm", "optimal")
 
 
+def test_a_column_that_takes_no_part_needs_no_limit(cutwise, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,lab\n" + "".join(f"{i},{'xy'[i > 9]}\n" for i in range(20)))
+    assert "limits" not in cutwise("fit", path, "--labels-from", "lab", "--never", "lab").out
+
+
 def test_rows_that_take_no_part_are_told(cutwise, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,lab,w\n1,0,1\n2,0,0\n3,-1,0\n8,1,1\n9,1,0\n")

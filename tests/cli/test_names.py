@@ -15,6 +15,16 @@ def model(cutwise, blobs_csv, tmp_path):
     return path
 
 
+def test_a_report_says_the_names_that_were_kept_where_it_makes_the_model_again(cutwise, blobs_csv, tmp_path):
+    model, out = tmp_path / "model.json", tmp_path / "r.json"
+    assert cutwise("fit", blobs_csv, "-k", 3, "--name", "0=x", "--seed", 1, "--out", model).code == 0
+    assert cutwise("rules", model, "--name", "0=young", "--keep").code == 0
+    assert cutwise("report", model, blobs_csv, "--name", "1=old", "--out", out).code == 0
+    fit, again = json.loads(out.read_text())["reproduce"]
+    assert fit == f"cutwise fit {blobs_csv} -k 3 --seed 1 --name 0=young --out {model}"
+    assert "--name 1=old" in again
+
+
 def test_fit_keeps_names_in_the_model_and_prints_them(cutwise, blobs_csv, tmp_path):
     path = tmp_path / "model.json"
     result = cutwise("fit", blobs_csv, "-k", 3, "--name", "0=students", "--name", "2=the old", "--out", path)

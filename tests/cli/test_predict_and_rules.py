@@ -155,6 +155,17 @@ def test_a_tree_of_one_leaf_answers_for_any_table(cutwise, blobs_csv, tmp_path):
     assert cutwise("recount", saved, blobs_csv).code == 0
 
 
+def test_standard_input_is_predicted_alone(refused, blobs_csv, model, tmp_path):
+    line = refused("predict", model, "-", blobs_csv, "--out", tmp_path / "new")
+    assert "Standard input (-) is predicted alone" in line
+
+
+def test_a_gap_is_named_by_its_line_when_rows_are_counted_anew(refused, blobs, model, tmp_path):
+    path = tmp_path / "gap.csv"
+    blobs.assign(age=blobs["age"].where(blobs.index != 4)).to_csv(path, index=False)
+    assert f"'age' has 1 missing value (NaN), the first in row 4 (line 6 of {path}" in refused("recount", model, path)
+
+
 @pytest.mark.parametrize("command", ["predict", "explain", "report"])
 def test_a_table_given_for_the_model_is_said_to_be_one(refused, blobs_csv, model, command):
     assert f"{model} is the model, and {blobs_csv} the table" in refused(command, blobs_csv, model)

@@ -117,7 +117,7 @@ class TestCompare:
         assert max(tree["depth"] for tree in trees.values()) == 2
         assert "limits: no cut on" in cutwise("compare", wine_csv, "-k", 3, *options).out
         result = cutwise("compare", wine_csv, "-k", 5, "--max-depth", 2)  # exkmc may leave a cluster without a leaf
-        assert "imm is left out: max_depth=2 leaves room for 4 leaves" in result.err
+        assert "imm: left out: --max-depth 2 leaves room for 4 leaves, fewer than -k 5" in result.err
         assert [line.split()[0] for line in result.out.splitlines()[1:3]] == ["exkmc", "CART"]
 
     def test_a_clustering_without_cost_has_no_ratio(self, cutwise, tmp_path):

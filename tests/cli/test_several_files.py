@@ -63,6 +63,19 @@ def test_a_column_that_outweighs_all_others_is_named_in_batches_too(cutwise, tmp
         assert "'income' holds" in cutwise("fit", rows, "-k", 3, "--scale", "none", *more).err
 
 
+def test_a_folder_of_packed_files_is_a_table(cutwise, table, tmp_path):
+    for i, rows in enumerate((table[:500], table[500:])):
+        rows.to_csv(tmp_path / f"{i}.csv.gz", index=False)
+    assert "(2 files): 900 rows" in cutwise("fit", tmp_path, "-k", 2, "--drop", "segment").out
+
+
+@pytest.mark.usefixtures("in_batches")
+def test_medians_of_a_table_in_batches_are_refused_by_their_option(cutwise, table, tmp_path):
+    table[["age", "income"]].to_csv(tmp_path / "t.csv", index=False)
+    done = cutwise("fit", tmp_path / "t.csv", "-k", 2, "--objective", "kmedians", "--max-memory", "1kB")
+    assert (done.code, "--objective kmedians takes tables in memory. Leave it out" in done.err) == (2, True)
+
+
 @pytest.mark.usefixtures("in_batches")
 def test_labels_of_true_and_false_are_truth_values_in_batches_too(cutwise, tmp_path):
     rows, models = tmp_path / "rows.csv", [tmp_path / f"{how}.json" for how in ("memory", "batches")]

@@ -168,6 +168,9 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
         raise DataSetUnavailableError(next(iter(sets.missing.values())))
     for name in sets.missing:
         say(f"left out: {name} cannot be had (see --data and --fetch)")
+    about = out / "run.md"
+    if about.exists() and about.read_text(encoding="utf-8").partition("\n")[0] != f"# {experiment.title}":
+        raise InvalidInputError(f"{out} has the results of another experiment. Name another folder with --out.")
     seeds = options.seeds if options.seeds is not None else 2 if options.quick else experiment.seeds
     out.mkdir(parents=True, exist_ok=True)
     jobs = [

@@ -168,6 +168,9 @@ def _in_options(message: str) -> str:
         return options[name] + (" " if equals else "") if ("_" in name or equals) and name in options else match[0]
 
     message = message.replace("Give y, the cluster", "Say --labels-from COLUMN, the cluster")
+    message = message.replace("None leaves the number to the estimator", "Left out, there is a leaf a cluster at least")
+    message = message.replace("written by save(path)", "that cutwise fit --out wrote")
+    message = message.replace("turn others into text with str()", "write others as words")
     message = message.replace("or None for", "or leave it out for").replace("None gives", "Left out, it gives")
     message = re.sub(r"preprocessor=(Standard|Table)Scaler\(\)", "--scale standard", message)
     message = re.sub(r" of X( of positive weight)? \(n_samples=(\d+)\)", r"\1 (of \2 in all)", message)

@@ -167,6 +167,8 @@ def cut_features(task: Task, source: Source, limits: LimitOptions) -> dict[str, 
     if not only and not never:
         return {}
     found = [name for name in task.columns if (not only or name in only) and name not in never]
+    if len(found) == len(task.columns):  # what takes no part needs no limit
+        return {}
     if found:
         return {"cut_features": found}
     raise InvalidInputError("No column is left to ask about. Name others with --cut-only, or fewer with --never.")
@@ -303,7 +305,8 @@ def clustering(
         del own["n_init"]  # nothing is clustered
     requested = check_option("--scale", kernel.scale if options.scale is None else options.scale, tuple(SCALES))
     source, n_clusters = find_source(options, options.n_clusters, command=command, is_labeled=is_labeled)
-    for what, instead in in_memory.items() if source.lazy is not None else ():
+    medians = {"--objective kmedians": "Leave it out"} if other else {}
+    for what, instead in {**in_memory, **medians}.items() if source.lazy is not None else ():
         raise InvalidInputError(
             f"{source.name} is read in batches, and {what} takes tables in memory. {instead}, or raise --max-memory."
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cutwise.cli.columns import Task, clustering
 from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LabelsFrom, LimitOptions, MaxLeaves
 from cutwise.cli.screen import note, print_json, print_line, print_table, warnings_name, working
-from cutwise.exceptions import EmptyClusterWarning, InfeasibleLimitsError
+from cutwise.exceptions import CutwiseWarning, EmptyClusterWarning, InfeasibleLimitsError, warn
 from cutwise.readouts.words import finite, percent, table_notes
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.tree.recipes import recipes_for
@@ -65,7 +65,7 @@ def command(
                 try:
                     entries.append(_figures(algorithm, *_fit(model, task), task))
                 except InfeasibleLimitsError as error:
-                    note(f"{algorithm} is left out: {error}")
+                    warn(CutwiseWarning(f"left out: {error}"))
         if task.is_mixed:
             note("CART is left out: it takes complete numbers alone")
         else:

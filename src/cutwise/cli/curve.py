@@ -25,6 +25,7 @@ from cutwise.cli.screen import Outputs, note, print_json, print_line, print_tabl
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.readouts.words import percent, table_notes
 from cutwise.reference.objective import OBJECTIVES
+from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ def command(
 
     if labels_from is not None:
         refuse_beside(f"--labels-from {labels_from}: labels have no cost to be near", {"--within": choice.within})
+    elif algorithm is not None:
+        check_option("--algorithm", algorithm, recipes_for("centers"))
     share = choice.check(example="2%")
     algorithm = algorithm or ("search" if labels_from is None else "auto")
     with Outputs(choice.out, choice.model, inputs=table.files or ()) as outputs:

@@ -10,7 +10,7 @@ import typer
 from cutwise.cli.columns import check_as_fitted, columns_without_gaps
 from cutwise.cli.models import as_fitted, model_and_table, name_clusters, note_long_sets
 from cutwise.cli.options import AsJson, ModelFile, Names, TableFiles, TextOptions
-from cutwise.cli.screen import print_json, print_line
+from cutwise.cli.screen import print_json, print_line, warnings_name
 from cutwise.cli.tables import Source
 from cutwise.exceptions import InvalidInputError
 
@@ -86,9 +86,9 @@ def _explain(
 
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
-        X = as_fitted(model, source, table.iloc[block])
-        labeled = model._labeled()
-        sentences = explain_rows(labeled, model._read_tested(X), short=short)
+        with warnings_name("among the rows to explain"):
+            X = model._read_tested(as_fitted(model, source, table.iloc[block]))  # once, as warnings are said
+        sentences = explain_rows(model._labeled(), X, short=short)
         yield from zip(block, model.predict(X).tolist(), sentences, model.smallest_changes(X), strict=True)
 
 

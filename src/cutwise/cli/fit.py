@@ -61,7 +61,8 @@ def command(
         str | None,
         of_tree(
             help=f"How the tree is grown: {', '.join(recipes_for('centers'))}, optimal (-k 2); "
-            f"imm, {', '.join(recipes_for('kernel'))} with a kernel; auto for given labels.",
+            f"imm, {', '.join(recipes_for('kernel'))} with a kernel; auto, expand, spex, cart "
+            "for given labels.",
             show_default="search; imm with a kernel",
         ),
     ] = None,

@@ -7,7 +7,14 @@ from typing import Annotated
 import typer
 
 from cutwise.cli.column_scan import scan_columns
-from cutwise.cli.columns import check_as_fitted, check_numbers, chosen_names, complete_rows, need_column
+from cutwise.cli.columns import (
+    check_as_fitted,
+    check_numbers,
+    chosen_names,
+    columns_without_gaps,
+    complete_rows,
+    need_column,
+)
 from cutwise.cli.models import (
     as_fitted,
     check_model_path,
@@ -56,6 +63,8 @@ def command(
                 "centers take all columns of fit: add them, or name a column of reference clusters with --labels-from."
             )
         check_as_fitted(fitted, source, table)
+        needed = columns_without_gaps(fitted, table)
+        complete_rows(source, table[needed], drop_missing=False, needed=needed)
         y = None
         if labels_from is not None:
             (column,) = chosen_names(source, [labels_from], "--labels-from")

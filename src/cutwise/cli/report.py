@@ -85,6 +85,7 @@ def command(
         fitted, source, tested = model_and_table(model, files, text, max_memory)
         if "n_clusters" in fitted.get_params(deep=False):
             refuse_beside(f"{model}, which found its clusters itself", {"--labels-from": labels_from})
+        commands = _commands(fitted, context)
         name_clusters(fitted, name or [])
         described = [*tested.columns, *other_columns(fitted, source)]
         requested = {"y": ("--labels-from", labels_from), "sample_weight": ("--weights", weights)}
@@ -100,7 +101,7 @@ def command(
                 source=source.name,
                 table=table,
                 curve=curve,
-                reproduce=_commands(fitted, context),
+                reproduce=commands,
                 **{"dialect": dialect, **given},
             )
         outputs.write(out, lambda part: part.write_text(made.written_as(out), encoding="utf-8", newline="\n"))
@@ -144,6 +145,9 @@ def _commands(model: TreeEstimator, context: typer.Context) -> list[str]:
     """What makes the model, where a command did, and the report again."""
     model_file, files, out = (context.params[name] for name in ("model", "files", "out"))
     again = ["cutwise", "report", model_file, *files, "--out", out, *words_given(context, but=("out",))]
-    made_by = model._intake.get("options")
-    fit = ["cutwise", "fit", *files, *(made_by or ()), "--out", model_file]
+    made_by = list(model._intake.get("options", ()))
+    is_name = ["--name" in pair for pair in zip(["", *made_by], made_by, strict=False)]  # the option, and its value
+    given = [word for word, is_other in zip(made_by, is_name, strict=True) if not is_other]
+    given += [word for label, name in model.cluster_names_.items() for word in ("--name", f"{label}={name}")]
+    fit = ["cutwise", "fit", *files, *given, "--out", model_file]
     return [shlex.join(command) for command in ([fit, again] if made_by else [again])]

@@ -68,7 +68,7 @@ def command(
     name: Names = None,
     keep: Annotated[bool, typer.Option("--keep", help="Write the names into the model file.")] = False,
     out: Annotated[
-        str | None, out_option(metavar="FILE", help="Write to this file in place of standard output.")
+        str | None, out_option(metavar="FILE", help="Write to this file; text as sentences, a line a rule.")
     ] = None,
     sql: SqlOptions,
 ) -> None:

@@ -170,7 +170,8 @@ def find_files(given: Sequence[str]) -> list[str]:
     for path in given:
         own = [path]
         if os.path.isdir(path):
-            own, texts = (sorted(glob(os.path.join(escape(path), f"*.{ending}"))) for ending in ("parquet", "csv"))
+            own, texts = (sorted(glob(os.path.join(escape(path), f"*.{ending}"))) for ending in ("parquet", "csv*"))
+            texts = [name for name in texts if name.endswith((".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip"))]
             if own and texts:
                 raise InvalidInputError(
                     f"{path} holds {_parts(own)} and {_parts(texts)}. Say which: '{os.path.join(path, '*.parquet')}' "

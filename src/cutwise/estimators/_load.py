@@ -62,9 +62,10 @@ def load_model(path: str | os.PathLike[str]) -> TreeEstimator:
         model = estimator_class(**params)
         model._restore_fitted(document["fitted"])
     except _DAMAGED as error:
+        reason = str(error).rstrip(".")
         raise ModelFileError(
-            f"{path} is a cutwise model file, but its content does not fit together: {type(error).__name__}: {error}.\n"
-            "It was probably edited or damaged: save the model again."
+            f"{path} is a cutwise model file, but its content does not fit together: {type(error).__name__}: "
+            f"{reason}.\nIt was probably edited or damaged: save the model again."
         ) from error
     return model
 
