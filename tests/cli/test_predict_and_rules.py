@@ -155,6 +155,11 @@ def test_a_tree_of_one_leaf_answers_for_any_table(cutwise, blobs_csv, tmp_path):
     assert cutwise("recount", saved, blobs_csv).code == 0
 
 
+def test_a_report_takes_labels_for_models_of_labels_alone(refused, blobs_csv, model, tmp_path):
+    line = refused("report", model, blobs_csv, "--labels-from", "noise", "--out", tmp_path / "r.json")
+    assert "--labels-from noise has no meaning with" in line
+
+
 def test_standard_input_is_predicted_alone(refused, blobs_csv, model, tmp_path):
     line = refused("predict", model, "-", blobs_csv, "--out", tmp_path / "new")
     assert "Standard input (-) is predicted alone" in line
