@@ -289,7 +289,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         -------
         self : estimator
             Sizes, shares, purity and coverage are those of these rows from here on. Costs are known of the rows and the
-            tree of fit alone: they are nan for other rows, and for a tree that was edited.
+            tree of fit alone, and nan from here on; ``score`` gives what rows cost.
         """
         check_is_fitted(self)
         X, y = pop_column(X, y, "y")
@@ -312,9 +312,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             costs = self._objective.costs(metric.matrix, self.reference_.centers, check_n_jobs(self.n_jobs))
             codes = np.where(np.isnan(costs), np.inf, costs).argmin(axis=1).astype(np.int32)
         counts = count_leaves(self.tree_, self.tree_.apply(table), codes, len(self.classes_), weights)
-        before, self._leaf_counts = self._leaf_counts, counts
-        if not (before.are_of(counts.n_rows + counts.n_noise) and np.allclose(before.weight, counts.weight)):
-            self._forget_costs()
+        self._leaf_counts = counts
+        self._forget_costs()
         self.tree_ = replace(self.tree_, n_node_samples=sum_up(self.tree_, counts.n_rows))
         return self
 

@@ -84,8 +84,8 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     inner = model.tree_.feature >= 0
     columns = _ColumnsBefore.of(undone, model.tree_.feature[inner], model.n_features_in_, model._is_float32)
     ends, source = columns.unscale_gaps(gaps[inner]), columns.source
-    nearest, rounding = np.rint(ends), 1e-6 if model._is_float32 else 1e-12
-    near = np.abs(ends - nearest) <= rounding * np.maximum(1.0, np.abs(ends))  # up to the scaler's
+    nearest = np.rint(ends)
+    near = columns.scale_to(nearest, gaps[inner])  # scalers round, so that an end may be beside the value of a row
     # Beside a whole number there may be a center, so that one end of two says what the column holds.
     has_whole = near[:, :2].any(axis=1) & (np.isnan(ends[:, 2]) | near[:, 2:].any(axis=1))
     whole = ~np.isin(model.tree_.feature[inner], model.tree_.feature[inner][~has_whole])
@@ -217,6 +217,11 @@ class _ColumnsBefore:
             end = low if j % 2 == 0 else high
             ends[:, j] = np.where(known, end.astype(np.float32) if self.is_float32 else end, gaps[:, j])
         return ends
+
+    def scale_to(self, values: npt.NDArray[np.float64], gaps: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Which of these values, (m, 4), are scaled to the ends of the gaps."""
+        scaled = np.column_stack([self.ahead(np.nan_to_num(of_end)) for of_end in values.T])
+        return np.asarray(np.isfinite(values) & (scaled == gaps))
 
     def unscale_spreads(
         self, spreads: npt.NDArray[np.float64], gaps: npt.NDArray[np.float64]

@@ -165,7 +165,7 @@ _EXPLAINS_LITTLE = 0.2
 """k-means explains more where there are clusters, and of any data in a few columns; less of noise in many columns."""
 
 
-COSTS_UNKNOWN = "costs not known: the tree was edited, or other rows were counted than those of fit"
+COSTS_UNKNOWN = "costs not known: rows were counted anew since fit, or the tree was edited"
 
 
 def below_one(ratio: float) -> bool:
