@@ -324,8 +324,8 @@ def _no_rows(frame: pd.DataFrame, name: str, decimal: str, levels: Collection[st
     else:
         if len(rows) > 2 and first.iloc[rows].isna().tolist() == [False] * (len(rows) - 1) + [True]:
             figures = _figures_of_last(frame.iloc[rows], decimal)
-            sums, means, vary = map(all, zip(*figures, strict=True)) if len(figures) > 1 else (False,) * 3
-            if len(figures) == n_values.iloc[rows[-1]] and vary and (sums or means):  # nobody names that row
+            are_sums, _, vary = map(all, zip(*figures, strict=True)) if len(figures) > 1 else (False,) * 3
+            if len(figures) == n_values.iloc[rows[-1]] and vary and are_sums:  # nobody names that row
                 found["of totals"] = [int(rows[-1])]
     for kind, lines in found.items():
         if lines:

@@ -32,7 +32,7 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     ----------
     pipeline : sklearn.pipeline.Pipeline
         Fitted; a model of cutwise is its last step. Of the steps before, those next to it are undone that take columns
-        one by one and can be inverted: StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler, a
+        one by one and can be inverted: StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler without ``clip``, a
         FunctionTransformer with an increasing function and its inverse, and a ColumnTransformer of such steps that
         gives no column to two of them. What comes before these stays in front: the columns are then those that it
         gives.
