@@ -22,7 +22,13 @@ def place_of(path: str | os.PathLike[str]) -> Path:
 
     Through links, so that the file behind one is replaced and not the link; but a device or a pipe is left as it was
     named, because ``/dev/stdout`` leads to something that has no name of its own.
+
+    Raises ``IsADirectoryError``: the path ends as one of a folder.
     """
+    if str(path).endswith(("/", os.sep)):
+        raise IsADirectoryError(
+            errno.EISDIR, "A folder is named so, not a file; leave out the last character", str(path)
+        )
     return Path(path) if _is_stream(Path(path)) else Path(os.path.realpath(path))
 
 
@@ -36,10 +42,6 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises ``OSError``: the folder is missing or cannot be written, or the path ends as one; it names the file that was
     asked for.
     """
-    if str(path).endswith(("/", os.sep)):
-        raise IsADirectoryError(
-            errno.EISDIR, "A folder is named so, not a file; leave out the last character", str(path)
-        )
     place = place_of(path)
     if _is_stream(place):
         yield place

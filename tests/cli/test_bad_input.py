@@ -55,7 +55,7 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
         (["curve", "TABLE", "-k", "2", "--algorithm", "optimal"], ["--algorithm 'optimal'", "'search', 'imm'"]),
         ([*FIT, "-k", "2", "--max-leaves", "0"], ["--max-leaves 0", "Left out, there is a leaf a cluster"]),
         (["rules", "TABLE"], ["Give a file that cutwise fit --out wrote"]),
-        ([*FIT, "-k", "2", "--out", "new/"], ["new/ is named like a folder"]),
+        ([*FIT, "-k", "2", "--out", "new/"], ["new/: a folder is named so, not a file"]),
         (["fit", "TABLE", "-k", "2", "--category", "a,b", "--number", "a"], ["--category and --number both name 'a'"]),
         ([*FIT, "-k", "2", "--unknown", "x"], ["--unknown 'x'", "'outside', 'error'"]),
         ([*FIT, "-k", "2", "--min-leaf", "3"], ["--min-leaf 3", "takes 6 rows", "Use --min-leaf <= 2"]),

@@ -225,9 +225,6 @@ class Outputs:
                 '"-" is no name of a file to write, and standard output holds what this command prints. '
                 "Give another name."
             )
-        for path in paths:
-            if path is not None and path.endswith(("/", os.sep)):
-                raise InvalidInputError(f"{path} is named like a folder. Give the name of a file to write.")
         wanted = [place_of(path) for path in paths if path is not None]
         for place in wanted:
             _check(place)

@@ -315,35 +315,28 @@ def _no_rows(frame: pd.DataFrame, name: str, decimal: str, levels: Collection[st
         last = frame[column].iloc[rows[-1]]
         is_word = _TOTAL.fullmatch(str(last).strip()) and str(last).strip() not in levels
         if is_word and (frame[column] == last).sum() == 1:
-            figures = _figures_of_last(frame.iloc[rows], decimal)
-            if not figures or any(any(same[:2]) for same in figures):
+            if _adds_up(frame.iloc[rows], decimal):
                 found["of totals"] = [int(rows[-1])]
             else:
                 note(f"{str(last)!r} ends {name}, and no number there is a sum or mean of those above: taken as a row")
             break
-    else:
-        if len(rows) > 2 and first.iloc[rows].isna().tolist() == [False] * (len(rows) - 1) + [True]:
-            figures = _figures_of_last(frame.iloc[rows], decimal)
-            are_sums, _, vary = map(all, zip(*figures, strict=True)) if len(figures) > 1 else (False,) * 3
-            if len(figures) == n_values.iloc[rows[-1]] and vary and are_sums:  # nobody names that row
-                found["of totals"] = [int(rows[-1])]
     for kind, lines in found.items():
         if lines:
             note(f"{len(lines):,} line{'s' if len(lines) > 1 else ''} {kind} in {name} left out")
     return sorted(line for lines in found.values() for line in lines)
 
 
-def _figures_of_last(frame: pd.DataFrame, decimal: str) -> list[list[bool]]:
-    """Of each number of the last row, whether it is the sum of those above, whether their mean, and if these vary."""
-    found = []
+def _adds_up(frame: pd.DataFrame, decimal: str) -> bool:
+    """Whether a number of the last row is the sum or the mean of those above it, or it has none."""
+    has_numbers = False
     for column in frame.columns:
         cells = frame[column].dropna()
         values = cells.astype(float) if cells.dtype.kind in "iuf" else numbers_in(cells, decimal)
         if frame.index[-1] in values.index:
-            above, last = values.iloc[:-1], values.iloc[-1]
-            same = [math.isclose(last, own, rel_tol=_ROUNDED) for own in (above.sum(), above.mean())]
-            found.append([*same, above.nunique() > 1])
-    return found
+            above, last, has_numbers = values.iloc[:-1], values.iloc[-1], True
+            if any(math.isclose(last, figure, rel_tol=_ROUNDED) for figure in (above.sum(), above.mean())):
+                return True
+    return not has_numbers
 
 
 _ROUNDED = 5e-3
