@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -25,7 +24,7 @@ from cutwise.cli.models import (
     write_labels,
 )
 from cutwise.cli.options import ModelFile, TableFiles, TextOptions, out_option
-from cutwise.cli.screen import Outputs, file_or_stdout, note, working
+from cutwise.cli.screen import Outputs, check_place, file_or_stdout, note, working
 from cutwise.cli.tables import STANDARD_INPUT, find_files, is_parquet, read_in_parts
 from cutwise.exceptions import InvalidInputError
 
@@ -118,10 +117,7 @@ def _predict_each(model: str, files: list[str], out: str | None, read: Callable[
         raise InvalidInputError("The clusters of a pattern or of several files go to a folder: say --out FOLDER.")
     if Path(out).exists():
         raise InvalidInputError(f"{out} exists already, and nothing in it is replaced. Name a new folder.")
-    if not Path(out).absolute().parent.is_dir():
-        raise InvalidInputError(f"The folder of {out} does not exist. Create it first.")
-    if not os.access(Path(out).absolute().parent, os.W_OK):
-        raise InvalidInputError(f"No permission to write {out}. Name a folder elsewhere.")
+    check_place(Path(out).absolute())
     if STANDARD_INPUT in files:
         raise InvalidInputError("Standard input (-) is predicted alone, and other files were given with it.")
     names = [_part_name(path) for path in files]

@@ -227,7 +227,7 @@ class Outputs:
             )
         wanted = [place_of(path) for path in paths if path is not None]
         for place in wanted:
-            _check(place)
+            check_place(place)
         read = [Path(path) for path in inputs if path is not None and os.path.isfile(path)]
         for place in wanted:
             if place.is_file() and any(place.samefile(path) for path in read):
@@ -249,7 +249,8 @@ class Outputs:
         self._files.__exit__(*error)
 
 
-def _check(place: Path) -> None:
+def check_place(place: Path) -> None:
+    """Check before any work that something can be written there."""
     folder = place.parent
     if place.is_dir():
         raise InvalidInputError(f"{place} is a folder. Give the name of a file to write.")
