@@ -147,6 +147,7 @@ def test_centers_that_no_cut_can_part_are_named():
 def test_clusters_without_rows_are_named():
     assert str(EmptyClusterWarning.of([4])).startswith("Cluster 4 ended without rows")
     assert str(EmptyClusterWarning.of([4, 7])).startswith("Clusters 4, 7 ended without rows")
+    assert " 18, 19 and 280 more ended without rows" in str(EmptyClusterWarning.of(range(300)))
 
 
 def test_a_warning_points_at_the_line_that_called_the_package():

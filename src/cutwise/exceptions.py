@@ -37,7 +37,7 @@ import difflib
 import reprlib
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Self
 
 __all__ = [
@@ -56,9 +56,9 @@ def shown(value: object) -> str:
     return given if len(given) <= 60 and "\n" not in given else " ".join(reprlib.repr(value).split())
 
 
-def listed(items: Iterable[object], *, most: int = 5) -> str:
-    """``'a', 'b' and 3 more``: the items as Python writes them, at most ``most`` of them."""
-    shown = [repr(item) for item in items]
+def listed(items: Iterable[object], *, most: int = 5, write: Callable[[object], str] = repr) -> str:
+    """``'a', 'b' and 3 more``: the items as Python writes them, or as ``write`` does, at most ``most`` of them."""
+    shown = [write(item) for item in items]
     if len(shown) > most:
         return f"{', '.join(shown[:most])} and {len(shown) - most} more"
     return ", ".join(shown)
@@ -370,7 +370,7 @@ class EmptyClusterWarning(CutwiseWarning):
     @classmethod
     def of(cls, clusters: Sequence[object]) -> EmptyClusterWarning:
         """Names the clusters that no row is assigned to."""
-        which = f"Cluster {clusters[0]}" if len(clusters) == 1 else f"Clusters {', '.join(map(str, clusters))}"
+        which = f"Cluster{'s' if len(clusters) > 1 else ''} {listed(clusters, most=20, write=str)}"
         return cls(f"{which} ended without rows: the tree puts all rows into others.")
 
 

@@ -446,8 +446,8 @@ def _say_what_is_used(
         note(f"{partly}: --number takes such words as missing, --category all cells as levels")
     codes = [scan.name for scan in used if mixed and scan.name not in by_name and scan.may_be_codes]
     if codes:
-        more = f" and {len(codes) - 8} more" if len(codes) > 8 else ""
-        note(f"{', '.join(codes[:8])}{more}: taken as numbers; if they are codes, --category {','.join(codes[:8])}")
+        which = listed(codes, most=8, write=str)
+        note(f"{which}: taken as numbers; if they are codes, --category {','.join(codes[:8])}")
 
 
 def _say_readings(source: Source, columns: Iterable[str]) -> None:
@@ -534,6 +534,5 @@ def columns_without_gaps(model: TreeEstimator, columns: Iterable[str]) -> list[s
     return [c for c in columns if not kinds.get(c, NUMBER).places_missing]
 
 
-def _with_reasons(left_out: Mapping[str, str], most: int = 8) -> str:
-    reasons = [f"{column} ({reason})" for column, reason in left_out.items()]
-    return ", ".join(reasons[:most]) + (f" and {len(reasons) - most} more" if len(reasons) > most else "")
+def _with_reasons(left_out: Mapping[str, str]) -> str:
+    return listed([f"{column} ({reason})" for column, reason in left_out.items()], most=8, write=str)

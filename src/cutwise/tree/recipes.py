@@ -182,8 +182,8 @@ class LimitsGiven:
             chosen = find_columns("cut_features", self.cut_features, columns)
             only = 2 * len(chosen) <= len(columns.names)
             names = [name for j, name in enumerate(columns.names) if (j in chosen) == only]
-            text = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-            said += [f"{'cuts on' if only else 'no cut on'} {text}{' alone' if only else ''}"] if names else []
+            text = f"{'cuts on' if only else 'no cut on'} {listed(names, write=str)}{' alone' if only else ''}"
+            said += [text] if names else []
         if self.max_depth is not None:
             said.append(f"at most {self.max_depth} question{'s' if self.max_depth > 1 else ''}")
         least = self.min_samples_leaf
@@ -205,7 +205,8 @@ class LimitsGiven:
         said += [f"max_depth={self.max_depth}"] * (self.max_depth is not None)
         said += [f"min_samples_leaf={least}"] * (least != 1)
         clusters = [str(classes[cluster]) for cluster in error.clusters]
-        who = f"clusters {', '.join(clusters[:-1])} and {clusters[-1]}"
+        few = f"{', '.join(clusters[:-1])} and {clusters[-1]}"
+        who = f"clusters {few if len(clusters) <= 20 else listed(clusters, most=20, write=str)}"
         where = f"the {error.n_rows} rows where {rule}" if rule else f"all {error.n_rows} rows"
         leaves, step = "leaves" if len(said) == 1 else "leave", "Relax a limit"
         message = f"{', '.join(said)} {leaves} no cut for {who}, which share {where}."
