@@ -256,6 +256,14 @@ class TestReport:
             assert "--separator ';' --no-header" in command
             assert cutwise(*shlex.split(command)[1:]).code == 0
 
+    def test_no_fit_is_given_where_rows_were_counted_anew_since(self, cutwise, wine_csv, tmp_path):
+        model, out = tmp_path / "model.json", tmp_path / "r.json"
+        assert cutwise("fit", wine_csv, "-k", 3, "--out", model).code == 0
+        assert cutwise("recount", model, wine_csv).code == 0
+        assert cutwise("report", model, wine_csv, "--out", out).code == 0
+        (again,) = json.loads(out.read_text())["reproduce"]
+        assert again.startswith("cutwise report ")
+
     def test_no_command_is_given_of_a_model_that_no_command_made(self, cutwise, fitted, wine_csv, tmp_path):
         X = pd.read_csv(wine_csv)[["alcohol", "proline", "hue"]]
         loose = {"algorithm": "exshallow", "depth_penalty": "auto", "target_waes": 1.5, "random_state": 0}

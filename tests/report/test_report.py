@@ -149,6 +149,7 @@ class TestWhatCannotBeSaid:
                 report.summary["headline"][name] for name in ("cost", "reference_cost", "cost_ratio", "explained")
             ]
             assert [figure is not None for figure in figures] == [rows is None] * 4
+            assert len(report.summary["reproduce"]) == (rows is None)
             for text, n in ((report.to_markdown(), 2), (report.to_html(), 2), (cutwise.export_text(model), 1)):
                 assert text.count(unknown) == n * (rows is not None)
                 assert "nan" not in text

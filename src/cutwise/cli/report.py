@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -150,4 +151,5 @@ def _commands(model: TreeEstimator, context: typer.Context) -> list[str]:
     given = [word for word, is_other in zip(made_by, is_name, strict=True) if not is_other]
     given += [word for label, name in model.cluster_names_.items() for word in ("--name", f"{label}={name}")]
     fit = ["cutwise", "fit", *files, *given, "--out", model_file]
-    return [shlex.join(command) for command in ([fit, again] if made_by else [again])]
+    made_by_fit = bool(made_by) and not isnan(model.cost_)  # and neither edited nor counted anew since
+    return [shlex.join(command) for command in ([fit, again] if made_by_fit else [again])]

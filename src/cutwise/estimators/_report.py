@@ -155,7 +155,8 @@ def report(
         Also show what more leaves would cost; needs a fit, and is left out where ``X`` is not what the model was fitted
         on.
     reproduce : str or sequence of str, default=None
-        Commands that make the model again; None says the model's own parameters.
+        Commands that make the model again; None says the model's own parameters, or nothing where rows were counted
+        anew since its fit.
     **fit
         What else ``fit`` was given, ``sample_weight`` say, for the curve.
 
@@ -183,7 +184,8 @@ def report(
     if path is not None:
         check_form(path)
     if reproduce is None:
-        reproduce = _call(model, y, fit)
+        # No fit gives a tree that was edited, or counts of newer rows.
+        reproduce = [] if math.isnan(model.cost_) else _call(model, y, fit)
     notes: list[str] = []
     labeled = model._labeled()
     X, y, described = _described(model, X, y, fit, labeled, notes)
