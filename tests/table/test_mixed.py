@@ -270,6 +270,24 @@ def test_offsets_from_utc_are_zones(hours):
     assert model.predict(frame).tolist() == [model.predict(frame[:1])[0]] * 30 + [model.predict(frame[-1:])[0]] * 30
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Etc/GMT+5", "US/Eastern"])
+def test_rules_are_by_the_clocks_of_the_zone_whatever_holds_the_column(zone):
+    times = ["2024-03-01 12:00", "2024-03-02 12:00", "2024-03-02 21:00", "2024-03-05 12:00", "2024-03-06 12:00"]
+    column = pd.Series(pd.to_datetime(times)).dt.tz_localize(zone)
+    frame = pd.DataFrame({"at": column})
+    objects = pd.DataFrame({"at": np.array([at.to_pydatetime() for at in column], dtype=object)}, dtype=object)
+    for X in (frame, objects, pl.from_pandas(frame)):
+        model = ClusterExplainer().fit(X, ["early", "early", "late", "late", "late"])
+        assert [str(c.rules[0]) for c in model.rules().clusters] == ["at < 2024-03-02 16:00", "at >= 2024-03-02 16:00"]
+        assert model.predict(frame).tolist() == ["early", "early", "late", "late", "late"]
+
+
+def test_instants_of_several_zones_are_said_in_utc():
+    items = [dt.datetime(2024, 3, 1, 12, tzinfo=dt.timezone(dt.timedelta(hours=h))) for h in (-5, -5, 3, 3)]
+    model = ClusterExplainer().fit(pd.DataFrame({"at": np.array(items, dtype=object)}, dtype=object), [1, 1, 0, 0])
+    assert [str(c.rules[0]) for c in model.rules().clusters] == ["at < 2024-03-01 13:00", "at >= 2024-03-01 13:00"]
+
+
 def test_months_years_and_days_come_before_hours():
     kind = ColumnKind("date", unit="microsecond")
 

@@ -6,7 +6,7 @@ import datetime as dt
 import heapq
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -148,6 +148,8 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
             return RawColumn("category", codes=codes, items=levels)
     name = kind_of_type(dtype)
     if name in _NUMBERS:
+        if dtype == nw.Decimal:  # Arrow rounds those of many digits twice, and not their text
+            column = column.cast(nw.String)
         numbers = floats(column.cast(nw.Float64)).astype(np.float64)
         return RawColumn(name, values=numbers, are_floats=name == "number")
     if dtype == nw.Date:
@@ -165,6 +167,10 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
         return RawColumn("duration", values=ticks, unit=None if dtype == nw.Duration else "time")
     if dtype == nw.Unknown and hasattr(whole := column.to_native(), "sparse"):  # of pandas
         return raw_column(nw.from_native(whole.sparse.to_dense(), series_only=True))
+    if dtype == nw.Unknown and (zone := getattr(getattr(whole, "dtype", None), "tz", None)) is not None:
+        # Of pandas, in a zone such as America/New_York, whose underscore narwhals does not expect.
+        values = to_ticks(whole.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), "microsecond")
+        return RawColumn("date", values=values, unit="microsecond", zone=str(zone))
     native = column.to_numpy() if dtype in (nw.Object, nw.Unknown) else None
     if native is None or native.ndim > 1:  # structs of polars
         return _of_items(column.to_list())
@@ -238,9 +244,7 @@ def _of_items(
     are_instants = are(dt.datetime, np.datetime64)
     if are_instants or (are(dt.date) and not any(issubclass(t, dt.datetime) for t in types)):
         unit: Literal["day", "microsecond"] = "microsecond" if are_instants else "day"
-        zoned = any(getattr(item, "tzinfo", None) is not None for item in items)
-        values = to_ticks(items, unit)
-        return RawColumn("date", values=values, unit=unit, zone="UTC" if zoned else None)
+        return RawColumn("date", values=to_ticks(items, unit), unit=unit, zone=_zone_of(items))
     if are(dt.timedelta, dt.time, np.timedelta64):
         values = to_ticks(items, "microsecond", is_duration=True)
         return RawColumn("duration", values=values, unit="time" if types <= {dt.time} else None)
@@ -251,6 +255,13 @@ def _of_items(
     if are(bool, np.bool_):
         return RawColumn("bool", values=numbers)
     return RawColumn("integer" if are(int, np.integer) else "number", values=numbers)
+
+
+def _zone_of(items: Iterable[Any]) -> str | None:
+    """The zone of instants: the one of that name, UTC where they have several or but offsets; None without any."""
+    zones = {zone for item in items if (zone := getattr(item, "tzinfo", None)) is not None}
+    names = {getattr(zone, "key", None) or getattr(zone, "zone", None) for zone in zones}  # zoneinfo's, and pytz's
+    return next(iter(names), None) if len(names) == 1 and None not in names else "UTC" if zones else None
 
 
 @dataclass(eq=False)
