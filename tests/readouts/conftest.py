@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.readouts.databases import Duck, Lite, Polars, Postgres, PostgresServer, Spark
+from tests.readouts.databases import ClickHouse, Duck, Lite, Maria, MariaServer, Polars, Postgres, PostgresServer, Spark
 
 
 @pytest.fixture(scope="session")
@@ -12,7 +12,14 @@ def postgres_server():
     server.stop()
 
 
-@pytest.fixture(params=["duckdb", "sqlite", "postgres", "polars", "spark"])
+@pytest.fixture(scope="session")
+def maria_server():
+    server = MariaServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["duckdb", "sqlite", "postgres", "mariadb", "polars", "spark", "clickhouse"])
 def database(request):
     if request.param == "duckdb":
         pytest.importorskip("duckdb")
@@ -23,6 +30,9 @@ def database(request):
     elif request.param == "polars":
         pytest.importorskip("polars")
         opened = Polars()
+    elif request.param == "clickhouse":
+        pytest.importorskip("chdb")
+        opened = ClickHouse()
     elif request.param == "spark":
         try:
             opened = Spark()
@@ -31,9 +41,12 @@ def database(request):
                 f"Spark cannot run here: {error} (pip install pyspark; Debian: apt-get install default-jre-headless)"
             )
     else:
-        server = request.getfixturevalue("postgres_server")
+        named, of_server = {"postgres": ("postgres_server", Postgres), "mariadb": ("maria_server", Maria)}[
+            request.param
+        ]
+        server = request.getfixturevalue(named)
         if server.lacking:
             pytest.skip(server.lacking)
-        opened = Postgres(server)
+        opened = of_server(server)
     yield opened
     opened.close()

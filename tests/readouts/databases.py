@@ -1,4 +1,4 @@
-"""Databases that run the SQL: DuckDB and SQLite inside this process, and a PostgreSQL server of the tests' own."""
+"""Databases that run the SQL: some inside this process, and servers of PostgreSQL and MariaDB of the tests' own."""
 
 import csv
 import datetime as dt
@@ -12,9 +12,11 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
+import time
+import xml.etree.ElementTree
 from pathlib import Path
 
-__all__ = ["Duck", "Lite", "Postgres", "PostgresServer", "Spark", "quote"]
+__all__ = ["ClickHouse", "Duck", "Lite", "Maria", "MariaServer", "Postgres", "PostgresServer", "Spark", "quote"]
 
 
 def quote(name):
@@ -27,8 +29,10 @@ class Lite:
     dialect = "sqlite"
     types = {
         "double": "REAL", "real": "REAL", "integer": "INTEGER", "text": "TEXT", "bool": "INTEGER", "date": "TEXT",
+        "time": "TEXT", "instant": "TEXT",
     }  # fmt: skip
     has_nan = False
+    answers_in_text = False
 
     def __init__(self):
         self.connection = sqlite3.connect(":memory:")
@@ -69,17 +73,56 @@ class Duck(Lite):
         self.connection = duckdb.connect(":memory:")
 
     def create(self, table, columns, rows):
-        import pyarrow as pa
-
-        kinds = {"double": pa.float64(), "real": pa.float32(), "integer": pa.int64(), "text": pa.string()}
-        kinds |= {"bool": pa.bool_(), "date": pa.date32()}
-        names = ["row number", *columns]
-        types = [pa.int64(), *(kinds[kind] for kind in columns.values())]
-        values = list(zip(*[(i, *row) for i, row in enumerate(rows)], strict=True))
-        # Arrow keeps NaN apart from null, and brings float32 without a detour over text.
-        arrays = [pa.array(column, type=kind) for column, kind in zip(values, types, strict=True)]
-        self.connection.register("given", pa.table(dict(zip(names, arrays, strict=True))))
+        self.connection.register("given", as_arrow(columns, rows))
         self.connection.execute(f"CREATE TABLE {quote(table)} AS SELECT * FROM given")
+
+
+def as_arrow(columns, rows):
+    """The rows with their numbers: Arrow keeps NaN apart from null, and brings float32 without a detour over text."""
+    import pyarrow as pa
+
+    kinds = {"double": pa.float64(), "real": pa.float32(), "integer": pa.int64(), "text": pa.string()}
+    kinds |= {"bool": pa.bool_(), "date": pa.date32(), "time": pa.timestamp("us"), "instant": pa.timestamp("us", "UTC")}
+    types = [pa.int64(), *(kinds[kind] for kind in columns.values())]
+    values = list(zip(*[(i, *row) for i, row in enumerate(rows)], strict=True))
+    arrays = [pa.array(column, type=kind) for column, kind in zip(values, types, strict=True)]
+    return pa.table(dict(zip(["row number", *columns], arrays, strict=True)))
+
+
+class ClickHouse:
+    """ClickHouse inside this process; raises ImportError where chdb is not installed."""
+
+    dialect = "clickhouse"
+    has_nan = True
+    answers_in_text = False
+
+    def __init__(self):
+        from chdb import session
+
+        self.folder = tempfile.mkdtemp(prefix="ch")
+        self.session = session.Session()
+        self.session.query("SET max_query_size = 100000000")
+
+    def create(self, table, columns, rows):
+        from pyarrow import parquet
+
+        path = Path(self.folder, "given.parquet")
+        parquet.write_table(as_arrow(columns, rows), path)
+        name = "`" + table.replace("\\", "\\\\").replace("`", "``") + "`"
+        updated = "enable_block_number_column = 1, enable_block_offset_column = 1"  # else UPDATE is refused
+        engine = f"ENGINE = MergeTree ORDER BY tuple() SETTINGS {updated}"
+        self.session.query(f"CREATE TABLE {name} {engine} AS SELECT * FROM file('{path}', Parquet)")
+
+    def query(self, sql):
+        found = self.session.query(sql, "ArrowTable")
+        return list(zip(*found.to_pydict().values(), strict=True))
+
+    def run(self, sql):
+        self.session.query(sql)
+
+    def close(self):
+        self.session.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Polars:
@@ -87,12 +130,14 @@ class Polars:
 
     dialect = "duckdb"
     has_nan = True
+    answers_in_text = False
 
     def __init__(self):
         import polars
 
         self.types = {"double": polars.Float64, "real": polars.Float32, "integer": polars.Int64, "text": polars.String}
         self.types |= {"bool": polars.Boolean, "date": polars.Date}
+        self.types |= {"time": polars.Datetime("us"), "instant": polars.Datetime("us", "UTC")}
         self.frame, self.context = polars.DataFrame, polars.SQLContext(eager=True)
 
     def create(self, table, columns, rows):
@@ -120,8 +165,11 @@ class Spark:
         "text": "string",
         "bool": "boolean",
         "date": "date",
+        "time": "timestamp_ntz",
+        "instant": "timestamp",
     }
     has_nan = True
+    answers_in_text = False
 
     def __init__(self):
         from pyspark.sql import SparkSession
@@ -156,8 +204,9 @@ class Postgres:
 
     dialect = "postgres"
     types = {"double": "double precision", "real": "real", "integer": "bigint", "text": "text"}
-    types |= {"bool": "boolean", "date": "date"}
+    types |= {"bool": "boolean", "date": "date", "time": "timestamp", "instant": "timestamptz"}
     has_nan = True
+    answers_in_text = True
 
     def __init__(self, server):
         self.server = server
@@ -278,3 +327,112 @@ class PostgresServer:
                 **self.user,
             )
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Maria(Lite):
+    """A database on a server; the client of the command line is all that is needed to talk to it."""
+
+    dialect = "mysql"
+    types = {"double": "double", "real": "float", "integer": "bigint", "text": "varchar(200) character set utf8mb4"}
+    types |= {"bool": "boolean", "date": "date", "time": "datetime(6)", "instant": "timestamp(6) null"}
+    has_nan = False
+    answers_in_text = True
+
+    def __init__(self, server):
+        self.server = server
+        self.name = f"t{server.count}"
+        server.count += 1
+        server.client(f"CREATE DATABASE {self.name}")
+
+    def create(self, table, columns, rows):
+        spelled = ", ".join(f"{quote(name)} {self.types[kind]}" for name, kind in columns.items())
+        numbered = (", ".join(map(as_mysql, (i, *row))) for i, row in enumerate(rows))
+        values = ",\n".join(f"({row})" for row in numbered)
+        self.run(f"CREATE TABLE {quote(table)} ({quote('row number')} bigint, {spelled})")
+        self.run(f"INSERT INTO {quote(table)} VALUES {values}")
+
+    def query(self, sql):
+        """Rows as tuples of text; None for NULL."""
+        printed = xml.etree.ElementTree.fromstring(self.server.client(sql, "--xml", self.name))
+        nil = "{http://www.w3.org/2001/XMLSchema-instance}nil"
+        return [tuple(None if nil in field.attrib else field.text or "" for field in row) for row in printed]
+
+    def run(self, sql):
+        self.server.client(sql, self.name)
+
+    def close(self):
+        self.server.client(f"DROP DATABASE {self.name}")
+
+
+def as_mysql(value):
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return f"_utf8mb4 X'{value.encode().hex()}'"
+    if isinstance(value, float) and "e" not in repr(value):
+        return f"{value!r}e0"  # else it would be a decimal
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return f"FROM_UNIXTIME({value.timestamp():.6f})"
+    return f"'{value}'" if isinstance(value, dt.date) else repr(value)
+
+
+class MariaServer:
+    """A server in a temporary folder, reached by a socket there and by nothing else.
+
+    Attributes
+    ----------
+    lacking : str or None
+        Why there is no server, if there is none.
+    """
+
+    def __init__(self):
+        self.count = 0
+        self.folder = self.process = None
+        self.lacking = self._start()
+
+    def _start(self):
+        if not all(map(shutil.which, ("mariadb-install-db", "mariadbd", "mariadb"))):
+            return "MariaDB is not installed (Debian: apt-get install mariadb-server)"
+        self.folder = tempfile.mkdtemp(prefix="my")
+        own = [f"--datadir={self.folder}/data", f"--user={'mysql' if os.geteuid() == 0 else os.environ['USER']}"]
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "mysql")
+        socket = f"--socket={self.folder}/socket"
+        with open(Path(self.folder, "log"), "wb") as log:
+            install = ["mariadb-install-db", "--no-defaults", *own, "--auth-root-authentication-method=normal"]
+            subprocess.run(install, stdout=log, stderr=log, timeout=120, check=False)
+            serve = ["mariadbd", "--no-defaults", *own, socket, "--skip-networking", "--innodb-flush-method=nosync"]
+            self.process = subprocess.Popen(serve, stdout=log, stderr=log)
+        for _ in range(300):
+            if self.process.poll() is not None:
+                break
+            try:
+                self.client("SELECT 1")
+            except AssertionError:
+                time.sleep(0.1)
+            else:
+                return None
+        reason = f"MariaDB does not start here: {Path(self.folder, 'log').read_text()[-300:]}"
+        self.stop()
+        return reason
+
+    def client(self, script, *options):
+        command = ["mariadb", "--no-defaults", f"--socket={self.folder}/socket", "--user=root"]
+        settings = "SET sql_mode='ANSI_QUOTES', time_zone='-07:00'"
+        done = subprocess.run(
+            [*command, "--default-character-set=utf8mb4", f"--init-command={settings}", *options],
+            input=script,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)

@@ -10,12 +10,14 @@ import polars as pl
 import pytest
 
 from cutwise import ClusterExplainer, ExplainableKMeans, export_polars, export_python, export_sql
-from cutwise.exceptions import InvalidInputError, UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, UnsupportedInputError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.rules import build_rules, tree_text
 from cutwise.readouts.sql import DIALECTS, tree_sql
 from cutwise.table.table import ColumnKind, Columns, Table, as_matrix
+from tests.each import each
+from tests.readouts.databases import Maria
 from tests.tree.mixed import GAPS, Problem
 
 LEVELS = ("N", "o'x", "unknown", "", None, "\u00e9`\U0001f600", 'a "b"')
@@ -79,6 +81,20 @@ def test_python_says_the_same_of_none_and_nan(case):
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("zone", [None, "America/New_York"])
+def test_python_takes_dates_as_they_are_and_as_text(zone):
+    rng = np.random.default_rng(0)
+    at = pd.Series(rng.integers(0, 10**13, 60).astype("datetime64[us]")).dt.floor("ms")
+    X = pd.DataFrame({"at": at.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else at})
+    model = ClusterExplainer(8, "expand").fit(X, pd.qcut(at, 8, labels=False))
+    scope, expected = {}, model.predict(X).tolist()
+    exec(export_python(model), scope)
+    for write in (lambda t: t, str, pd.Timestamp.isoformat, pd.Timestamp.to_pydatetime):
+        assert [scope["cluster_of"]({"at": write(t)}) for t in X["at"]] == expected
+    with pytest.raises(ValueError, match="Invalid isoformat"):
+        scope["cluster_of"]({"at": "03/01/2024"})
+
+
 def test_databases_say_the_same_of_null_and_nan(case, database):
     types = dict(zip(NAMES, ("text", "double", "double", "bool", "date", "text"), strict=True))
     rows = [as_python(row) for row in case[1]]
@@ -89,6 +105,64 @@ def test_databases_say_the_same_of_null_and_nan(case, database):
             found = database.query(tree_sql(labeled, dialect=database.dialect, table=table))
             clusters = [int(row[-1]) for row in sorted(found, key=lambda row: int(row[0]))]
             np.testing.assert_array_equal(clusters, expected)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin", "America/New_York"])
+@each("step", [86_400_000_000, 1_000_000, 1_000, 1])
+def test_databases_place_times_as_predict_does(database, zone, step):
+    rng = np.random.default_rng(step)
+    first, year = (2 if zone else -60), 366 * 86_400_000_000  # MariaDB's instants begin in 1970
+    near, far = (
+        rng.integers(first * year // step, [[first * year // step + 300], [60 * year // step]], (2, 40))
+    ) * step
+    ticks = np.concatenate([near, far])
+
+    def frame(microseconds):
+        at = pd.Series(np.asarray(microseconds, dtype="datetime64[us]"))
+        return pd.DataFrame({"at": at.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else at})
+
+    model = ClusterExplainer(12, "expand").fit(frame(ticks), pd.qcut(ticks, 8, labels=False))
+    cuts = model.tree_.threshold[model.tree_.feature >= 0].astype(np.int64)
+    beside = (cuts[:, np.newaxis] + [-1_000_000, -1000, -1, 0, 1, 2, 1001, 1_000_001]).ravel()
+    ticks = np.concatenate([ticks, beside])
+    if database.dialect == "sqlite" and zone:  # reads offsets to the millisecond
+        ticks = ticks[ticks % 1000 == 0]
+    X = frame(ticks)
+    table = f"t{step}"
+    database.create(table, {"at": "instant" if zone else "time"}, [(at.to_pydatetime(),) for at in X["at"]])
+    found = database.query(export_sql(model, database.dialect, table=table))
+    clusters = [int(row[-1]) for row in sorted(found, key=lambda row: int(row[0]))]
+    np.testing.assert_array_equal(clusters, model.predict(X))
+
+
+def test_databases_tell_levels_apart_byte_by_byte(database):
+    levels = ["a", "A", "\u00fc", "u\u0308", "e", "\U0001f600", "n"]
+    model = ClusterExplainer(8, "expand").fit(pd.DataFrame({"c": levels * 3}), [0, 1, 2, 3, 4, 5, 0] * 3)
+    rows = [*levels, "N", "\u00dc", " a", "n "]
+    database.create("t", {"c": "text"}, [(text,) for text in rows])
+    found = database.query(export_sql(model, database.dialect, table="t"))
+    clusters = [int(row[-1]) for row in sorted(found, key=lambda row: int(row[0]))]
+    with pytest.warns(UnknownLevelsWarning):
+        np.testing.assert_array_equal(clusters, model.predict(pd.DataFrame({"c": rows})))
+
+
+def test_columns_of_mariadb_that_are_not_utf_8_hold_the_same_levels(maria_server):
+    if maria_server.lacking:
+        pytest.skip(maria_server.lacking)
+    database = Maria(maria_server)
+    model = ClusterExplainer().fit(pd.DataFrame({"c": ["a", "\u00fc"] * 3}), [0, 1] * 3)
+    database.run("CREATE TABLE t (c varchar(9) CHARACTER SET latin1); INSERT INTO t VALUES ('a'), ('\u00fc')")
+    assert database.query(export_sql(model, "mysql", table="t")) == [("a", "0"), ("\u00fc", "1")]
+    database.close()
+
+
+def test_oracle_and_sql_server_get_levels_that_they_would_take_for_others():
+    X, y = pd.DataFrame({"c": ["", "a", "b "] * 3}), [0, 1, 2] * 3
+    model = ClusterExplainer(algorithm="expand").fit(X, y)
+    with pytest.raises(UnsupportedInputError, match=r"'c' has the empty text .* X\['c'\].replace\('', 'none'\)"):
+        export_sql(model, "oracle")
+    assert "( [c] + '|' ) COLLATE Latin1_General_BIN2 IN ('|', 'b |')" in " ".join(export_sql(model, "tsql").split())
+    export_sql(ClusterExplainer().fit(X.replace("", "none"), y), "oracle")
 
 
 @pytest.mark.parametrize("as_text", [True, False])
@@ -120,7 +194,10 @@ def test_databases_take_words_for_truth_values_where_the_file_held_them(database
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_has_words_for_it(dialect):
-    sql = tree_sql(LabeledTree(mixed_problem(0).grow("exkmc", 9).tree, COLUMNS), dialect=dialect)
+    kinds = KINDS
+    if dialect == "oracle":  # takes empty text for NULL
+        kinds = (ColumnKind("category", tuple("none" if level == "" else level for level in LEVELS)), *KINDS[1:])
+    sql = tree_sql(LabeledTree(mixed_problem(0).grow("exkmc", 9).tree, Columns(NAMES, True, kinds)), dialect=dialect)
     assert "CASE" in sql
     assert " IN (" in sql
 
@@ -191,7 +268,7 @@ def test_texts_and_numbers_among_the_levels_of_a_column_are_told_apart(levels):
         export_sql(model)
 
 
-@pytest.mark.parametrize("name", ["str", "float", "value", "row"])
+@pytest.mark.parametrize("name", ["str", "isinstance", "float", "value", "row"])
 def test_columns_may_have_the_names_that_the_function_uses(name):
     other = {"t": ["u", "v"], "day": pd.to_datetime(["2020-01-01", "2021-01-01"]), "time": [dt.time(1), dt.time(5)]}
     for column, values in other.items():
@@ -205,7 +282,7 @@ def test_columns_may_have_the_names_that_the_function_uses(name):
             for node in ast.walk(ast.parse(source))
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
-        assert called <= {"str", "float"}
+        assert called <= {"str", "float", "isinstance"}
 
 
 @pytest.mark.parametrize(
@@ -273,15 +350,16 @@ def test_what_is_no_text_of_a_date_has_no_cluster_in_sqlite():
         assert found_in_sqlite(model, cells, nulls=-1) == [-1] * len(cells)
 
 
-def test_a_function_of_python_refuses_what_is_no_date_as_predict_does():
+def test_a_function_of_python_refuses_what_is_no_date():
     zoned, naive = (dated_model(zone)[2] for zone in ("America/New_York", None))
-    for model, wrong in ((naive, (1_577_944_800, "2020-03-28 20:00:00")), (zoned, ("2020-03-28 20:00:00-04:00",))):
+    for model in (naive, zoned):
         scope = {}
         exec(export_python(model), scope)
-        for value in wrong:
-            with pytest.raises((AttributeError, TypeError)):
+        for value in (1_577_944_800, 20_200_328, "28.3.2020"):
+            with pytest.raises((AttributeError, TypeError, ValueError)):
                 scope["cluster_of"]({"t": value})
-    with pytest.raises(TypeError, match="offset-naive"):  # of the last, in a zone
-        scope["cluster_of"]({"t": dt.datetime(2020, 3, 28, 20)})
+    for value in (dt.datetime(2020, 3, 28, 20), "2020-03-28 20:00"):  # of the last, in a zone
+        with pytest.raises(TypeError, match="offset-naive"):
+            scope["cluster_of"]({"t": value})
     assert scope["cluster_of"]({"t": pd.Timestamp("2020-03-28 20:00", tz="America/New_York")}) == 1
     assert scope["cluster_of"]({"t": dt.datetime(2020, 3, 28, 23, 59, tzinfo=dt.UTC)}) == 0

@@ -153,7 +153,9 @@ def vars_of(tree):
 @each("start", range(0, len(ODD_NAMES), 6))
 def test_odd_names_of_columns_tables_and_labels_are_held(database, start):
     names = (ODD_NAMES + ODD_NAMES)[start : start + 6]
-    tree = made(start, n_features=6, n_clusters=len(names))
+    if database.dialect == "mysql":  # has no names that end in a blank, nor with emoji
+        names = [name for name in names if not name.endswith(" ") and max(name) <= "\uffff"]
+    tree = made(start, n_features=len(names), n_clusters=len(names))
     classes = np.array(names, dtype=object)
     X = rows_on_cuts(tree, np.random.default_rng(start))
     found = answers(
@@ -186,7 +188,7 @@ def test_labels_come_in_their_own_type(database, classes, spelled):
         X,
     )
     expected = classes[tree.predict(X)].tolist()
-    if database.dialect == "postgres":  # psql answers in text
+    if database.answers_in_text:
         found = [spelled[cluster] for cluster in found]
     assert found == expected
     assert [type(value) for value in found] == [type(value) for value in expected]
@@ -202,7 +204,7 @@ def test_truth_values_are_labels_too(database):
         names,
         X,
     )
-    assert [value in (True, 1, "t") for value in found] == classes[tree.predict(X)].tolist()
+    assert [value in (True, 1, "t", "1") for value in found] == classes[tree.predict(X)].tolist()
 
 
 @pytest.mark.parametrize(
@@ -398,6 +400,8 @@ def read_back(sql, dialect):
     """The statement as a parser of the dialect reads it."""
     if dialect == "oracle":  # its own literals of doubles, which the parser does not know
         sql = re.sub(r"(?<=\d)d\b", "", sql).replace("BINARY_DOUBLE_NAN", "CAST('NaN' AS DOUBLE PRECISION)")
+    if dialect == "clickhouse":  # its own function, which no other engine has
+        sql = sql.replace("toFloat64(", "(")
     return sqlglot.parse_one(sql, dialect=dialect)
 
 

@@ -24,7 +24,7 @@ from .words import TRUTH_WORDS, number, quoted
 _NUMBERS = ("number", "integer", "bool")
 
 # Names that the function itself uses, beside the keywords.
-_TAKEN = frozenset({"row", "float", "value", "str", "datetime", "timezone", "epoch"})
+_TAKEN = frozenset({"row", "float", "value", "str", "isinstance", "datetime", "timezone", "epoch"})
 
 
 def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
@@ -46,13 +46,13 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     are_numbers = all(kinds[f].name in _NUMBERS for f in tested)
     says_numbers = are_numbers and not any(kinds[f].is_text for f in tested)
     may_miss = any(kinds[f].places_missing for f in tested)
-    lines = [f"def {function}(row):", *_docstring(has_names, says_numbers, may_miss)]
+    has_dates = any(kinds[f].name == "date" for f in tested)
+    lines = [f"def {function}(row):", *_docstring(has_names, says_numbers, may_miss, has_dates)]
     if any(kinds[f].zone is not None for f in tested):  # of a time without a zone nothing can be subtracted
-        lines += [
-            "    from datetime import datetime, timezone",
-            "",
-            "    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)",
-        ]
+        lines += ["    from datetime import datetime, timezone", ""]
+        lines += ["    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)"]
+    elif has_dates:
+        lines += ["    from datetime import datetime", ""]
     for feature in tested:
         value = f"row[{_literal(names[feature] if has_names else feature)}]"
         if kinds[feature].is_text:  # 1.0 is 1
@@ -84,7 +84,7 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _docstring(named: bool, are_numbers: bool, places_missing: bool) -> list[str]:
+def _docstring(named: bool, are_numbers: bool, places_missing: bool, has_dates: bool) -> list[str]:
     keys = "column names" if named else "positions, counted from 0,"
     values = "numbers, which are compared as floats" if are_numbers else "values; numbers are compared as floats"
     where = "in a tested column that had no gaps at fit" if places_missing else "that is tested"
@@ -92,7 +92,7 @@ def _docstring(named: bool, are_numbers: bool, places_missing: bool) -> list[str
         '    """Give the cluster of a row: the one that predict gives.',
         "",
         f"    `row` is a mapping of {keys} to {values}. None for a row in which a value",
-        f"    {where} is None or nan.",
+        f"    {where} is None or nan.{' Dates may be text, such as 2024-03-01 08:00.' if has_dates else ''}",
         '    """',
     ]
 
@@ -106,7 +106,8 @@ def _read(name: str, kind: ColumnKind) -> list[str]:
             text = name
         return [f"    {name} = None if {name} is None or {name} != {name} else {text}"]
     if kind.name == "date":
-        value = f"{name}.isoformat()" if kind.zone is None else f"({name} - epoch).total_seconds()"
+        value = f"(datetime.fromisoformat({name}) if isinstance({name}, str) else {name})"
+        value = f"{value}.isoformat()" if kind.zone is None else f"({value} - epoch).total_seconds()"
     elif kind.unit == "time":
         whole = f"({name}.hour * 60 + {name}.minute) * 60 + {name}.second"
         value = f"(({whole}) * 10**6 + {name}.microsecond) / 10**6"

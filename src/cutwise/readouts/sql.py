@@ -139,6 +139,8 @@ def _comments(
         lines.append(f"A row with {missing} in {where} gets {given}.")
     if dialect == "sqlite" and any(kind.zone is not None for kind in kinds):
         lines.append("Times are read with their offsets from UTC, without one as UTC, and to the millisecond.")
+    if dialect == "mysql" and any(kind.zone is not None for kind in kinds):
+        lines.append("Times with a zone are of type TIMESTAMP, of type DATETIME from 1970 on and by the session clock.")
     if dialect != "sqlite" and any(kind.name == "bool" and not kind.is_text for kind in kinds):
         lines.append("Columns of yes and no hold true and false, or 1 and 0 where the engine has no others, not text.")
     if labeled.closed:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from cutwise.exceptions import UnsupportedInputError, listed
 from cutwise.table.instants import instant_of, time_of
@@ -42,6 +42,13 @@ _NAN_TEST: Mapping[str, str | None] = {
     "tsql": None,
 }
 
+# Where the usual name of a type means one of whole seconds or of milliseconds.
+_PRECISE: Mapping[tuple[str, str], str] = {
+    ("mysql", "timestamp"): "datetime(6)",
+    ("trino", "timestamp"): "timestamp(6)",
+    ("trino", "timestamptz"): "timestamp(6) with time zone",
+}
+
 # Longer chains of AND and OR are cut into parentheses: parsers count their links as levels (SQLite allows 1,000).
 _LONGEST_CHAIN = 50
 
@@ -69,8 +76,8 @@ class Writer:
             return case
         if form == "update":
             assignment = exp.EQ(this=exp.Column(this=self.name(column)), expression=case)
-            # BigQuery insists on a condition.
-            where = exp.Where(this=exp.true()) if self.dialect == "bigquery" else None
+            # Some insist on a condition.
+            where = exp.Where(this=exp.true()) if self.dialect in ("bigquery", "clickhouse") else None
             return exp.Update(this=self.table(source), expressions=[assignment], where=where)
         added = exp.Alias(this=case, alias=self.name(column))
         # Oracle takes no other column beside a bare star.
@@ -93,6 +100,12 @@ class Writer:
                 raise UnsupportedInputError(
                     f"Column {name!r} has texts and numbers among its levels ({listed(kinds[feature].levels or ())}), "
                     f"and a column of a database has one type. Fit with X[{name!r}].astype(str)."
+                )
+            if self.dialect == "oracle" and "" in (kinds[feature].levels or ()):
+                name = names[feature]
+                raise UnsupportedInputError(
+                    f"Column {name!r} has the empty text among its levels, and Oracle takes it for NULL. Fit with "
+                    f"another text in its place: X[{name!r}].replace('', 'none')."
                 )
         # Where missing values were there at fit, the conditions say where they go.
         required = [feature for feature in tested if not kinds[feature].places_missing]
@@ -130,7 +143,7 @@ class Writer:
         elif how == "constant":
             tests.append(exp.EQ(this=self.column(name), expression=exp.Var(this="BINARY_DOUBLE_NAN")))
         elif how is not None:
-            tests.append(exp.Anonymous(this=how, expressions=[self.column(name)]))
+            tests.append(exp.Anonymous(this=how, expressions=[self.value(name, kind)]))
         elif self.dialect == "sqlite":
             # Beside a REAL, SQLite takes text that is a number for that number; other text sorts above all numbers.
             infinity = self.as_double(exp.Literal.number("9e999"))
@@ -159,9 +172,13 @@ class Writer:
             tests.append(exp.EQ(this=self.column(name), expression=self.label(condition.lower > -np.inf)))
         else:
             if condition.lower > -np.inf:
-                tests.append(above(this=self.value(name, kind), expression=self.end(condition.lower, kind)))
+                tests.append(
+                    above(this=self.value(name, kind, condition.lower), expression=self.end(condition.lower, kind))
+                )
             if condition.upper < np.inf:
-                tests.append(below(this=self.value(name, kind), expression=self.end(condition.upper, kind)))
+                tests.append(
+                    below(this=self.value(name, kind, condition.upper), expression=self.end(condition.upper, kind))
+                )
             if condition.outside:
                 tests = [exp.Paren(this=self.chain(tests, exp.Or))]
         if condition.unknown:
@@ -191,10 +208,10 @@ class Writer:
         if not named:
             return present if condition.outside == names_missing else absent
         column = self.column(condition.name)
-        if self.dialect == "tsql" and isinstance(levels[codes[0]], str | None):  # compares as the bytes are
-            column = exp.Collate(this=column, expression=exp.to_identifier("Latin1_General_BIN2"))
-        if self.dialect == "mysql" and isinstance(levels[codes[0]], str | None):
-            column = exp.cast(column, "binary", copy=False)
+        if isinstance(levels[codes[0]], str | None):
+            column, named = self.as_bytes(column), [self.as_bytes(level) for level in named]
+        if self.dialect == "tsql" and isinstance(levels[codes[0]], str | None):
+            column = exp.Collate(this=exp.Paren(this=column), expression=exp.to_identifier("Latin1_General_BIN2"))
         among = exp.In(this=column, expressions=named)
         if condition.outside:
             test = exp.Not(this=among)
@@ -202,14 +219,25 @@ class Writer:
             return exp.Paren(this=joined)
         return exp.Paren(this=exp.Or(this=among, expression=absent)) if names_missing else among
 
+    def as_bytes(self, text: Node) -> Node:
+        """A text as it is compared byte by byte: by two engines only with help, since they take ``a`` for ``A ``."""
+        if self.dialect == "mysql":  # of columns and connections with other characters than UTF-8, too
+            if isinstance(text, exp.Literal) and text.this.isascii():
+                return text
+            # Releases of sqlglot have different trees for it.
+            in_utf_8 = parse_one("CAST(x AS CHAR CHARACTER SET utf8mb4)", dialect="mysql")
+            in_utf_8.set("this", text)
+            return exp.Cast(this=in_utf_8, to=exp.DataType.build("binary"))
+        if self.dialect == "tsql":  # leaves out blanks at the end in every collation
+            if isinstance(text, exp.Literal | exp.National):
+                return type(text)(**{**text.args, "this": text.this + "|"})
+            return exp.Add(this=text, expression=exp.Literal.string("|"))
+        return text
+
     def end(self, value: float, kind: ColumnKind) -> Node:
         """A threshold as a literal of the column's type."""
         if kind.name == "date":
-            at = instant_of(value + 1, kind)  # dates are cut before a boundary
-            if self.dialect == "sqlite":
-                return exp.Literal.string(_first_text(at))
-            instant = "timestamp" if kind.zone is None else "timestamptz"
-            return exp.cast(exp.Literal.string(str(at)), "date" if kind.unit == "day" else instant, copy=False)
+            return self.instant(value, kind)
         if kind.unit == "time" and self.dialect in ("duckdb", "postgres"):
             return exp.cast(exp.Literal.string(str(time_of(value))), "time", copy=False)
         if kind.name == "duration" and self.dialect in ("duckdb", "postgres"):
@@ -221,6 +249,33 @@ class Writer:
                 "which compare them, or give the column as a number of seconds."
             )
         return self.number(value)
+
+    def instant(self, value: float, kind: ColumnKind) -> Node:
+        """The first date or time behind a threshold."""
+        at = instant_of(value + 1, kind)
+        if self.compares_dates_as_text(kind):
+            return exp.Literal.string(_first_text(at, digits=3 if kind.zone is not None else 6))
+        text = str(at)
+        if isinstance(at, dt.datetime) and at.tzinfo is not None:
+            if self.dialect == "mysql":
+                return exp.Literal.number(f"{Decimal(int(value) + 1).scaleb(-6):f}")
+            utc = str(at.astimezone(dt.UTC).replace(tzinfo=None))
+            if self.dialect == "clickhouse":
+                of = [exp.Literal.string(utc), exp.Literal.number(6), exp.Literal.string("UTC")]
+                return exp.Anonymous(this="toDateTime64", expressions=of)
+            if self.dialect == "oracle" or at.strftime("%z")[5:]:  # an offset with seconds, of times before zones
+                text = f"{utc}{' ' * (self.dialect == 'oracle')}+00:00"
+        if self.dialect == "oracle":  # reads other text as the session's settings say
+            word = exp.Var(this="DATE" if kind.unit == "day" else "TIMESTAMP")
+            return exp.Introducer(this=word, expression=exp.Literal.string(text))
+        type_name = "date" if kind.unit == "day" else "timestamp" if kind.zone is None else "timestamptz"
+        if (precise := _PRECISE.get((self.dialect, type_name))) is not None:
+            return exp.cast(exp.Literal.string(text), precise, dialect=self.dialect, copy=False)
+        return exp.cast(exp.Literal.string(text), type_name, copy=False)
+
+    def compares_dates_as_text(self, kind: ColumnKind) -> bool:
+        """Whether dates are compared as ISO's text: where there is no other form, or one that a setting changes."""
+        return self.dialect == "sqlite" or (self.dialect == "clickhouse" and kind.zone is None)
 
     def chain(self, terms: Sequence[Node], connector: Callable[..., Node]) -> Node:
         """The terms joined by AND or OR, in balanced parentheses when there are many."""
@@ -248,13 +303,22 @@ class Writer:
         table = None if self.qualifier is None else self.name(self.qualifier)
         return exp.Column(this=self.name(name), table=table)
 
-    def value(self, name: str, kind: ColumnKind) -> Node:
-        """A column as comparisons take it.
+    def value(self, name: str, kind: ColumnKind, threshold: float = 0.0) -> Node:
+        """A column as comparisons with a threshold take it.
 
-        A double on one side of a comparison turns the other into one, so casting thresholds is enough. SQLite is the
-        exception: it compares text with text where a column was declared as such, as imports from CSV do.
+        A double on one side of a comparison turns the other into one in most engines, so casting thresholds is enough.
+        SQLite compares text with text where a column was declared as such, as imports from CSV do.
         """
         column = self.column(name)
+        if kind.name in ("number", "integer"):
+            if self.dialect == "clickhouse":  # asks no decimal whether it is NaN
+                return exp.Anonymous(this="toFloat64", expressions=[column])
+            if self.dialect == "mysql" and abs(threshold) >= _EXACT_INTEGERS:  # compares whole numbers as such
+                return self.as_double(column)
+        if kind.name == "date" and self.dialect == "clickhouse" and self.compares_dates_as_text(kind):
+            return exp.Anonymous(this="toString", expressions=[column])
+        if kind.zone is not None and self.dialect == "mysql":
+            return exp.Anonymous(this="UNIX_TIMESTAMP", expressions=[column])
         if kind.zone is not None and self.dialect == "duckdb":  # for polars, which compares no zone with another
             return exp.cast(column, "timestamptz", copy=False)
         if kind.unit == "time":  # DuckDB has several types of these, and compares none with another
@@ -322,11 +386,16 @@ class Writer:
         return exp.Literal.string(label)
 
 
-def _first_text(at: dt.date | dt.datetime) -> str:
-    """What stands, among texts, before every way to write a date or an instant in UTC, and behind all earlier ones."""
+def _first_text(at: dt.date | dt.datetime, digits: int) -> str:
+    """What stands, among texts, before every way to write a date or an instant in UTC, and behind all earlier ones.
+
+    ``digits``: of a second that texts have at most.
+    """
     if not isinstance(at, dt.datetime):
         return str(at)
     text = str(at if at.tzinfo is None else at.astimezone(dt.UTC).replace(tzinfo=None))
+    if at.microsecond:
+        text = text[: len(text) - 6 + digits].rstrip("0").removesuffix(".")
     return text.removesuffix(":00").removesuffix(" 00:00")
 
 
