@@ -37,7 +37,8 @@ def load_model(path: str | os.PathLike[str]) -> TreeEstimator:
     Raises
     ------
     ModelFileError
-        No such file, not a model file, truncated or edited, or written by a newer version.
+        No such file, not a model file, truncated, edited elsewhere than in its tree and its names of clusters (see
+        ``recount``), or written by a newer version.
 
     Examples
     --------
