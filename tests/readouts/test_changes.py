@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,10 @@ import pytest
 from sklearn.datasets import load_iris
 
 from cutwise import ClusterExplainer, ExplainableKMeans, load_model
+from cutwise.exceptions import EmptyClusterWarning
 from cutwise.readouts.changes import changes_in_words, smallest_changes
 from cutwise.readouts.labeled_tree import LabeledTree
+from cutwise.readouts.words import own_value
 from cutwise.table.table import INTEGER, Columns
 from tests.each import each
 from tests.readouts.test_rules import made, small_tree
@@ -61,6 +64,71 @@ def test_no_change_of_one_column_is_smaller(seed, intervals):
             assert change.value == row[change.feature]
             assert change.lower < change.target <= change.upper
             assert change.target in (change.upper, np.nextafter(change.lower, np.inf))
+
+
+@each("seed", range(20))
+def test_rows_with_gaps_move_wherever_trying_every_value_moves_them(seed):
+    rng = np.random.default_rng(seed)
+    n, codes = 60, pd.Series(rng.integers(0, 4, 60))
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(codes, unit="D")
+    grades = pd.CategoricalDtype(list("abcd"), ordered=True)
+    X = pd.DataFrame(
+        {
+            "number": rng.normal(size=n).round(1),
+            "whole": codes.sample(frac=1, random_state=seed).reset_index(drop=True).astype("Int64") + 5,
+            "day": day,
+            "length": pd.Series(rng.permutation(day)) - day.min(),
+            "truth": pd.Series(rng.random(n) < 0.5).astype("boolean"),
+            "grade": pd.Series(rng.choice(list("abcd"), n)).astype(grades),
+            "town": pd.Series(rng.choice(list("xyz"), n)).astype("category"),
+        }
+    ).sample(3, axis=1, random_state=seed)
+    X = X.mask(rng.random(X.shape) < 0.4)
+    gap = X.iloc[:, 0].isna().astype(int) + rng.integers(0, 2, n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyClusterWarning)  # labels at random
+        model = ClusterExplainer(max_leaves=8).fit(X, gap if seed % 2 else rng.integers(0, 4, n))
+    tree, kinds = model.tree_, model._kinds
+    for row, label, changes in zip(range(15), model.predict(X), model.smallest_changes(X), strict=False):
+        reached = set()
+        for feature in range(X.shape[1]):
+            at, levels = tree.feature == feature, kinds[feature].levels
+            cuts = np.concatenate([tree.threshold[at], tree.lower[at], [0.0]])
+            cuts = cuts[np.isfinite(cuts)]
+            tried = np.concatenate([cuts, np.floor(cuts) + 1])
+            if levels is not None:
+                tried = [code for code, level in enumerate(levels) if level is not None]
+            own = X.iloc[[row] * len(tried)].copy()
+            put = [own_value(kinds[feature], value) for value in tried]
+            own[X.columns[feature]] = pd.Series(put, own.index).astype(X.dtypes.iloc[feature])
+            reached |= set(model.predict(own).tolist())
+        assert {other for other, change in changes.items() if change is not None} == reached - {label}
+        for other, change in changes.items():
+            if change is not None:
+                moved = X.iloc[[row]].copy()
+                moved[change.column] = pd.Series([change.target], moved.index).astype(X.dtypes[change.column])
+                assert model.predict(moved)[0] == other, (change, kinds)
+                assert change.size == 1 or not pd.isna(change.value) or kinds[change.feature].name == "category"
+
+
+def test_any_value_in_place_of_a_gap_is_said_so():
+    gap = ["k"] * 3 + ["g"] * 3
+    columns = {
+        "number": ([1.5, 2, 3, None, None, None], 0.0),
+        "whole": (pd.array([7, 8, 9, None, None, None], dtype="Int64"), 7),
+        "day": (pd.to_datetime(["2024-01-01"] * 3 + [None] * 3), pd.Timestamp(0)),
+        "truth": (pd.array([True, False, True, None, None, None], dtype="boolean"), False),
+    }
+    for name, (values, target) in columns.items():
+        X = pd.DataFrame({name: values})
+        model = ClusterExplainer().fit(X, gap)
+        known, unknown = (model.smallest_changes(X.iloc[[i]])[0] for i in (0, 3))
+        assert known == {"g": None}
+        assert str(unknown["k"]) == f"{name} from unknown to any value"
+        assert unknown["k"].target == target
+        told = unknown["k"].to_dict()
+        assert (told["value"], told["lower"], told["upper"]) == (None, None, None)
+        assert json.loads(json.dumps(told["target"], allow_nan=False)) == told["target"]
 
 
 @each("scale", [0.5, 1.0])

@@ -43,6 +43,7 @@ def command(
     """Say why a row is in its cluster, and the smallest change of one column that would move it to each other one.
 
     Changes of different columns are compared in standard deviations of the rows that the model was fitted on.
+    An unknown value may become any value; no value becomes unknown.
     """
     from cutwise.readouts.changes import changes_in_words
 

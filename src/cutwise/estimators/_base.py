@@ -243,8 +243,9 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         -------
         changes : list of n_samples dict
             From each other cluster's label to the :class:`Change`: column, the nearest value that moves the row, and
-            the interval of values that do; None where no single column can. Changes of different columns are compared
-            in units of the columns' standard deviations in the training rows.
+            the interval of values that do; None where no single column can. An unknown value may become any value, but
+            no value becomes unknown. Changes of different columns are compared in units of the columns' standard
+            deviations in the training rows; a value that was unknown has moved by one.
 
         Examples
         --------

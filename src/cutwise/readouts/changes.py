@@ -29,7 +29,9 @@ class Change(Titled):
     columns of these, a date, duration, truth value or level where the column holds such. ``lower``, ``upper``: any
     value with ``lower < value <= upper`` reaches that leaf; infinite where that side is open; of dates and durations
     microseconds (days where there are no times), dates since 1970, of levels their positions. ``size``: the distance
-    from ``value`` to ``target``, in units of the column's spread.
+    from ``value`` to ``target``, in units of the column's spread; 1 where ``value`` is unknown. Where any known value
+    moves such a row, ``target`` is the least of fit in columns of whole numbers, and else 0, the start of 1970, or the
+    first level. No change makes a known value unknown.
     """
 
     cluster: Any
@@ -52,6 +54,8 @@ class Change(Titled):
     def __str__(self) -> str:
         kind, (value, target) = self.kind, self.compared
         move = f"{quoted(self.column)} from {value_text(kind, value)} to "
+        if self.lower == -math.inf and self.upper == math.inf:
+            return move + "any value"
         if kind.levels is not None or kind.name == "bool":
             return move + value_text(kind, target)
         only = Condition(self.feature, self.column, self.lower, self.upper, kind=kind).only_value
@@ -149,7 +153,9 @@ def _moves(
         if least > most:
             continue  # no whole number lies in between
         target = np.where(values > upper, most, least)
-        moves["target"] = np.where(np.isnan(values) & ~np.isfinite(target), most, target)
+        if least == -math.inf:  # open on this side, and, where only known values pass, on the other
+            target[np.isnan(values)] = most if most < math.inf else (kind.extent or (0.0,))[0]
+        moves["target"] = target
         moves["lower"], moves["upper"] = lower, upper
         with np.errstate(over="ignore"):
             moves["size"] = np.where(np.isnan(values), 1.0, np.abs(moves["target"] - values) / unit)
