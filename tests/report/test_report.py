@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import cutwise
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, load_model
-from cutwise.exceptions import CutwiseWarning, InvalidInputError
+from cutwise.exceptions import CutwiseWarning, InvalidInputError, MissingDependencyError
 from cutwise.readouts.report.render import _with_breaks, curve_chart, report_html
 from cutwise.readouts.words import percent
 from tests.each import each
@@ -442,11 +442,14 @@ class TestThePage:
             assert len(re.findall(r"(?<!\\)\|", line)) == 7
 
     def test_without_jinja2_the_extra_is_named(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "jinja2", None)
+        for name in ("jinja2", "markupsafe"):  # the second comes with the first
+            monkeypatch.setitem(sys.modules, name, None)
         rows = [[0.0], [1.0], [9.0], [10.0]]
         made = cutwise.report(ExplainableKMeans(2, random_state=0).fit(rows), rows)
         assert made.to_json()
-        with pytest.raises(ImportError) as caught:
+        with pytest.raises(MissingDependencyError):
+            made.to_markdown()
+        with pytest.raises(MissingDependencyError) as caught:
             made.to_html()
         named = 'Writing a report needs jinja2, which is not installed. Install it: pip install "cutwise[report]"'
         assert str(caught.value) == named

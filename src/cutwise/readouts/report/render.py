@@ -28,13 +28,11 @@ def report_html(summary: Mapping[str, Any]) -> str:
     script = _own_file("script.js")
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     curve = summary["curve"]
-    from markupsafe import Markup
-
     return _render(
         "page.html.jinja",
         summary,
-        style=Markup(_own_file("style.css")),
-        script=Markup(script),
+        style=_own_file("style.css"),
+        script=script,
         script_hash=hashed,
         # A single point is no curve.
         chart=curve_chart(curve, summary["headline"]["n_leaves"]) if curve and len(curve["n_leaves"]) > 1 else None,
