@@ -1,12 +1,14 @@
 """Numbers, names and shares as they are printed."""
 
 import math
+import re
+from html import unescape
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cutwise.readouts.shown import ShortNames, plain
+from cutwise.readouts.shown import ShortNames, html_text, plain
 from cutwise.readouts.words import number, percent, quoted, rows, table_notes
 from tests.each import each
 from tests.readouts.reading import tokens
@@ -112,6 +114,22 @@ def test_labels_that_are_no_text_are_written_as_python_does(label, text):
 )
 def test_shares_claim_all_or_nothing_only_where_it_is_true(share, text):
     assert percent(share) == text
+
+
+def test_names_from_right_to_left_stand_apart_in_html():
+    name, level = "\u05d2\u05d9\u05dc", "\u0635\u0641"
+    for text, parts in (
+        (f"7 < {name} <= 20 and b = {level}", [name, level]),
+        (f"{name} {level} 2 \u2264 3", [f"{name} {level} 2"]),
+        (
+            f"`{name} <= 3` > 5 and `a b` <= 3 and {level} in {{{name}, x, {level}}}",
+            [f"`{name} <= 3`", level, name, level],
+        ),
+        ("`a` > 3 and b <= 4", []),
+    ):
+        shown = html_text(text)
+        assert re.findall("<bdi>(.*?)</bdi>", unescape(shown)) == parts
+        assert unescape(re.sub("</?bdi>", "", shown)) == text
 
 
 def test_names_are_shown_on_one_line_without_control_characters():

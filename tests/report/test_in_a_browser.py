@@ -2,8 +2,12 @@
 
 import copy
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import cutwise
+from cutwise import ClusterExplainer
 from cutwise.estimators import Report
 from tests.report.made import made, nasty
 
@@ -42,6 +46,25 @@ def test_it_fits_every_screen(page_of, size, width):
     assert page.page.locator("svg.curve").count() == has_curve
     assert page.overflow <= 0
     assert page.page.title() == SIZES[size]().summary["title"]
+
+
+def test_signs_keep_their_sides_beside_names_that_are_written_from_right_to_left(page_of):
+    age, town, second = "\u05d2\u05d9\u05dc", "\u05e2\u05d9\u05e8", "\u05e9\u05e0\u05d9"
+    table = pd.DataFrame({age: np.arange(30.0), town: ["\u05d0", "\u05d1", "\u05d2"] * 10})
+    within = (table[age] > 7) & (table[age] <= 20) & (table[town] != "\u05d0")
+    model = ClusterExplainer(max_leaves=4).fit(table, np.where(within, second, "other"))
+    page = page_of(cutwise.report(model, table)).page
+    # Where the parts of a condition are drawn: its names, and what stands between them.
+    places = page.eval_on_selector_all(
+        f"#cluster-{list(model.classes_).index(second)} .rule code > span",
+        """spans => spans.map(span => [...span.childNodes].map(node => {
+            const range = document.createRange(); range.selectNodeContents(node);
+            return range.getBoundingClientRect().x }))""",
+    )
+    assert len(places) == 2
+    for of_condition in places:
+        assert len(of_condition) >= 3
+        assert of_condition == sorted(of_condition)
 
 
 def test_no_bar_covers_a_heading(page_of):

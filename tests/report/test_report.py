@@ -441,6 +441,24 @@ class TestThePage:
         for line in table.splitlines():
             assert len(re.findall(r"(?<!\\)\|", line)) == 7
 
+    def test_no_name_turns_the_text_around_it(self):
+        table = pd.DataFrame({"a\u202eb": [1.0, 2, 8, 9], "\u05d2\u05d9\u05dc": [1.0, 5, 1, 9]})
+        model = ClusterExplainer().fit(table, ["x\u202ey", "x\u202ey", "z", "\u05e9\u05e0\u05d9"])
+        made = cutwise.report(model, table, title="t\u202e", source="s\u2066", reproduce=["fit 'a\u202eb'"])
+        code, command = made.summary["sql"], 1  # these are to be copied
+        html, markdown = made.to_html(), made.to_markdown()
+        copied = "".join([code["statement"], *[code["before"] + after for after in code["after"]]])
+        assert html.count("\u202e") == copied.count("\u202e") + command
+        assert markdown.count("\u202e") == command
+        for page in (html, markdown):
+            assert "\u2066" not in page
+            assert "x\\u202ey" in page.replace("\\\\", "\\")
+        assert "<bdi>\u05d2\u05d9\u05dc</bdi>" in html
+        assert "\u2068\u05e9\u05e0\u05d9\u2069" in html  # in attributes
+        shown = model.rules()._repr_html_()
+        assert "\u202e" not in shown
+        assert "<bdi>\u05e9\u05e0\u05d9</bdi></span>" in shown
+
     def test_without_jinja2_the_extra_is_named(self, monkeypatch):
         for name in ("jinja2", "markupsafe"):  # the second comes with the first
             monkeypatch.setitem(sys.modules, name, None)

@@ -17,10 +17,7 @@ from typing import Any, Self, TypeVar
 from cutwise._progress import watch_progress
 from cutwise._whole import place_of, whole_file
 from cutwise.exceptions import InvalidInputError
-
-# Column and cluster names come from files: a terminal must not obey what stands in them.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-
+from cutwise.readouts.shown import harmless
 
 # Lines are not broken inside names, values and conditions: a private character stands for their spaces.
 _NO_BREAK = "\ue000"
@@ -34,11 +31,6 @@ T = TypeVar("T")
 
 _ANY_WIDTH = 1 << 20
 """Wide enough for every line of a table where nobody's screen ends it."""
-
-
-def harmless(text: str) -> str:
-    """The text with control characters, but for line breaks and tabs, spelled out."""
-    return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
 def one_line(text: str) -> str:

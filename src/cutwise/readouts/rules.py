@@ -23,7 +23,7 @@ from cutwise.table.table import Columns, Table
 
 from .conditions import Condition, column_of
 from .labeled_tree import LabeledTree, LeafCounts, Titled
-from .shown import cluster_color, ink_on
+from .shown import cluster_color, html_text, ink_on
 from .words import finite, percent, quoted, rows
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -100,7 +100,7 @@ class Rule(Titled):
         return f"<Rule of cluster {quoted(self.title)}: {self}>"
 
     def _repr_html_(self) -> str:
-        return f"cluster <b>{escape(str(self.title))}</b>: <code>{escape(str(self))}</code>"
+        return f'<div dir="ltr">cluster <b>{html_text(str(self.title))}</b>: <code>{html_text(str(self))}</code></div>'
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class ClusterRules(Titled):
         return f"<ClusterRules: {self}>"
 
     def _repr_html_(self) -> str:
-        return f'<code style="white-space:pre-wrap">{escape(str(self))}</code>'
+        return f'<code dir="ltr" style="white-space:pre-wrap">{html_text(str(self))}</code>'
 
 
 @dataclass(frozen=True)
@@ -314,10 +314,10 @@ def rules_html(rules: Rules, headline: Sequence[str] = ()) -> str:
         color = cluster_color(code)
         who = (
             '<span style="display:inline-block;max-width:24em;overflow-wrap:break-word;padding:0 8px;border-radius:6px;'
-            f'font-weight:600;background:{color};color:{ink_on(color)}">{escape(str(cluster.title))}</span>'
+            f'font-weight:600;background:{color};color:{ink_on(color)}">{html_text(str(cluster.title))}</span>'
         )
         for figures, rule, note in table_lines(cluster):
-            text = f"<i>{note}</i>" if rule is None else f"<code>{escape(rule)}</code>"
+            text = f"<i>{note}</i>" if rule is None else f"<code>{html_text(rule)}</code>"
             cells = "".join(f'<td style="{_CELL}right;white-space:nowrap">{escape(cell)}</td>' for cell in figures)
             lines.append(f'<tr><td style="{_CELL}left">{who}</td>{cells}<td style="{_CELL}left">{text}</td></tr>')
             who = ""
@@ -330,12 +330,12 @@ def rules_html(rules: Rules, headline: Sequence[str] = ()) -> str:
         f"{name}</th>"
         for name in ("cluster", "rows", "share", "purity", "coverage", "rule")
     )
-    said = "".join(f'<div style="margin:0 0 2px">{escape(line)}</div>' for line in headline)
+    said = "".join(f'<div style="margin:0 0 2px">{html_text(line)}</div>' for line in headline)
     table = (
         f'<table style="border-collapse:collapse;margin-top:6px;font-size:13px"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table>"
     )
-    return f'<div class="cutwise" style="max-width:100%;overflow-x:auto">{said}{table}</div>'
+    return f'<div class="cutwise" dir="ltr" style="max-width:100%;overflow-x:auto">{said}{table}</div>'
 
 
 # Colors are those of the page around it, but for the clusters' own: it may be light or dark.

@@ -5,7 +5,9 @@ Rules that are applied or parsed are written by ``words`` and ``conditions`` ins
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from html import escape
 from itertools import pairwise
 
 from .conditions import Condition
@@ -15,6 +17,29 @@ _ELLIPSIS = "…"
 _MOST_IN_PICTURES = 4
 MOST_LEVELS = 6
 """Named in a set where people read it; programs and files get all."""
+
+
+# Names come from files: a terminal must not obey what stands in them, and no page or line may turn around by them.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+_RTL = (
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"  # Hebrew, Arabic and others
+)
+_QUOTED_OR_RTL = re.compile(rf"(`(?:[^`]|``)*`|{_RTL}\w*(?:[ '\"-]{{1,2}}(?:{_RTL}\w*|\d+\b))*)")
+
+
+def harmless(text: str) -> str:
+    """The text with control characters, but for line breaks and tabs, spelled out."""
+    return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+
+
+def html_text(text: str, write: Callable[[str], str] = escape, apart: tuple[str, str] = ("<bdi>", "</bdi>")) -> str:
+    """The text as HTML, where names in a right-to-left script stand apart: the signs around them keep their places.
+
+    ``write``: escapes a part. ``apart``: what stands around such a name.
+    """
+    parts = [write(part) for part in _QUOTED_OR_RTL.split(harmless(text))]
+    return "".join(f"{apart[0]}{part}{apart[1]}" if re.search(_RTL, part) else part for part in parts)
 
 
 def plain(text: object) -> str:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from cutwise.exceptions import MissingDependencyError
+from cutwise.readouts.shown import harmless, html_text
 from cutwise.readouts.words import COSTS_UNKNOWN, explained_words, percent, ratio_words, rows
 
 PROFILE_ROWS = 6
@@ -63,6 +64,7 @@ def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_own_file),
         autoescape=is_html,
+        finalize=_finished,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -78,6 +80,7 @@ def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
         cart_in_words=_cart_in_words,
         markdown=_escape_markdown,
         breaks=_with_breaks,
+        apart=_apart,
     )
     page: str = environment.get_template(template).render(s=summary, **more)
     return page
@@ -114,11 +117,26 @@ def _whole(text: str) -> str:
     return text.replace(" %", "\u00a0%")
 
 
+def _finished(value: Any) -> Any:
+    """What an expression of a template writes; only what was escaped before, such as code to copy, is as it is."""
+    return harmless(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
 def _with_breaks(text: Any) -> Any:
     """Escaped, with places to break a line between the words that names are joined of."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"(?<=[_/])(?=\w)|(?<=\.)(?=[^\W\d])|(?<=[a-z])(?=[A-Z])", "<wbr>", str(escape(text))))
+    def write(part: str) -> str:
+        return re.sub(r"(?<=[_/])(?=\w)|(?<=\.)(?=[^\W\d])|(?<=[a-z])(?=[A-Z])", "<wbr>", str(escape(part)))
+
+    return Markup(html_text(text, write))
+
+
+def _apart(text: str) -> Any:
+    """Escaped for an attribute, where marks stand around names that HTML has elements for elsewhere."""
+    from markupsafe import Markup
+
+    return Markup(html_text(text, apart=("\u2068", "\u2069")))
 
 
 def _escape_markdown(text: Any) -> str:
