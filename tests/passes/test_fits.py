@@ -205,6 +205,15 @@ def test_a_table_of_many_batches_gives_the_bytes_of_memory(frame, door, monkeypa
     assert export_json(in_batches) == export_json(in_memory)
 
 
+def test_more_clusters_than_a_byte_counts_whose_first_rows_are_of_few(monkeypatch):
+    monkeypatch.setattr("cutwise.passes.rows.BATCH_ROWS", 500)
+    centers = 10.0 * np.arange(300)[:, np.newaxis]
+    X = np.repeat(centers, 4, axis=0) + np.random.default_rng(0).normal(size=(1200, 1))
+    options = {"reference": centers, "algorithm": "imm"}
+    in_batches = ExplainableKMeans(300, **options).fit(Batches(np.array_split(X, 3)))
+    assert export_json(in_batches) == export_json(ExplainableKMeans(300, **options).fit(X))
+
+
 def test_parquet_files_give_the_bytes_of_memory(frame, tmp_path):
     for i in range(3):
         frame[i * 1000 : (i + 1) * 1000].write_parquet(tmp_path / f"{i}.parquet", row_group_size=300)

@@ -1,7 +1,9 @@
 """Tables of any kind of column that are not in memory: the bytes of the same rows in memory."""
 
 import datetime as dt
+import io
 import json
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -27,7 +30,7 @@ from cutwise.exceptions import (
 )
 from cutwise.table import mixed
 
-from .test_fits import IS_HERE, RECIPES, door_of, lazy_by_workers
+from .test_fits import IS_HERE, RECIPES, Workers, door_of, lazy_by_workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
 
@@ -272,6 +275,39 @@ def test_numbers_that_are_whole_in_one_batch_and_miss_some_in_another():
     in_batches = ExplainableKMeans(3, random_state=0).fit(Batches(frames))
     assert_same(in_batches, ExplainableKMeans(3, random_state=0).fit(whole))
     assert in_batches.column_kinds_["a"] == "integer"
+
+
+@pytest.mark.parametrize("is_by_workers", [False, True])
+@pytest.mark.parametrize("has_text", [False, True])
+def test_numbers_whose_types_differ_from_batch_to_batch_are_those_of_frames_put_together(has_text, is_by_workers):
+    rng = np.random.default_rng(0)
+    types = ["?", "i1", "i4", "i8", "u2", "f4", "f8"]
+    of_batches = [(*pair, pair[0]) for pair in permutations(types, 2)] + [("i8", "?", "f8"), ("u8", "f4", "u8")]
+    for own in of_batches[:: 5 if has_text or is_by_workers else 1]:
+        frames = [
+            pd.DataFrame({"a": rng.integers(0, 2 if "?" in own else 40, 40), "b": rng.normal(size=40)}) for _ in own
+        ]
+        frames = [frame.astype({"a": dtype}) for frame, dtype in zip(frames, own, strict=True)]
+        if own[1][0] == "f" and own[0] != "?":
+            frames[1]["a"] += frames[1]["a"].dtype.type(0.3)
+        frames = [frame.assign(t=rng.choice(list("uv"), 40)) if has_text else frame for frame in frames]
+        model = ExplainableKMeans(3, max_leaves=9, algorithm="exkmc", random_state=0)
+        in_batches = clone(model).fit(Workers(frames) if is_by_workers else Batches(frames))
+        in_memory = model.fit(whole := pd.concat(frames, ignore_index=True))
+        assert_same(in_batches, in_memory)
+        assert in_batches.score(Batches(frames)) == in_memory.score(whole)
+
+
+def test_numbers_of_a_text_file_that_is_read_in_chunks():
+    rng = np.random.default_rng(0)
+    rows = zip(rng.normal(size=400), np.append(rng.integers(0, 9, 300), rng.integers(0, 9, 100) + 0.5), strict=True)
+    csv = "a,b\n" + "".join(f"{x:.3f},{y:g}\n" for x, y in rows)
+    chunks = Batches(lambda: pd.read_csv(io.StringIO(csv), chunksize=100))
+    whole = pd.read_csv(io.StringIO(csv))
+    in_batches, in_memory = (ExplainableKMeans(3, random_state=0).fit(X) for X in (chunks, whole))
+    assert_same(in_batches, in_memory)
+    described = (report(in_batches, X, curve=False).summary for X in (chunks, whole))
+    assert len({json.dumps(near(summary)) for summary in described}) == 1
 
 
 def test_dictionaries_that_differ_from_batch_to_batch():

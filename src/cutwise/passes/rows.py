@@ -206,7 +206,8 @@ class BatchedRows:
         self.extents_with_noise = extents_of(np.concatenate([seen.extents, seen.of_noise]))
         self.sample, self.sample_weights = seen.sample.values.astype(np.float64), seen.sample.weights
         columns = self.columns
-        self.example = Table(seen.sample.values, columns.names, columns.has_names, columns.kinds, self.library)
+        values = seen.sample.values.astype(self.dtype, copy=False)  # of parts whose dtypes may differ
+        self.example = Table(values, columns.names, columns.has_names, columns.kinds, self.library)
         self.searched = seen.searched
         self.recipe = Recipe(columns, searched=self.searched)
 

@@ -27,9 +27,9 @@ from cutwise.exceptions import (
     UnsupportedInputError,
 )
 from cutwise.reference.objective import sum_costs, sum_weights
-from cutwise.table.intake import TableSums, pop_column, read_table, read_weights
+from cutwise.table.intake import TableSums, check_same_names, pop_column, read_table, read_weights
 from cutwise.table.labels import read_labels
-from cutwise.table.table import Columns, Table, as_matrix, searched_columns
+from cutwise.table.table import Columns, Table, as_matrix, kind_of_both, searched_columns
 from cutwise.tree.refine_sample import sample_sizes
 
 from .spill import Column, Copies
@@ -583,11 +583,10 @@ class Seen:
             self.missing, self.few = np.zeros((2, d), dtype=np.int64), [np.empty(0)] * d
             self.sample.size = sample_sizes(self.n_clusters, d)[1] + 1  # one more says that these are not all
         elif self.like[:2] != like[:2]:
-            (first, own), (other, another) = self.like[:2], like[:2]
-            raise InvalidInputError(
-                f"The batches of X differ: the first has columns {first.names} of {own}, another {other.names} of "
-                f"{another}. Give all the same names, in the same order, and types."
-            )
+            (first, own, library), (other, another, _) = self.like, like
+            check_same_names(first, other)
+            both = replace(first, kinds=tuple(map(kind_of_both, first.kinds, other.kinds)))
+            self.like = both, np.promote_types(own, another), library
 
     def merge(self, other: Seen) -> Seen:
         """Those of both."""

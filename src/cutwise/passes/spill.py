@@ -44,6 +44,9 @@ class Copies:
             self._remove()
 
 
+_CONVERTED_ROWS = 1 << 16
+
+
 class Column:
     """One array of all rows, in a file: written batch by batch, read by slices."""
 
@@ -56,15 +59,26 @@ class Column:
 
     def append(self, values: npt.NDArray[Any]) -> None:
         """Write further rows."""
-        self.width, self.dtype, self.n = values.shape[1:], values.dtype, self.n + len(values)
+        dtype = np.promote_types(self.dtype, values.dtype) if self.n else values.dtype
         try:
+            if self.n and dtype != self.dtype:
+                self._convert(dtype)
             with self.path.open("ab") as file:
-                file.write(np.ascontiguousarray(values).data)
+                file.write(np.ascontiguousarray(values, dtype=dtype).data)
         except OSError as error:
             raise InvalidInputError(
                 f"The copy of the rows could not be written to {self.path.parent}: {error.strerror}. It takes the "
                 "table's values and about 4 k + d + 7 bytes a row, and is removed. Set TMPDIR to a folder with room."
             ) from error
+        self.width, self.dtype, self.n = values.shape[1:], dtype, self.n + len(values)
+
+    def _convert(self, dtype: np.dtype[Any]) -> None:
+        """Write all rows anew in a dtype that holds those of further rows, too."""
+        other = self.path.with_suffix(".converted")
+        with other.open("wb") as file:
+            for first in range(0, self.n, _CONVERTED_ROWS):
+                file.write(self.mapped(first, min(_CONVERTED_ROWS, self.n - first)).astype(dtype).data)
+        other.replace(self.path)
 
     def write(self, first: int, values: npt.NDArray[Any]) -> None:
         """Put values in the place of what is there, or behind it."""

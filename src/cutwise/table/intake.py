@@ -518,11 +518,7 @@ class TableSums:
         if self.columns is None or other.columns is None:
             self.columns, self.of_columns = self.columns or other.columns, self.of_columns or other.of_columns
             return self
-        if self.columns != other.columns:
-            raise InvalidInputError(
-                f"The batches of X differ: the first has columns {self.columns.names}, another {other.columns.names}. "
-                "Give all the same names."
-            )
+        check_same_names(self.columns, other.columns)
         for own, more in zip(self.of_columns, other.of_columns, strict=True):
             own.merge(more)
         return self
@@ -536,6 +532,19 @@ class TableSums:
         """The columns with their kinds."""
         assert self.columns is not None
         return _checked(self.columns, self.of_columns, [sums.kind() for sums in self.of_columns], "X")
+
+
+def check_same_names(first: Columns, other: Columns) -> None:
+    """Refuse batches of one table that have other columns."""
+    if (first.has_names, first.names) != (other.has_names, other.names):
+        raise InvalidInputError(
+            f"The batches of X differ: the first has columns {_listed(first)}, another {_listed(other)}. Give all the "
+            "same names, in the same order."
+        )
+
+
+def _listed(columns: Columns) -> str:
+    return listed(columns.names, most=20) + ("" if columns.has_names else " by number, without names")
 
 
 def _may_be_numbers(X: Any) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from numbers import Real
 from typing import Any, Literal
 
 import narwhals as nw
@@ -233,6 +234,8 @@ def _of_items(
         row = next(row for row, item in enumerate(items) if isinstance(item, list | dict | set | np.ndarray))
         return NonNumericValue(row, items[row])
     types = {type(item) for item in distinct if item is not None}
+    if types and all(issubclass(t, bool | np.bool_ | Real) for t in types):  # of equal ones but the first is distinct
+        types = {type(item) for item in items if not is_missing(item)}
     if types and all(hasattr(item, "months") and hasattr(item, "nanoseconds") for item in distinct if item is not None):
         items, types = [item if item is None else as_duration(item) for item in items], {dt.timedelta}
 
@@ -332,8 +335,9 @@ class ColumnSums:
         if not self.types:
             return ColumnKind("number", left_out="no value")
         names, has_gaps = {name for name, _, _ in self.types}, self.n_missing > 0 or None in self.items
-        if names <= {"integer", "number"}:
-            is_whole = self.is_whole and ("number" not in names or has_gaps)
+        if names <= {"integer", "number", "bool"} and names != {"bool"}:
+            # What misses some whole numbers is of floats in pandas, but where it holds objects.
+            is_whole = self.is_whole and ("number" not in names or (has_gaps and "bool" not in names))
             return ColumnKind("integer" if is_whole else "number", has_gaps=has_gaps)
         if len(self.types) > 1 or (names == {"ordered"} and len(self.orders) > 1):
             words = " and ".join(sorted({_WORDS[name] for name in names}))

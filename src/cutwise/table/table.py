@@ -165,6 +165,11 @@ def number_kind(dtype: np.dtype[np.generic]) -> ColumnKind:
     return BOOL if dtype.kind == "b" else INTEGER if dtype.kind in "iu" else NUMBER
 
 
+def kind_of_both(first: ColumnKind, other: ColumnKind) -> ColumnKind:
+    """The kind of a column of numbers without gaps, or of truth values, of which parts are of these."""
+    return first if first == other else NUMBER if NUMBER in (first, other) else INTEGER
+
+
 def integer_columns(kinds: Iterable[ColumnKind]) -> npt.NDArray[np.bool_]:
     """Which columns have whole thresholds, shape (n_columns,)."""
     return np.array([kind.is_integer for kind in kinds], dtype=np.bool_)
