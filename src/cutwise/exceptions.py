@@ -112,8 +112,16 @@ class ChangedDataError(InvalidInputError):
         return cls(
             f"X had {first:,} rows in the first pass over it and {now:,} in another"
             + (", which hold other values" if now == first else "")
-            + ". Keep what it reads from as it is meanwhile (persist() in Spark and Dask), or write it to Parquet."
+            + f". {_KEEP}"
         )
+
+    @classmethod
+    def of(cls, found: str) -> Self:
+        """The error of what another pass found that the first one had not."""
+        return cls(f"X changed between two passes over it: {found}. {_KEEP}")
+
+
+_KEEP = "Keep what it reads from as it is meanwhile (persist() in Spark and Dask), or write it to Parquet."
 
 
 class UnsupportedInputError(InvalidInputError, TypeError):

@@ -53,7 +53,7 @@ def test_levels_that_come_with_a_later_pass_are_an_error(value):
         calls.append(len(calls))
         return iter([X[:40], X[40:]] if len(calls) < 3 else [other[:40], other[40:]])
 
-    with pytest.raises(ChangedDataError, match=r"column 'town'.*same rows every time"):
+    with pytest.raises(ChangedDataError, match=r"column 'town'.*Keep what it reads from"):
         ExplainableKMeans(3, random_state=0).fit(Batches(parts))
 
 
@@ -436,12 +436,22 @@ def test_errors_say_what_to_do(customers, fit, error, words):
         fit(customers)
 
 
-def test_rows_that_change_after_kinds_are_known(customers):
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda X: X[:400], "500 rows in the first pass over it and 400"),
+        (lambda X: X.with_columns(since=None), "contains NaN: column 'since', row 0"),
+        (lambda X: X.with_columns(since=pl.lit(1.5)), "Column 'since' held dates at fit and holds numbers now"),
+        (lambda X: X.with_columns(region=pl.lit("new")), "column 'region' had no value in the first"),
+        (lambda X: X.select(reversed(X.columns)), "The feature names should match"),
+    ],
+)
+def test_rows_that_change_after_kinds_are_known(customers, change, words):
     opened = []
 
-    def open_fewer():
+    def open_changed():
         opened.append(1)
-        return iter([customers[: 400 if len(opened) > 2 else 500]])
+        return iter([customers if len(opened) < 3 else change(customers)])
 
-    with pytest.raises(ChangedDataError, match="500 rows"):
-        ExplainableKMeans(3).fit(Batches(open_fewer))
+    with pytest.raises(ChangedDataError, match=rf"{words}.*\. Keep what it reads from"):
+        ExplainableKMeans(3).fit(Batches(open_changed))

@@ -20,6 +20,7 @@ from cutwise import core
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import (
     ChangedDataError,
+    ColumnMismatchError,
     InvalidInputError,
     MissingDependencyError,
     NotFiniteError,
@@ -411,7 +412,7 @@ class Part(NamedTuple):
         """
         classes: npt.NDArray[np.generic] = np.empty(0)
         batch, own, given = _apart(batch, weights, y)
-        with _in_batches():
+        with _in_batches(is_again=columns is not None):
             table = read_table(batch, fitted=columns, unknown=None)
         x = table.values
         counts = np.ones(len(x), dtype=np.int64) if own is None else own.astype(np.int64)
@@ -519,11 +520,16 @@ def add_kinds(sums: TableSums, batch: Any, weights: str | None, y: str | None) -
 
 
 @contextmanager
-def _in_batches() -> Iterator[None]:
-    """Errors about rows and types say what to do with a table in batches."""
+def _in_batches(*, is_again: bool = False) -> Iterator[None]:
+    """Errors about rows and types say what to do with a table in batches; ``is_again``: whose kinds are known."""
     try:
         yield
-    except (NotFiniteError, NotNumericError) as error:
+    except InvalidInputError as error:
+        if is_again and (isinstance(error, ColumnMismatchError) or re.search("contains NaN|at fit and", str(error))):
+            said = str(error).splitlines()[0].partition(". Give ")[0].rstrip(".")
+            raise ChangedDataError.of(f"what one found of its columns is not so in another. {said}") from error
+        if not isinstance(error, NotFiniteError | NotNumericError):
+            raise
         said, step = str(error).splitlines()[0], _STEPS[isinstance(error, NotNumericError)]
         raise type(error)(f"{said}\nX comes in batches, and rows are counted within one: {step}") from error
 
