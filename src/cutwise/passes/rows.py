@@ -247,7 +247,8 @@ class BatchedRows:
             raise ChangedDataError.between(n_rows, self.n_rows + self.seen.n_left)
         for j, (kind, most) in enumerate(zip(self.columns.kinds, self.extents_with_noise[1].tolist(), strict=True)):
             if kind.name == "category" and kind.left_out is None and most >= kind.n_levels:
-                raise ChangedDataError.of(f"{self.columns.describe(j)} had no value in the first that it has in another")
+                column = self.columns.describe(j)
+                raise ChangedDataError.of(f"{column} had no value in the first that it has in another")
 
     @classmethod
     def _read(
