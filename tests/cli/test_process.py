@@ -143,12 +143,17 @@ def test_an_interrupt_that_meets_an_object_being_freed_is_heeded(monkeypatch, ca
     assert sys.unraisablehook is usual
 
 
-def test_output_survives_a_terminal_that_lacks_the_letters():
-    result = run(
-        "fit", "-", "-k", 2, input="größe,年\n1,1\n2,2\n8,8\n9,9\n", env={**os.environ, "PYTHONIOENCODING": "ascii"}
-    )
+def test_a_terminal_that_lacks_the_letters_ends_no_run_and_mixes_up_no_names():
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    fit = ("fit", "-", "--labels-from", "市")
+    rows = "größe,市\n1,大阪\n2,大阪\n8,東京\n9,東京\n"
+    result = run(*fit, input=rows, env=ascii_only)
     assert result.returncode == 0, result.stderr
-    assert "standard input: 4 rows, 2 columns" in result.stdout
+    lines = [line for line in result.stdout.splitlines() if "gr\\xf6" in line]
+    assert [line.split()[0] for line in lines] == ["\\u5927\\u962a", "\\u6771\\u4eac"]
+    assert len({line.index("gr\\xf6") for line in lines}) == 1  # aligned by what is written
+    whole, plain = (run(*fit, "--json", input=rows, env=env).stdout for env in (None, ascii_only))
+    assert json.loads(plain) == json.loads(whole)
 
 
 def test_without_typer_the_message_says_how_to_get_it(tmp_path):

@@ -88,14 +88,21 @@ def test_progress_is_shown_only_where_a_person_watches(monkeypatch, capsys, quie
     assert capsys.readouterr().err == ""
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
     with working("counting [1/2]", quiet=quiet):
         pass
     assert ("counting [1/2]" in screen.getvalue()) != quiet
+    monkeypatch.setattr("sys.stderr", dumb := Terminal())
+    monkeypatch.setenv("TERM", "dumb")  # it cannot take back what it showed
+    with working("counting"):
+        pass
+    assert dumb.getvalue() == ""
 
 
 def test_progress_moves_on_with_the_stages_and_steps(monkeypatch):
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
     done = []
     show = Progress.update
     monkeypatch.setattr(Progress, "update", lambda self, task, **now: (done.append(now), show(self, task, **now)))

@@ -106,9 +106,9 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 def exit_code_of(job: Callable[[], Any]) -> int:
     """Run ``job``; return 0, or the exit code its error asks for after saying it in one line."""
     for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's encoding lacks must not end a run whose work is done.
+        # A name that the terminal's encoding lacks must not end a run whose work is done, nor look like another.
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning

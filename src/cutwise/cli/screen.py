@@ -33,6 +33,19 @@ _ANY_WIDTH = 1 << 20
 """Wide enough for every line of a table where nobody's screen ends it."""
 
 
+def _writable(text: str) -> str:
+    """The text as standard output shows it: what is harmless and in its encoding, and the rest spelled out."""
+    return harmless(text).encode(_encoding(sys.stdout), "backslashreplace").decode(_encoding(sys.stdout))
+
+
+def _encoding(stream: Any) -> str:
+    return getattr(stream, "encoding", None) or "utf-8"
+
+
+def _is_unicode(stream: Any) -> bool:
+    return _encoding(stream).lower().startswith("utf")
+
+
 def one_line(text: str) -> str:
     """The text on one line."""
     return " ".join(harmless(text).split())
@@ -62,7 +75,7 @@ def note(text: str, *, of_table: bool = True) -> None:
 
 def print_line(text: str = "") -> None:
     """A line of the results; on a terminal it is filled."""
-    text = harmless(text)
+    text = _writable(text)
     if sys.stdout.isatty():
         indent = text[: len(text) - len(text.lstrip(" "))]
         width = get_terminal_size().columns
@@ -77,7 +90,7 @@ def print_document(text: str) -> None:
 
 def print_json(document: Any) -> None:
     """A document for programs, as JSON."""
-    print_document(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+    print_document(json.dumps(document, ensure_ascii=not _is_unicode(sys.stdout), allow_nan=False, indent=2) + "\n")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
@@ -90,7 +103,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: 
     from rich.table import Table
     from rich.text import Text
 
-    cells = [[harmless(cell) for cell in row] for row in [header, *rows]]
+    cells = [[_writable(cell) for cell in row] for row in [header, *rows]]
     if sys.stdout.isatty():
         lines = any("\n" in cell for row in rows for cell in row)
         console = Console()
@@ -153,7 +166,7 @@ def working(what: str, *, steps: int = 1, quiet: bool = False) -> Iterator[Calla
 
     Gives a function that begins the next of several ``steps``, each about as long as a fit.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda step: None
         return
     from rich.console import Console
@@ -162,7 +175,8 @@ def working(what: str, *, steps: int = 1, quiet: bool = False) -> Iterator[Calla
     from rich.table import Column
 
     text = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
-    columns = SpinnerColumn(), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn(), text
+    spinner = "dots" if _is_unicode(sys.stderr) else "line"
+    columns = SpinnerColumn(spinner), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn(), text
     begun, now = 0, escape(one_line(what))
     with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as progress:
         task = progress.add_task(now, total=steps)
