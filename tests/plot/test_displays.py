@@ -2,6 +2,7 @@
 
 import re
 import sys
+import warnings
 from datetime import date, timedelta
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ from matplotlib.text import Text
 from sklearn.exceptions import NotFittedError
 
 from cutwise import ClusterExplainer, ExplainableKMeans
-from cutwise.exceptions import InvalidInputError, UnsupportedInputError
+from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
 from cutwise.plot import CurveDisplay, FrontDisplay, PartitionDisplay, ProfileDisplay, TreeDisplay
 from cutwise.readouts.shown import cluster_color
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -345,6 +346,17 @@ def test_a_cluster_has_one_color_in_all_displays():
     assert [to_hex(p.get_facecolor()) for p in legend.get_patches()] == [cluster_color(code) for code in range(8)]
     strip = [to_hex(p.get_facecolor()) for p in ProfileDisplay.from_estimator(model, table).ax_.patches]
     assert strip == [cluster_color(code) for code in range(8)]
+
+
+def test_rows_of_noise_are_in_the_legend_of_a_map_that_draws_some():
+    _, table = model_and_rows(3, n_columns=2)
+    labels = np.arange(len(table)) % 4 - 1
+    for rows, said in ((labels, ["0", "1", "2", "noise"]), (np.maximum(labels, 0), ["0", "1", "2"])):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CutwiseWarning)  # the labels have nothing to do with the table
+            model = ClusterExplainer().fit(table, rows)
+        display = PartitionDisplay.from_estimator(model, table)
+        assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == said
 
 
 def test_axes_that_are_given_are_drawn_on_and_the_tree_shrinks_to_them():

@@ -58,7 +58,7 @@ class PartitionDisplay(Display):
     points : ndarray of shape (n, 2), float64
         The rows in these columns.
     codes : ndarray of shape (n,), int
-        The cluster that colors each row; -1 for none.
+        The cluster that colors each row; -1 for noise.
     of_reference : bool
         Whether these are the reference's clusters, not the tree's.
     fixed : mapping of int to float, default={}
@@ -211,7 +211,7 @@ class PartitionDisplay(Display):
             spine.set_color(inks.rule)
         for axis, kind, room in zip((ax.xaxis, ax.yaxis), self.kinds, size_in_inches(ax), strict=True):
             _set_ticks(axis, kind, room)
-        self._surround(ax, inks, {*self.rectangle_cluster_.tolist(), *codes[codes >= 0].tolist()})
+        self._surround(ax, inks, {*self.rectangle_cluster_.tolist(), *codes.tolist()})
         return self
 
     def _rectangles(self, limits: list[_Floats]) -> tuple[_Floats, npt.NDArray[np.int32]]:
@@ -231,15 +231,20 @@ class PartitionDisplay(Display):
 
     def _surround(self, ax: Any, inks: Inks, present: set[int]) -> None:
         """What stands around the map: the clusters beside it, and a caption and names no wider than it is."""
+        from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
         width, height = size_in_inches(ax)
         small = width < 3.6 or height < 2.4
         font, by = (7.0, "rows by\nreference") if small else (8.5, "rows by reference")
-        handles = [
+        handles: list[Any] = [
             Patch(facecolor=cluster_color(code), label=shorten(plain(self.titles[code]), 10 if small else 24))
-            for code in sorted(present)
+            for code in sorted(present - {-1})
         ]
+        if -1 in present:
+            ring = Line2D([], [], linestyle="", marker="o", markersize=0.6 * font, color=inks.text, label="noise")
+            ring.set(markerfacecolor=inks.ground, markeredgewidth=0.6)
+            handles.append(ring)
         legend = ax.legend(
             handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=font,
             ncols=-(-len(handles) // max(int(height / font * 50), 1)), title_fontsize=font,
