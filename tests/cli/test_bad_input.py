@@ -58,6 +58,8 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
         ([*FIT, "-k", "2", "--out", "new/"], ["new/: a folder is named so, not a file"]),
         (["fit", "TABLE", "-k", "2", "--category", "a,b", "--number", "a"], ["--category and --number both name 'a'"]),
         ([*FIT, "-k", "2", "--unknown", "x"], ["--unknown 'x'", "'outside', 'error'"]),
+        ([*FIT, "-k", "2", "--min-leaf", "many"], ["--min-leaf many is no number of rows", "such as 20", "5%"]),
+        ([*FIT, "-k", "2", "--min-leaf", "100%"], ["--min-leaf 100% is no number of rows"]),
         ([*FIT, "-k", "2", "--min-leaf", "3"], ["--min-leaf 3", "takes 6 rows", "Use --min-leaf <= 2"]),
         ([*FIT, "-k", "2", "--nonsense"], ["--nonsense"]),
         (["fit", "--example", "win"], ["Did you mean 'wine'?"]),

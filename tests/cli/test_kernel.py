@@ -79,7 +79,7 @@ def test_options_that_do_not_go_together_are_refused(refused, rings):
     ("options", "word"),
     [
         (("rbf", "--max-depth", 3), "--max-depth 3 has no meaning with --kernel rbf: its trees have no limits"),
-        (("rbf", "--min-leaf", 5), "--min-leaf 5.0 has"),
+        (("rbf", "--min-leaf", 5), "--min-leaf 5 has"),
         (("rbf", "--never", "east"), "--never east has"),
         (("rbf", "--cut-only", "east", "--cut-only", "north"), "--cut-only east,north has"),
         (("rbf", "--depth-penalty", 0.2), "--depth-penalty 0.2 has no meaning with --kernel rbf"),

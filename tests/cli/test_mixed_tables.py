@@ -138,7 +138,8 @@ def test_columns_may_be_called_anything_and_limits_are_priced(cutwise, people):
     done = cutwise("fit", people, "-k", 3, "--never", "columns,age", "--max-depth", 2, "--min-leaf", 20)
     assert done.code == 0, done.err
     assert "(no cut on columns, age; at most 2 questions; at least 20 rows in a leaf)" in done.out
-    assert "(at least 5 % in a leaf)" in cutwise("fit", people, "-k", 3, "--min-leaf", 0.05).out
+    for share in ("0.05", "5%", "5 %"):
+        assert "(at least 5 % in a leaf)" in cutwise("fit", people, "-k", 3, "--min-leaf", share).out
     done = cutwise("fit", people, "-k", 5, "--max-depth", 2)
     assert done.code == 2
     assert "--max-depth 2 leaves room for 4 leaves, fewer than -k 5" in done.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from cutwise.cli.options import (
     GrowthOptions,
     LabelsFrom,
     LimitOptions,
+    number_or_percent,
     of_output,
     of_tree,
     refuse_beside,
@@ -172,12 +172,10 @@ def command(
 
 def _share_of(within: str) -> float:
     """The fraction that ``2%`` or ``0.02`` says."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", within)
-    if found and found[2]:
-        return float(found[1]) / 100
-    if found and float(found[1]) < 1:
-        return float(found[1])
-    hint = f"{within.strip()}%" if found else "2%"
+    share = number_or_percent(within)
+    if share is not None and (share < 1 or "%" in within):
+        return share
+    hint = "2%" if share is None else f"{within.strip()}%"
     raise InvalidInputError(
         f"--within {within} is no share. Say it in per cent, such as {hint}, or as a fraction: 0.02."
     )

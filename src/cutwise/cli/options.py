@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -124,7 +125,9 @@ class LimitOptions:
     cut_only: CutOnly = None
     never: Annotated[list[str] | None, of_tree(help=f"Columns that no rule asks about: {SEVERAL}")] = None
     max_depth: Annotated[int | None, of_tree(help="Tests on the way to a leaf at most.")] = None
-    min_leaf: Annotated[float | None, of_tree(help="Rows of a leaf at least; below 1 a share of all.")] = None
+    min_leaf: Annotated[
+        str | None, of_tree(metavar="ROWS", help="Rows of a leaf at least: 20, or a share of all: 5% or 0.05.")
+    ] = None
 
     @property
     def given(self) -> dict[str, object]:
@@ -135,10 +138,25 @@ class LimitOptions:
     @property
     def params(self) -> dict[str, Any]:
         """Those that need no table, as parameters of an estimator; none for those that are not given."""
-        least = self.min_leaf
-        whole = least if least is None or not float(least).is_integer() else int(least)
-        given = {"max_depth": self.max_depth, "min_samples_leaf": whole}
+        given = {"max_depth": self.max_depth, "min_samples_leaf": self._least()}
         return {name: value for name, value in given.items() if value is not None}
+
+    def _least(self) -> float | None:
+        if self.min_leaf is None:
+            return None
+        least = number_or_percent(self.min_leaf)
+        if least is None or (least >= 1 and "%" in self.min_leaf):
+            raise InvalidInputError(
+                f"--min-leaf {self.min_leaf} is no number of rows. Say how many a leaf has at least, such as 20, or "
+                "what share of all: 5% or 0.05."
+            )
+        return int(least) if least.is_integer() else least
+
+
+def number_or_percent(text: str) -> float | None:
+    """What ``20``, ``0.05`` or ``5%`` says, per cent as a share of 1; None of anything else."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
+    return float(found[1]) / (100 if found[2] else 1) if found else None
 
 
 @dataclass(frozen=True)
