@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from cutwise.readouts.words import advice, explained_words, ratio_words, table_notes
+from cutwise.readouts.words import advice, explained_words, kept_text, ratio_words, table_notes
 
 OWN, COSTS = "the k-means clusters", "squared distances"
 
@@ -34,9 +34,17 @@ def test_a_share_kept_says_what_it_is_a_share_of():
         words == "the k-means clusters explain 44.8 % of all squared distances, and the tree keeps this share of that"
     )
     assert "nothing" in explained_words(math.nan, 0.0, OWN, COSTS)
-    assert explained_words(40.0, 0.003, OWN, COSTS).endswith(
-        "0.3 % of all squared distances, and the tree's clusters 12.0 %"
+    assert explained_words(1.24, 0.197, OWN, COSTS).endswith(
+        "19.7 % of all squared distances, and the tree's clusters 24.4 %"
     )
+
+
+def test_a_share_of_next_to_nothing_is_no_figure():
+    assert [kept_text(0.942, 0.448), kept_text(1.24, 0.197), kept_text(40.0, 0.003)] == ["94.2 %", "124.0 %", "n/a"]
+    assert kept_text(math.nan, math.nan) == "n/a"
+    words = "explain 0.3 % of all squared distances, next to nothing; the tree's clusters explain 12.0 %"
+    assert explained_words(40.0, 0.003, OWN, COSTS) == f"{OWN} {words}"
+    assert table_notes([1.2], 0.003, COSTS)[0].endswith("0.3 % of all squared distances (n/a: next to nothing)")
 
 
 @pytest.mark.parametrize(

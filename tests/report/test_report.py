@@ -307,7 +307,7 @@ class TestWhatCannotBeSaid:
     def test_a_tree_of_one_leaf_and_an_empty_cluster_are_reported(self):
         rows = np.array([[0.0, 1.0], [0.1, 1.0], [0.0, 1.2]])
         single = cutwise.report(ExplainableKMeans(1, random_state=0).fit(rows), rows)
-        assert "1 cluster, told apart by 0 tests" in single.to_html()
+        assert "1 cluster, and no test: every row is in the same one." in single.to_html()
         with pytest.warns(CutwiseWarning):
             model = ExplainableKMeans(2, algorithm="imm", reference=np.array([[0.0, 1.0], [0.0, 1.0]])).fit(rows)
         empty = cutwise.report(model, rows)
@@ -440,6 +440,23 @@ class TestThePage:
         table = markdown.partition("|---|--:|--:|--:|--:|---|\n")[2].partition("\n\n")[0]
         for line in table.splitlines():
             assert len(re.findall(r"(?<!\\)\|", line)) == 7
+
+    def test_what_does_not_set_a_cluster_apart_is_not_said_to(self):
+        rows = np.array([[-9.0], [-8], [-1], [0], [1], [8], [9]])
+        ring = ClusterExplainer(max_leaves=3).fit(rows, ["far", "far", "near", "near", "near", "far", "far"])
+        page = cutwise.report(ring, rows).to_html()
+        assert page.count("No mean stands out") == 2
+        assert "What sets it apart" not in page
+
+    def test_a_share_of_next_to_nothing_is_no_headline(self):
+        table = pd.DataFrame({"a": np.arange(400.0)})
+        labels = np.where((table["a"] % 3 == 0) | (table["a"] > 390), "b", "c")
+        model = ClusterExplainer(max_leaves=3).fit(table, labels)
+        made = cutwise.report(model, table)
+        assert made.summary["headline"]["explained"] > 1
+        for page in (made.to_html(), made.to_markdown()):
+            assert "next to nothing" in page
+            assert re.search(r">n/a</span><span class=.label.>explained|- explained: n/a \(", page)
 
     def test_no_name_turns_the_text_around_it(self):
         table = pd.DataFrame({"a\u202eb": [1.0, 2, 8, 9], "\u05d2\u05d9\u05dc": [1.0, 5, 1, 9]})

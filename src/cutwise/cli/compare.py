@@ -12,7 +12,7 @@ from cutwise.cli.columns import Task, clustering
 from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LabelsFrom, LimitOptions, MaxLeaves
 from cutwise.cli.screen import note, print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import CutwiseWarning, EmptyClusterWarning, InfeasibleLimitsError, warn
-from cutwise.readouts.words import finite, percent, table_notes
+from cutwise.readouts.words import finite, kept_text, percent, table_notes
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.tree.recipes import recipes_for
 
@@ -81,7 +81,7 @@ def command(
             str(entry["n_leaves"]),
             str(entry["depth"]),
             "none" if entry["cost_ratio"] is None else f"{entry['cost_ratio']:.4f}",
-            percent(math.nan if entry["explained"] is None else entry["explained"]),
+            kept_text(math.nan if entry["explained"] is None else entry["explained"], first.reference_explained_),
             percent(entry["agreement"]),
             f"{entry['wad']:.2f}",
             f"{entry['waes']:.2f}",

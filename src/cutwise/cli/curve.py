@@ -23,7 +23,7 @@ from cutwise.cli.options import (
 )
 from cutwise.cli.screen import Outputs, note, print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
-from cutwise.readouts.words import percent, table_notes
+from cutwise.readouts.words import kept_text, percent, table_notes
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
@@ -150,8 +150,9 @@ def command(
                     chosen = curve.model(n_leaves)
         choice.write(outputs, lambda ax: CurveDisplay.from_curve(curve, within=share, ax=ax), chosen)
     figures = (curve.n_leaves, curve.cost_ratio, curve.explained, curve.agreement)
+    whole = curve.reference_explained
     rows: list[Any] = [
-        (str(n), "none" if ratio != ratio else f"{ratio:.4f}", percent(explained), percent(agreement))
+        (str(n), "none" if ratio != ratio else f"{ratio:.4f}", kept_text(explained, whole), percent(agreement))
         for n, ratio, explained, agreement in zip(*(each.tolist() for each in figures), strict=True)
     ]
     number = 0 if chosen is None else chosen.n_leaves_
@@ -161,7 +162,7 @@ def command(
         ("leaves", "cost ratio", "explained", "agreement"),
         rows,
         [
-            *table_notes(curve.cost_ratio.tolist(), curve.reference_explained, OBJECTIVES[table.objective].cost_words),
+            *table_notes(curve.cost_ratio.tolist(), whole, OBJECTIVES[table.objective].cost_words),
             *start.limits_notes,
         ],
         chosen,

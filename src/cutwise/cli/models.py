@@ -17,7 +17,7 @@ from cutwise.estimators import advice_of, agreement_of, algorithm_of, certificat
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
 from cutwise.readouts.rules import table_lines
 from cutwise.readouts.shown import MOST_LEVELS, shortened
-from cutwise.readouts.words import explained_words, percent, quoted, ratio_words
+from cutwise.readouts.words import explained_words, kept_text, percent, quoted, ratio_words
 from cutwise.table.table import are_plain
 
 if TYPE_CHECKING:
@@ -269,8 +269,7 @@ def _price_lines(model: TreeEstimator) -> list[str]:
         lines.append(f"cost ratio {ratio:.4f}: {ratio_words(ratio, own, cost_words)}")
     lines += [line for line in [model._limits_line] if line is not None]
     explained, of = model.explained_, model.reference_explained_
-    share = "none" if math.isnan(explained) else percent(explained)
-    lines.append(f"explained {share}: {explained_words(explained, of, own, cost_words)}")
+    lines.append(f"explained {kept_text(explained, of)}: {explained_words(explained, of, own, cost_words)}")
     advice = advice_of(model, "--max-leaves")
     return lines if advice is None else [*lines, f"advice: {advice}"]
 

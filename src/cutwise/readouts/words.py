@@ -164,6 +164,9 @@ _KEEPS_LITTLE = 0.75
 _EXPLAINS_LITTLE = 0.2
 """k-means explains more where there are clusters, and of any data in a few columns; less of noise in many columns."""
 
+_EXPLAINS_NOTHING = 0.01
+"""About what labels drawn at random explain of two hundred rows; a share of that is a share of chance."""
+
 
 COSTS_UNKNOWN = "costs not known: rows were counted anew since fit, or the tree was edited"
 
@@ -190,14 +193,21 @@ def ratio_words(ratio: float, own: str, cost_words: str) -> str:
     return f"{cost_words} within the tree's clusters are {compared(ratio)} within {own}{reason}"
 
 
+def kept_text(explained: float, reference_explained: float) -> str:
+    """The share kept in per cent; ``n/a`` where the clustering explains too little for a share of that to mean much."""
+    return percent(math.nan if reference_explained < _EXPLAINS_NOTHING else explained)
+
+
 def explained_words(explained: float, reference_explained: float, own: str, cost_words: str) -> str:
     """What the share kept is a share of; the first two are nan where they are undefined."""
     if math.isnan(explained):
         return f"{own} cost no less than a single cluster, so they explain nothing that a tree could keep"
-    own_share = "the tree keeps this share of that"
+    own_share = "and the tree keeps this share of that"
     if explained > 1:  # labels that have little to do with distances
-        own_share = f"the tree's clusters {percent(explained * reference_explained)}"
-    return f"{own} explain {percent(reference_explained)} of all {cost_words}, and {own_share}"
+        own_share = f"and the tree's clusters {percent(explained * reference_explained)}"
+    if reference_explained < _EXPLAINS_NOTHING:
+        own_share = f"next to nothing; the tree's clusters explain {percent(explained * reference_explained)}"
+    return f"{own} explain {percent(reference_explained)} of all {cost_words}, {own_share}"
 
 
 def table_notes(ratios: Sequence[float], reference_explained: float, cost_words: str) -> list[str]:
@@ -205,7 +215,8 @@ def table_notes(ratios: Sequence[float], reference_explained: float, cost_words:
     notes = []
     if not math.isnan(reference_explained):
         whole = f"{percent(reference_explained)} of all {cost_words}"
-        notes.append(f"explained: the share kept of what the clustering explains, which is {whole}")
+        little = " (n/a: next to nothing)" if reference_explained < _EXPLAINS_NOTHING else ""
+        notes.append(f"explained: the share kept of what the clustering explains, which is {whole}{little}")
     if any(map(below_one, ratios)):
         notes.append("cost ratio below 1: the clustering is not the cheapest for these rows, and the tree's costs less")
     return notes

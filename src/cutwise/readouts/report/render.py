@@ -14,7 +14,7 @@ from typing import Any
 
 from cutwise.exceptions import MissingDependencyError
 from cutwise.readouts.shown import harmless, html_text
-from cutwise.readouts.words import COSTS_UNKNOWN, explained_words, percent, ratio_words, rows
+from cutwise.readouts.words import COSTS_UNKNOWN, explained_words, kept_text, percent, ratio_words, rows
 
 PROFILE_ROWS = 6
 """Columns that a card shows at once; the others are in the table below them."""
@@ -79,6 +79,7 @@ def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
         explained_in_words=_explained_in_words,
         cart_in_words=_cart_in_words,
         markdown=_escape_markdown,
+        kept=lambda share, whole: kept_text(_figure(share), _figure(whole)),
         breaks=_with_breaks,
         apart=_apart,
     )
