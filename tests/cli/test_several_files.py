@@ -63,6 +63,23 @@ def test_a_column_that_outweighs_all_others_is_named_in_batches_too(cutwise, tmp
         assert "'income' holds" in cutwise("fit", rows, "-k", 3, "--scale", "none", *more).err
 
 
+@pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_a_file_without_rows_is_a_part_of_several_in_memory_and_in_batches(cutwise, table, tmp_path, packed):
+    rows, empty, found = tmp_path / "rows", tmp_path / "rows" / f"1.csv{packed}", []
+    rows.mkdir()
+    for i, part in enumerate((table[:500], table[:0], table[500:])):
+        part.to_csv(rows / f"{i}.csv{packed}", index=False)
+    for more in ([], ["--max-memory", "1B"]):
+        run = cutwise("fit", rows, "-k", 2, "--drop", "none", "--out", tmp_path / "model.json", *more)
+        assert (run.code, f"no rows in '{empty}'" in run.err) == (0, True)
+        found.append((tmp_path / "model.json").read_bytes())
+        assert "holds a line of column names and no rows. It needs" in cutwise("fit", empty, "-k", 2, *more).err
+    assert found[0] == found[1]
+    cutwise("predict", tmp_path / "model.json", rows, "--out", tmp_path / "labels")
+    assert (tmp_path / "labels" / "1.csv").read_text() == "row,cluster\n"
+
+
 def test_a_folder_of_packed_files_is_a_table(cutwise, table, tmp_path):
     for i, rows in enumerate((table[:500], table[500:])):
         rows.to_csv(tmp_path / f"{i}.csv.gz", index=False)

@@ -189,7 +189,6 @@ def test_a_late_byte_that_is_not_utf_8_is_no_traceback(capsys):
     ("content", "message"),
     [
         ("\n\n", "data.csv is empty"),
-        ("a,b\n", "no rows"),
         ("a,b,a\n1,2,3\n", "duplicate column names: 'a'"),
         ("a,b\n1,2\n1,2,3\n", "Expected 2 fields in line 3, saw 3"),
         ("a,b\n1,2,3\n1,2,3\n", "more than the 2 values"),

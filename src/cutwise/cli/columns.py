@@ -22,7 +22,7 @@ from cutwise.cli.options import (
     refuse_beside,
 )
 from cutwise.cli.screen import note
-from cutwise.cli.tables import EXAMPLE_TABLES, Source, open_source, read_example
+from cutwise.cli.tables import EXAMPLE_TABLES, Source, no_rows, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 from cutwise.passes.sources import Batches, LazyTable, as_lazy, scan_dataset
@@ -361,7 +361,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     names = list(dict.fromkeys([*columns, *apart]))
     scans = scan_columns(source, names)
     if not scans[0].n_rows:
-        raise InvalidInputError(f"{source.name} holds no rows.")
+        raise no_rows(source)
     by_name = {name for names in requested.values() for name in names}
     own = [scan for scan in scans if scan.name not in apart]
     left_out = _columns_left_out(source, own, by_name, mixed=mixed)

@@ -171,8 +171,9 @@ def labels_frame(
 
 
 def write_labels(frame: pd.DataFrame, file: IO[str] | Path) -> None:
-    """Write lines of clusters as CSV; the first of them come with a header."""
-    frame.to_csv(file, index=False, header=bool(frame["row"].eq(0).any()), lineterminator="\n")
+    """Write lines of clusters as CSV; the first of them come with a header, and so do none."""
+    is_first = frame.empty or bool(frame["row"].eq(0).any())
+    frame.to_csv(file, index=False, header=is_first, lineterminator="\n")
 
 
 def check_model_path(path: str | None) -> None:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 
 Rows = TypeVar("Rows", "pl.DataFrame", "pl.LazyFrame")
+Part = TypeVar("Part")
 
 _COMPRESSED: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
@@ -215,8 +216,22 @@ def read_source(*given: str, known: Format = UNKNOWN) -> Source:
     sources = [_read_file(path, known) for path in find_files(given)]
     source = sources[0] if len(sources) == 1 else _joined(sources, name_of(given, len(sources)))
     if source.frame.empty:
-        raise InvalidInputError(f"{source.name} holds no rows.")
+        raise no_rows(source)
     return _with_readings(source, known)
+
+
+def no_rows(source: Source) -> InvalidInputError:
+    """The error of a table that is empty; of several files some may be."""
+    are_names = source.layout is not None and source.has_names
+    what = "a line of column names and no rows. It needs one line per row" if are_names else "no rows"
+    return InvalidInputError(f"{source.name} holds {what}.")
+
+
+def _filled(parts: Sequence[Part], paths: Sequence[str], are_empty: Sequence[bool]) -> list[Part]:
+    """Those with rows of several files, and a note of the others; the first where none has."""
+    if any(are_empty) and not all(are_empty):
+        note(f"no rows in {listed(path for path, is_empty in zip(paths, are_empty, strict=True) if is_empty)}")
+    return [part for part, is_empty in zip(parts, are_empty, strict=True) if not is_empty] or list(parts[:1])
 
 
 def _with_readings(source: Source, known: Format) -> Source:
@@ -245,7 +260,7 @@ def _joined(sources: Sequence[Source], name: str) -> Source:
         check_same_columns(first.name, list(first.frame.columns), source.name, list(source.frame.columns))
     layouts = _with_one_mark([source.layout for source in sources])
     sources = [_in_mark(source, layout) for source, layout in zip(sources, layouts, strict=True)]
-    filled = [source for source in sources if len(source.frame)] or sources[:1]
+    filled = _filled(sources, [source.name for source in sources], [source.frame.empty for source in sources])
     # What is text in one file is text in all: they are read as one would be.
     kinds = [{_kind(source.frame[column]) for source in filled} for column in first.frame.columns]
     torn = [column for column, own in zip(first.frame.columns, kinds, strict=True) if len(own - {"nothing"}) > 1]
@@ -393,6 +408,7 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
         column_types |= {path: dict.fromkeys(durations, "cells of text") for path in files if path not in column_types}
         differing = _differing(column_types)
         nothing = [pl.lit(None).alias(column) for column in differing]
+        parts = _filled(parts, files, [part.head(1).collect().is_empty() for part in parts])
         table = pl.concat(
             [part.with_columns(nothing).select(schemas[0].names()) for part in parts], how="vertical_relaxed"
         )

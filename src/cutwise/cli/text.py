@@ -260,8 +260,6 @@ def _read_as(file: IO[bytes], sample: str, encoding: str, name: str, known: Form
         raise InvalidInputError(f"{name} cannot be read as a table: {reason}. {step}.") from error
     frame = frame if frame.columns[-1] in known.tested else _without_empty_edge(frame)
     no_rows = _no_rows(frame, name, layout.decimal, known.levels)
-    if len(no_rows) == len(frame):
-        raise InvalidInputError(f"{name} holds a line of column names and no rows. It needs one line per row.")
     frame = _with_codes(file, frame, layout, encoding)
     if no_rows:
         frame = whole_again(frame.drop(index=no_rows).reset_index(drop=True))
