@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from scipy.sparse import csr_array
 
 from cutwise import Batches, ClusterExplainer, ExplainableKMeans
 from cutwise.exceptions import (
@@ -190,6 +191,9 @@ def test_the_score_has_the_bits_of_the_rows_in_memory(door, weights):
         (lambda m, X: m.fit(Path("part-0.parquet")), r"polars.scan_parquet"),
         (lambda m, X: m.fit(part for part in [X]), r"Batches\(lambda: iter\(parts\)\)"),
         (lambda m, X: m.fit(Batches([X, None])), "a batch of type NoneType. Give arrays"),
+        (lambda m, X: m.fit(Batches([csr_array(X)])), r"part.toarray\(\) for part in parts"),
+        (lambda m, X: m.fit(Batches([csr_array(X)], names=X.columns)), r"part.toarray\(\) for part in parts"),
+        (lambda m, X: m.fit(Batches([csr_array(X)]), sample_weight="w"), r"part.toarray\(\) for part in parts"),
         (lambda m, X: m.predict(Batches([X, 3])), "a batch of type int. Give arrays"),
         (lambda m, X: m.predict(Batches(lambda: [np.ones((2, 2))], names=X.columns)), "3 names"),
     ],

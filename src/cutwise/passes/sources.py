@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cutwise import core
 from cutwise.core import Float64, Int32, Int64
@@ -89,10 +90,19 @@ class Batches:
 def _named(batch: Any, names: tuple[str, ...]) -> Any:
     """An array as a record batch with column names."""
     pa = _pyarrow("Batches with names")
+    _refuse_sparse(batch)
     values = np.asarray(batch)
     if values.ndim != 2 or values.shape[1] != len(names):
         raise InvalidInputError(f"Batches has {len(names)} names, and a batch of shape {values.shape}.")
     return pa.record_batch([pa.array(column) for column in values.T], names=list(names))
+
+
+def _refuse_sparse(batch: Any) -> None:
+    if sparse.issparse(batch):
+        raise UnsupportedInputError(
+            "X gives batches of sparse matrices, and dense ones are needed. Give them as such: "
+            "Batches(lambda: (part.toarray() for part in parts)), or all in memory: scipy.sparse.vstack(parts)."
+        )
 
 
 def _pyarrow(what: str) -> Any:
@@ -499,6 +509,7 @@ _STEPS = (
 def _apart(batch: Any, weights: str | None, y: str | None) -> tuple[Any, Float64 | None, Any]:
     """A batch without the columns of weights and labels, and these."""
     own = given = None
+    _refuse_sparse(batch.values if isinstance(batch, Table) else batch)
     if y is not None:
         batch, given = pop_column(batch, y, "y")
     if weights is not None:
