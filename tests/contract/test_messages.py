@@ -194,20 +194,29 @@ def test_rules_of_many_columns_have_a_short_repr():
 
 
 LAZY_ROWS = {
-    "polars": (lambda table: pl.from_arrow(table).lazy(), "X.collect()"),
-    "pyarrow": (dataset.dataset, "X.to_table()"),
-    "duckdb": (lambda table: pytest.importorskip("duckdb").from_arrow(table), "X.df()"),
-    "batches": (lambda table: Batches([table.to_pandas()]), "pandas.concat(X)"),
+    "polars": (lambda table: pl.from_arrow(table).lazy(), ["X.collect()", "X.head(100_000).collect()"]),
+    "pyarrow": (dataset.dataset, ["X.to_table()", "X.head(100_000)"]),
+    "duckdb": (lambda table: pytest.importorskip("duckdb").from_arrow(table), ["X.df()", "X.limit(100_000).df()"]),
+    "batches": (lambda table: Batches([table.to_pandas()]), ["pandas.concat(X)", "next(iter(X))"]),
 }
 
 
 @pytest.mark.parametrize("kind", LAZY_ROWS)
 @pytest.mark.parametrize("name", ["explain", "apply", "transform", "smallest_changes", "recount"])
 def test_what_takes_rows_in_memory_alone_says_how_to_get_them_there(name, kind):
-    make, step = LAZY_ROWS[kind]
+    make, steps = LAZY_ROWS[kind]
     given = make(pa.Table.from_pandas(TABLE.assign(w=1), preserve_index=False))
     model = ExplainableKMeans(3, random_state=0).fit(TABLE.assign(w=1), sample_weight="w")
     beside = {"sample_weight": "w"} if name == "recount" else {}
-    with pytest.raises(UnsupportedInputError, match=f"rows are not in memory .*{re.escape(step)}"):
+    with pytest.raises(UnsupportedInputError, match="rows are not in memory .*" + ".*".join(map(re.escape, steps))):
         getattr(model, name)(given, **beside)
-    getattr(model, name)(eval(step, {"X": given, "pandas": pd}), **beside)
+    for step in steps:
+        getattr(model, name)(eval(step, {"X": given, "pandas": pd}), **beside)
+
+
+def test_a_folder_of_files_is_a_dataset(tmp_path):
+    TABLE.to_parquet(tmp_path / "0.parquet")
+    with pytest.raises(UnsupportedInputError, match=r"Give what the files hold: pyarrow\.dataset\.dataset\(") as caught:
+        ExplainableKMeans(3).fit(str(tmp_path))
+    step = str(caught.value).partition("hold: ")[2].removesuffix(".")
+    assert ExplainableKMeans(3).fit(eval(step, {"pyarrow": pa})).n_leaves_ == 3

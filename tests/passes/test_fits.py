@@ -445,6 +445,19 @@ def test_a_file_that_grows_between_passes_is_an_error_with_both_counts(frame, tm
         ExplainableKMeans(3, random_state=0).fit(ds.dataset(path, format="csv"))
 
 
+def test_a_file_that_goes_between_passes_is_an_error_in_sentences(frame, tmp_path, monkeypatch):
+    path, read = tmp_path / "rows.parquet", sources.Again.read
+    frame.write_parquet(path)
+
+    def read_nothing(self, columns=None):
+        path.unlink(missing_ok=True)
+        return read(self, columns)
+
+    monkeypatch.setattr(sources.Again, "read", read_nothing)
+    with pytest.raises(ChangedDataError, match=r"could not read them: .*[^.]\. Keep its files as they are"):
+        ExplainableKMeans(3, random_state=0).fit(ds.dataset(path))
+
+
 def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
     done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
     left = Path(tempfile.mkdtemp(prefix=f"cutwise-{done.stdout.strip()}-rows-"))

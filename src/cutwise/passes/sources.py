@@ -493,8 +493,8 @@ class Again:
             yield from self._open(names)
         except (OSError, ValueError) as error:  # of files that are not those whose footers were read
             raise ChangedDataError(
-                f"X had {self.n:,} rows in the first pass over it, and another could not read them: {error} Keep its "
-                "files as they are meanwhile."
+                f"X had {self.n:,} rows in the first pass over it, and another could not read them: "
+                f"{str(error).rstrip('.')}. Keep its files as they are meanwhile."
             ) from error
 
 

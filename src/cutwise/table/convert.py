@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import chain
 from numbers import Integral, Real
 from os import PathLike
+from os.path import isdir
 from pathlib import PurePath
 from typing import Any
 
@@ -503,25 +504,30 @@ def is_estimator(given: object) -> bool:
 
 def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
     """Raises ``UnsupportedInputError`` for what only leads to a ``table``, or to one value a row: how to get it."""
+    some = ""
     own, column = type(given).__name__, "" if table else "['name']"
     if is_estimator(given):
         called, step = f"a clusterer ({own})", f"its labels: {own}(...).fit(X).labels_"
         step = "the table first: fit(X)" if table else step
     elif isinstance(given, str | PathLike):
         reader = "polars.scan_parquet" if PurePath(given).suffix == ".parquet" else "pandas.read_csv"
-        called, step = f"a {own} ({str(given)!r})", f"what the file holds: {reader}({str(given)!r}){column}"
+        is_folder = table and isdir(given)
+        reader, holds = ("pyarrow.dataset.dataset", "files hold") if is_folder else (reader, "file holds")
+        called, step = f"a {own} ({str(given)!r})", f"what the {holds}: {reader}({str(given)!r}){column}"
         if not table and not PurePath(given).suffix:  # the name of a column
             step = f"the values, one a row: X[{str(given)!r}]"
     elif hasattr(given, "read_all") or isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame):
         # Spark has a collect too, which gives lists of rows.
-        ways = ("toPandas", "df", "compute", "read_all", "collect")
+        ways = {"toPandas": "limit({}).toPandas()", "df": "limit({}).df()", "compute": "head({})", "read_all": ""}
         into = next((name for name in ways if hasattr(type(given), name)), "collect")
         called, step = f"a {own}, whose rows are not in memory yet", f"{what}.{into}(){column}"
+        some = ways.get(into, "head({}).collect()")
     elif hasattr(given, "to_table") and hasattr(given, "to_batches"):
         called, step = "a dataset of pyarrow, whose rows are not in memory yet", f"{what}.to_table(){column}"
+        some = "head({})"
     elif table and own == "Batches":
         called = "Batches, whose rows are not in memory together"
-        step = f"one table: pandas.concat({what}) or polars.concat({what}), of arrays numpy.vstack(list({what}))"
+        step = f"one table, pandas.concat({what}) or numpy.vstack(list({what})), or one of them: next(iter({what}))"
     elif isinstance(given, Iterator):
         called, step = f"a {own}, which can be read only once", f"list({what})"
         step += "; of batches, a function that opens them anew: cutwise.Batches(lambda: iter(parts))" if table else ""
@@ -538,4 +544,6 @@ def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
         called, step = f"a {own} of data frames", f"pandas.concat({what}), or cutwise.Batches({what})"
     else:
         return
+    if table and some:
+        step += f", or a part where that is too large: {what}.{some.format('100_000')}"
     raise UnsupportedInputError(f"{what} is {called}. Give {step}.")
