@@ -395,6 +395,12 @@ def test_a_full_disk_is_an_error_with_the_folder_and_nothing_left_behind(frame):
     assert not Path(folder[1]).exists()
 
 
+def test_a_folder_for_copies_that_is_not_there_is_an_error(frame, monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    with pytest.raises(InvalidInputError, match=r"TMPDIR names .*none, where nothing can be written\. Set it"):
+        ExplainableKMeans(3).fit(frame.lazy())
+
+
 def test_files_are_read_again_and_their_values_are_not_copied(frame, tmp_path, monkeypatch):
     frame.write_parquet(tmp_path / "rows.parquet", row_group_size=7)
     written = set()

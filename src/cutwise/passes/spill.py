@@ -27,6 +27,9 @@ class Copies:
     """
 
     def __init__(self, *, persistent: bool = False) -> None:
+        named = os.environ.get("TMPDIR")  # which Python passes over where it cannot write there
+        if named and not os.access(named, os.W_OK | os.X_OK):
+            raise InvalidInputError(f"TMPDIR names {named}, where nothing can be written. Set it to one with room.")
         parent = Path(tempfile.gettempdir())
         for old in parent.glob("cutwise-*-rows-*"):
             owner = re.match(r"cutwise-(\d+)-", old.name)
