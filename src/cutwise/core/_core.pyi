@@ -257,11 +257,28 @@ def cluster_sums(
     weights: NDArray[numpy.int64] | None,
     sizes: NDArray[numpy.float64],
     total_weight: float,
+    n_jobs: int = 1,
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
     """
     Exact sums of a batch of rows by cluster, high and low parts (n_clusters, d), and weights: parts of cluster_means.
 
     sizes (d,): the largest absolute value of every column, and total_weight, both of all batches.
+    """
+
+def move_between_sums(
+    matrix: Matrix,
+    rows: NDArray[numpy.int64],
+    from_labels: NDArray[numpy.int32],
+    to_labels: NDArray[numpy.int32],
+    weights: NDArray[numpy.int64] | None,
+    sizes: NDArray[numpy.float64],
+    total_weight: float,
+    high: NDArray[numpy.int64],
+    low: NDArray[numpy.int64],
+    weight: NDArray[numpy.int64],
+) -> None:
+    """
+    Make the sums of cluster_sums, in place, those of other labels, which differ from theirs in these rows alone.
     """
 
 def means_of_sums(

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
@@ -390,11 +391,10 @@ class TreeCosts:
 
 
 class MeasuredLabels(NamedTuple):
-    """Clusters of the m rows, what each row costs by the reference's center of its own, and sums as in ``RowCosts``."""
+    """Clusters of the m rows, and what each row costs by the reference's center of its own."""
 
     labels: Int32
     own: Float64
-    sums: Sums | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,6 +410,7 @@ class FitContext:
     given_classes: npt.NDArray[Any] | None = None  # (k,), the labels of the clusters, where these are not 0 to k - 1
     _searched: dict[tuple[Any, int], list[SizedTree]] = field(default_factory=dict, repr=False)  # by search and size
     _measured: list[MeasuredLabels] = field(default_factory=list, repr=False)  # at most one: the last
+    _summed: list[tuple[Int32, Sums]] = field(default_factory=list, repr=False)  # the same, with exact sums by cluster
 
     @property
     def n_clusters(self) -> int:
@@ -509,14 +510,9 @@ class FitContext:
 
     def _by_reference(self, codes: Int32) -> tuple[Float64, Float64, float]:
         """Centers of clusters of the m rows and what these weigh, and what all rows cost by the reference's centers."""
-        rows, given, k = self.rows, self.given_costs, self.n_clusters
+        rows, given = self.rows, self.given_costs
         measured = self._measure(codes) if given is None else MeasuredLabels(codes, given[np.arange(len(codes)), codes])
-        if measured.sums is None:
-            centers, weight = rows.centers(self.objective, codes, k)
-        else:
-            weight = measured.sums[2].astype(np.float64)
-            centers = core.means_of_sums(*measured.sums, rows.encoded.column_sizes, float(weight.sum()))
-        return centers, weight, rows.sum(measured.own)
+        return *self._centers_of(codes), rows.sum(measured.own)
 
     def _cost_around(self, codes: Int32, centers: Float64) -> float:
         """What clusters of the m rows cost by some centers."""
@@ -533,27 +529,36 @@ class FitContext:
         else:
             matrix, own = as_matrix(rows.metric.values[moved]), before.own.copy()
             own[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
-            if before.sums is None:
-                sums = self._sums(rows.metric.matrix, codes)
-            else:
-                came, left = (self._sums(matrix, labels[moved], moved) for labels in (codes, before.labels))
-                assert came is not None
-                assert left is not None
-                high, low, weight = (of + more - less for of, more, less in zip(before.sums, came, left, strict=True))
-                sums = high, low, weight
-            now = MeasuredLabels(codes, own, sums)
+            now = MeasuredLabels(codes, own)
         self._measured.append(now)
         return now
 
-    def _sums(self, matrix: core.Matrix, labels: Int32, of: npt.NDArray[np.intp] | None = None) -> Sums | None:
-        """Sums of all rows, or of some, by cluster; None where means are not made of them."""
-        rows, weights = self.rows, self.rows._summing_weights
-        whole = None if weights is None or weights.dtype != np.int64 else weights.astype(np.int64, copy=False)
-        if self.objective is not KMEANS or rows.metric.is_sparse or not rows.same_columns or whole is not weights:
-            return None
-        total = float(rows.n_rows if whole is None else whole.sum())
-        whole = whole if whole is None or of is None else whole[of]
-        return core.cluster_sums(matrix, labels, self.n_clusters, whole, rows.encoded.column_sizes, total)
+    def _centers_of(self, labels: Int32) -> tuple[Float64, Float64]:
+        """Best centers of clusters of the m rows and what these weigh.
+
+        Means follow from the sums of the clusters before, whatever their numbers, and from the rows that moved.
+        """
+        rows, weights, k = self.rows, self.rows._summing_weights, self.n_clusters
+        is_whole = weights is None or weights.dtype == np.int64
+        if self.objective is not KMEANS or not rows.same_columns or not is_whole:
+            return rows.centers(self.objective, labels, k)
+        matrix, number = rows.metric.matrix, np.arange(k, dtype=np.int32)
+        whole = None if weights is None else weights.astype(np.int64, copy=False)
+        how = whole, rows.encoded.column_sizes, float(rows.n_rows if whole is None else whole.sum())
+        if not self._summed:
+            self._summed.append((labels, core.cluster_sums(matrix, labels, k, *how, rows.n_jobs)))
+        before, sums = self._summed.pop()
+        if k * k <= rows.n_rows:
+            common = np.bincount(before + labels * np.int32(k), minlength=k * k)
+            number = linear_sum_assignment(common.reshape(k, k), maximize=True)[1].astype(np.int32)
+        now = number[labels]
+        moved = np.flatnonzero(now != before)
+        if 3 * len(moved) > rows.n_rows:  # others may be more like those before
+            self._summed.append((before, sums))
+            return rows.centers(self.objective, labels, k)
+        core.move_between_sums(matrix, moved, before, now, *how, *sums)
+        self._summed.append((now, sums))
+        return core.means_of_sums(*sums, *how[1:])[number], sums[2][number].astype(np.float64)
 
     def _cost_by_means(self, surrogate: float, means: Float64, weight: Float64) -> float | None:
         """What clusters cost around their means, from what they cost by the reference's centers.
@@ -596,14 +601,14 @@ class FitContext:
 
     def costs_of_parts(self, partitions: Sequence[Callable[[], Int32]], groups: Sequence[range]) -> list[float]:
         """What the m rows cost in each partition: exactly where that may be least of a group, else but for rounding."""
-        rows, k = self.rows, self.n_clusters
+        rows = self.rows
         if self.objective is not KMEANS or self.given_costs is not None:
             return self.cost_of_each(parts() for parts in partitions)
         between, exact = list[float](), dict[int, float]()
         for group in groups:
             near, most = dict[int, Float64](), -math.inf  # each is as large as the clusters of a wide table are
             for i in group:
-                near[i], weight = rows.centers(KMEANS, partitions[i](), k)
+                near[i], weight = self._centers_of(partitions[i]())
                 between.append(cost_around_mean(near[i], weight))
                 most = max(most, between[i])
                 least = most - _ROUNDING * (self.reference.cost + most)

@@ -43,6 +43,7 @@ CUTWISE_INLINE SplitTerm split_term(double scaled, double unit) {
 
 // (high + low / unit) / weight / scale, where high and low are sums of terms of that total weight.
 inline double mean_of_terms(int64_t high, int64_t low, int64_t weight, double unit, double scale) {
+  if (high == 0 && low == 0) return 0.0;  // of most columns of sparse rows, and divisions take long
   // Integer quotients first: equal terms give their value back to the bit.
   const double w = static_cast<double>(weight);
   const double rest = static_cast<double>(high % weight) / w;

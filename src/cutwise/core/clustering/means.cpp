@@ -168,6 +168,37 @@ void sum_rows(const RowReader &x, const In1<int32_t> &labels, const RowAdder &ad
   }
 }
 
+// take(sums, at, j) with the sums of every cluster j, where it is cluster `at`.
+template <class Take>
+void sum_clusters(const RowReader &rows, const In1<int32_t> &labels, int64_t k, const SumPlan &plan, const AnyWeights &weights,
+                  int n_jobs, Take &&take) {
+  const int64_t n = rows.n_rows(), d = rows.n_cols();
+  const bool fractional = std::holds_alternative<In1<double>>(weights);
+  if (rows.is_sparse()) {  // of many columns: sums of one cluster at a time
+    const ClusterRows clusters(labels.data(), n, k);
+    parallel_for(n_jobs, k, [&](int64_t j) {
+      const RowAdder adder{plan, plan.weight_scale.data() + j, weights, d};
+      ClusterSums sums(1, d, fractional);
+      RowScratch scratch;
+      for (int64_t i = 0; i < clusters.size(j); ++i) {
+        const int64_t row = clusters.rows(j)[i];
+        adder.add(sums, row, 0, rows.stored(row, scratch));
+      }
+      take(sums, 0, j);
+    });
+    return;
+  }
+  const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
+  std::vector<ClusterSums> parts;
+  for (int64_t piece = 0; piece < n_pieces; ++piece) parts.emplace_back(k, d, fractional);
+  parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
+    sum_rows(rows, labels, RowAdder{plan, plan.weight_scale.data(), weights, d}, n * piece / n_pieces,
+             n * (piece + 1) / n_pieces, parts[piece]);
+  });
+  for (int64_t piece = 1; piece < n_pieces; ++piece) parts[0].add(parts[piece]);
+  for (int64_t j = 0; j < k; ++j) take(parts[0], j, j);
+}
+
 std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, const In1<int32_t> &labels, int64_t k,
                                                              const AnyWeights &weights, int n_jobs,
                                                              const std::optional<In1<double>> &sizes,
@@ -201,69 +232,87 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
         else mean = mean_of_terms(high, low, sums.weight[at], plan.unit, plan.scale[f]);
       }
     };
-    if (rows->is_sparse()) {  // of many columns: sums of one cluster at a time
-      const ClusterRows clusters(labels.data(), n, k);
-      parallel_for(n_jobs, k, [&](int64_t j) {
-        const RowAdder adder{plan, plan.weight_scale.data() + j, weights, d};
-        ClusterSums sums(1, d, fractional);
-        RowScratch scratch;
-        for (int64_t i = 0; i < clusters.size(j); ++i) {
-          const int64_t row = clusters.rows(j)[i];
-          adder.add(sums, row, 0, rows->stored(row, scratch));
-        }
-        divide(sums, 0, j);
-      });
-    } else {
-      const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
-      std::vector<ClusterSums> parts;
-      for (int64_t piece = 0; piece < n_pieces; ++piece) parts.emplace_back(k, d, fractional);
-      parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
-        sum_rows(*rows, labels, RowAdder{plan, plan.weight_scale.data(), weights, d}, n * piece / n_pieces,
-                 n * (piece + 1) / n_pieces, parts[piece]);
-      });
-      for (int64_t piece = 1; piece < n_pieces; ++piece) parts[0].add(parts[piece]);
-      for (int64_t j = 0; j < k; ++j) divide(parts[0], j, j);
-    }
+    sum_clusters(*rows, labels, k, plan, weights, n_jobs, divide);
   });
   return {means.to_numpy(), totals.to_numpy()};
 }
 
 using Sums = std::tuple<Owned<int64_t, 2>, Owned<int64_t, 2>, Owned<int64_t, 1>>;
 
+// For whole weights that add up to so much.
+SumPlan whole_plan(const In1<double> &sizes, int64_t k, double total_weight) {
+  const int bits = term_bits(total_weight);
+  SumPlan plan{std::vector<double>(sizes.data(), sizes.data() + sizes.size()), std::vector<double>(k, 1.0),
+               std::ldexp(1.0, bits)};
+  for (double &s : plan.scale) s = term_scale(s, bits);
+  return plan;
+}
+
 Sums cluster_sums(const Matrix &x, const In1<int32_t> &labels, int64_t k, const Weights &weights, const In1<double> &sizes,
-                  double total_weight) {
-  const int64_t n = x.n_rows(), d = x.n_cols();
-  check_labels(labels, n, k);
+                  double total_weight, int n_jobs) {
+  const int64_t d = x.n_cols();
+  check_labels(labels, x.n_rows(), k);
   require(has_shape(sizes, d), "there is one size for each column");
-  checked(weights, n);
+  checked(weights, x.n_rows());
   NewArray<int64_t, 2> high(k, d), low(k, d);
   NewArray<int64_t, 1> weight(k);
   {
     const AnyWeights any = weights ? AnyWeights(*weights) : AnyWeights();
     nb::gil_scoped_release release;
-    const int bits = term_bits(total_weight);
-    SumPlan plan{std::vector<double>(sizes.data(), sizes.data() + d), {}, std::ldexp(1.0, bits)};
-    for (double &s : plan.scale) s = term_scale(s, bits);
-    ClusterSums sums(k, d, false);
-    sum_rows(*RowReader::of(x), labels, RowAdder{plan, plan.weight_scale.data(), any, d}, 0, n, sums);
-    std::copy(sums.high.begin(), sums.high.end(), high.data());
-    std::copy(sums.low.begin(), sums.low.end(), low.data());
-    std::copy(sums.weight.begin(), sums.weight.end(), weight.data());
+    const auto take = [&](const ClusterSums &sums, int64_t at, int64_t j) {
+      std::copy_n(sums.high.begin() + at * d, d, high.data() + j * d);
+      std::copy_n(sums.low.begin() + at * d, d, low.data() + j * d);
+      weight.data()[j] = sums.weight[at];
+    };
+    sum_clusters(*RowReader::of(x), labels, k, whole_plan(sizes, k, total_weight), any, n_jobs, take);
   }
   return {high.to_numpy(), low.to_numpy(), weight.to_numpy()};
+}
+
+void move_between_sums(const Matrix &x, const In1<int64_t> &rows, const In1<int32_t> &from, const In1<int32_t> &to,
+                       const Weights &weights, const In1<double> &sizes, double total_weight, Out2<int64_t> high,
+                       Out2<int64_t> low, Out1<int64_t> weight) {
+  const int64_t k = weight.shape(0), d = x.n_cols();
+  check_rows(x, rows);
+  check_labels(from, x.n_rows(), k);
+  check_labels(to, x.n_rows(), k);
+  require(has_shape(sizes, d) && has_shape(high, k, d) && has_shape(low, k, d), "sums are of shape (k, d)");
+  const int64_t *w = checked(weights, x.n_rows());
+  nb::gil_scoped_release release;
+  const std::unique_ptr<RowReader> reader = RowReader::of(x);
+  const SumPlan plan = whole_plan(sizes, k, total_weight);
+  RowScratch scratch;
+  const auto add = [&](const auto &row, int64_t label, int64_t times) {
+    if (label < 0) return;
+    add_row(row, plan.scale.data(), plan.unit, times, high.data() + label * d, low.data() + label * d);
+    weight.data()[label] += times;
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const int64_t row = rows(i), times = w == nullptr ? 1 : w[row];
+    const auto move = [&](const auto &values) {
+      add(values, from(row), -times);
+      add(values, to(row), times);
+    };
+    if (reader->is_sparse()) {
+      move(reader->stored(row, scratch));
+    } else {
+      scratch.resize(d);
+      reader->read(row, scratch.data());
+      move(DenseRow{scratch.data(), d});
+    }
+  }
 }
 
 Owned<double, 2> means_of_sums(const In2<int64_t> &high, const In2<int64_t> &low, const In1<int64_t> &weight,
                                const In1<double> &sizes, double total_weight) {
   const int64_t k = weight.size(), d = sizes.size();
   for (const auto *each : {&high, &low}) require(has_shape(*each, k, d), "sums are of shape (k, d)");
-  const int bits = term_bits(total_weight);
+  const SumPlan plan = whole_plan(sizes, k, total_weight);
   NewArray<double, 2> means(k, d);
   for (int64_t j = 0; j < k; ++j)
     for (int64_t f = 0; f < d; ++f)
-      means.data()[j * d + f] =
-          weight(j) > 0 ? mean_of_terms(high(j, f), low(j, f), weight(j), std::ldexp(1.0, bits), term_scale(sizes(f), bits))
-                        : std::numeric_limits<double>::quiet_NaN();
+      means.data()[j * d + f] = weight(j) > 0 ? mean_of_terms(high(j, f), low(j, f), weight(j), plan.unit, plan.scale[f])
+                                              : std::numeric_limits<double>::quiet_NaN();
   return means.to_numpy();
 }
 
@@ -273,10 +322,13 @@ Owned<double, 2> means_of_sums(const In2<int64_t> &high, const In2<int64_t> &low
 void bind_means(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("cluster_sums", &cutwise::cluster_sums, "matrix"_a, "labels"_a, "n_clusters"_a, "weights"_a.none(), "sizes"_a,
-        "total_weight"_a,
+        "total_weight"_a, "n_jobs"_a = 1,
         R"(Exact sums of a batch of rows by cluster, high and low parts (n_clusters, d), and weights: parts of cluster_means.
 
 sizes (d,): the largest absolute value of every column, and total_weight, both of all batches.)");
+  m.def("move_between_sums", &cutwise::move_between_sums, "matrix"_a, "rows"_a, "from_labels"_a, "to_labels"_a,
+        "weights"_a.none(), "sizes"_a, "total_weight"_a, "high"_a.noconvert(), "low"_a.noconvert(), "weight"_a.noconvert(),
+        R"(Make the sums of cluster_sums, in place, those of other labels, which differ from theirs in these rows alone.)");
   m.def("means_of_sums", &cutwise::means_of_sums, "high"_a, "low"_a, "weight"_a, "sizes"_a, "total_weight"_a,
         "The means that cluster_means gives, (n_clusters, d), from the sums of all batches together.");
   m.def("cluster_means", &cutwise::cluster_means, "matrix"_a, "labels"_a, "n_clusters"_a, "weights"_a.none() = nb::none(),
