@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,23 @@ def test_the_examples_print_what_the_page_shows(page, tmp_path, monkeypatch):
     except MissingDependencyError as error:
         pytest.skip(str(error))
     assert fresh.splitlines() == page.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("page", ["index.md", "start.md", "howto/report.md", "howto/compare.md"])
+def test_commands_of_the_first_pages_run_as_typed(page, tmp_path, monkeypatch, capsys):
+    for needed in ("typer", "jinja2", "sqlglot"):
+        pytest.importorskip(needed)
+    from cutwise.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    commands = [shlex.split(line[2:]) for line in text.splitlines() if line.startswith(("$ cutwise ", "$ python -c "))]
+    assert commands
+    for program, *words in commands:
+        if program == "python":
+            subprocess.run([sys.executable, *words], check=True)
+        else:
+            assert main(words) == 0, capsys.readouterr().err
 
 
 def test_the_readme_shows_the_command_line_and_python():

@@ -9,6 +9,5 @@ from cutwise.plot import TreeDisplay
 
 wine = load_wine(as_frame=True).data
 model = ExplainableKMeans(n_clusters=3, preprocessor=StandardScaler(), random_state=0).fit(wine)
-model.name_clusters({0: "light", 1: "rich", 2: "harsh"})
 TreeDisplay.from_estimator(model, wine)
 plt.show()
