@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array
 
@@ -18,7 +19,7 @@ from cutwise.exceptions import (
     MissingDependencyError,
     NotFiniteError,
 )
-from cutwise.passes.sources import _spark_total
+from cutwise.passes.sources import _plain_files, _spark_total, scan_dataset
 
 duckdb, dask = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
 
@@ -203,6 +204,40 @@ def test_errors_say_what_to_type(call, words):
     model = ExplainableKMeans(4, algorithm="imm", random_state=0).fit(frame)
     with pytest.raises(CutwiseError, match=words):
         list(call(model, frame))
+
+
+def test_datasets_are_scanned_as_pyarrow_does(tmp_path):
+    rng = np.random.default_rng(0)
+    for i in range(3):
+        columns = {"a.b": rng.normal(size=100 * i), "c": rng.integers(0, 9, 100 * i), "n": [{"q": 1}] * 100 * i}
+        schema = pa.schema({"a.b": pa.float64(), "c": pa.int64(), "n": pa.struct({"q": pa.int64()})})
+        pq.write_table(pa.table(columns, schema), tmp_path / f"{i}.parquet", row_group_size=30)
+    (tmp_path / "k=1").mkdir()
+    pq.write_table(pa.table(columns, schema), tmp_path / "k=1" / "0.parquet")
+    files = [str(tmp_path / f"{i}.parquet") for i in range(3)]
+    whole = ds.dataset(files)
+    groups = [group for file in whole.get_fragments() for group in file.split_by_row_group()][1:4]
+    datasets = [
+        whole,
+        whole.filter(ds.field("c") > 3),
+        ds.dataset(files, schema=pa.schema({"c": pa.float64(), "new": pa.int8()})),
+        ds.dataset(tmp_path, partitioning="hive"),
+        ds.dataset([whole, whole]),
+        ds.FileSystemDataset(groups, whole.schema, whole.format, whole.filesystem),
+    ]
+    for X in datasets:
+        for names in (None, ["c"], X.schema.names[::-1]):
+            expected = X.to_table(columns=names)
+            assert pa.Table.from_batches(scan_dataset(X, names), expected.schema).equals(expected)
+    assert [_plain_files(X) is not None for X in datasets] == [True, False, False, False, False, True]
+
+
+def test_a_group_of_many_rows_is_not_read_at_once(tmp_path):
+    table = pa.table({name: np.random.default_rng(0).normal(size=500_000) for name in "abcdef"})
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=500_000)
+    before = pa.total_allocated_bytes()
+    most = max(pa.total_allocated_bytes() for _ in scan_dataset(ds.dataset(tmp_path)))
+    assert most - before < table.nbytes
 
 
 def test_workers_of_spark_without_a_package_are_an_error_that_says_what_to_set():

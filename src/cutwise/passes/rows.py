@@ -291,13 +291,11 @@ class BatchedRows:
                 stored["weights"].append(part.weights)
                 stored["labels"].append(part.labels + n_met)
             n_met += len(part.classes)
+            del batch, part  # before the next one is read
         seen.check()
-        if again is not None:
-            del stored["values"]
-        if seen.is_one:
-            del stored["weights"]
-        if y is None:
-            del stored["labels"]
+        for name, is_read in {"values": again is None, "weights": not seen.is_one, "labels": y is not None}.items():
+            if not is_read:
+                stored.pop(name).path.unlink(missing_ok=True)
         say(f"{seen.n_rows:,} rows read")
         rows = cls(copies, seen, stored, left_out, None, say, again=again)
         if y is not None:

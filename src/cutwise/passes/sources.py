@@ -40,6 +40,9 @@ from .sums import Smallest, T
 BATCH_ROWS = 1 << 16
 """Rows that are read at a time where the engine lets one choose."""
 
+_BUFFER_BYTES = 1 << 13
+"""Of each column of a file that is read page by page."""
+
 TOGETHER = 4
 """Partitions that workers are asked for at a time."""
 
@@ -364,20 +367,49 @@ def _predicted(part: Any, predict: Callable[[Any], Any]) -> Any:
 
 
 def scan_dataset(X: Any, names: list[str] | None = None) -> Iterator[Any]:
-    """The batches of a dataset, of which little is in memory: files at hand are read through a buffer, one by one."""
-    from pyarrow.dataset import FileSystemDataset, ParquetFileFormat, ParquetFragmentScanOptions
+    """The batches of a dataset, of which little is in memory: Parquet files at hand are read page by page.
 
-    options: dict[str, Any] = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
-    if (
-        isinstance(X, FileSystemDataset)
-        and isinstance(X.format, ParquetFileFormat)
-        and X.filesystem.type_name == "local"
-    ):
-        options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
-    for batch in X.to_batches(columns=names, batch_size=BATCH_ROWS, **options):
+    A dataset itself would read whole groups of rows, of which there is one for a million rows where nobody chose.
+    """
+    options = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+    files = _plain_files(X)
+    if files is None:
+        batches = X.to_batches(columns=names, batch_size=BATCH_ROWS, **options)
+    else:
+        batches = (batch for file in files for batch in _pages(file, names))
+    for batch in batches:
         if batch.num_rows:
             yield batch
+        del batch  # before the next one is read
     _pyarrow("A dataset").default_memory_pool().release_unused()
+
+
+def _plain_files(X: Any) -> list[Any] | None:
+    """The files of a dataset, where these hold its very rows and columns as Parquet on this machine."""
+    from pyarrow.dataset import FileSystemDataset, ParquetFileFormat
+
+    if (
+        not isinstance(X, FileSystemDataset)
+        or not isinstance(X.format, ParquetFileFormat)
+        or not X.format.equals(ParquetFileFormat())
+        or X.filesystem.type_name != "local"
+        or getattr(X, "_scan_options", True)  # a filter
+    ):
+        return None
+    files = list(X.get_fragments())
+    return files if all(file.physical_schema.equals(X.schema) for file in files) else None
+
+
+def _pages(file: Any, names: list[str] | None) -> Iterator[Any]:
+    """The batches of a Parquet file."""
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(file.path, buffer_size=_BUFFER_BYTES, pre_buffer=False) as rows:
+        if not rows.metadata.equals(file.metadata):
+            raise ValueError(f"{file.path} has changed.")
+        groups = [group.id for group in file.row_groups]
+        for batch in rows.iter_batches(BATCH_ROWS, groups, names, use_threads=False):
+            yield batch if names is None else batch.select(names)
 
 
 def _has_numbers_alone(schema: Any) -> bool:
