@@ -419,6 +419,7 @@ _TO_NUMBERS = {
     "pandas.to_numeric has errors='coerce') and fill it in; else make texts of all values (astype(str) in pandas)",
     "texts and other values": "Make texts of all values (astype(str) in pandas)",
     "dates or times": "Turn it into numbers (days since a first date, or day, month and year as columns)",
+    "dates with and without a time zone": "Give all of them one (dt.tz_localize in pandas), or none",
     "values of type 'Period'": "Make dates of it (.dt.to_timestamp() in pandas)",
     "complex numbers": "Complex data not supported: make two columns, of the real and of the imaginary parts",
 }

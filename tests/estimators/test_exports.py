@@ -182,3 +182,12 @@ def test_labels_of_any_type_come_back(labels, tmp_path):
 def test_an_indentation_that_is_none_is_refused(indent):
     with pytest.raises(InvalidInputError, match="indent="):
         cutwise.export_json(ClusterExplainer().fit([[1], [2]], [0, 1]), indent=indent)
+
+
+def test_labels_of_numpy_in_a_list_are_written_as_text():
+    labels = [np.str_("setosa"), np.str_("virginica")] * 5
+    model = ClusterExplainer().fit(np.arange(10.0)[:, np.newaxis] % 2, labels)
+    scope = {}
+    exec(cutwise.export_python(model), scope)
+    assert scope["cluster_of"]([1.0]) == "virginica"
+    assert {type(label) for label in model.classes_} == {str}

@@ -4,6 +4,7 @@ import datetime as dt
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -254,3 +255,17 @@ def test_workers_of_spark_without_a_package_are_an_error_that_says_what_to_set()
 
     with pytest.raises(MissingDependencyError, match=r"without joblib.*PYSPARK_PYTHON"):
         _spark_total(Frame(), list, merge=None)
+
+
+def test_duckdb_knows_instants_of_nanoseconds():
+    at = pd.Series(pd.date_range("2020-01-01", periods=30, tz="Europe/Berlin")).astype("datetime64[ns, Europe/Berlin]")
+    y = ["a"] * 15 + ["b"] * 15
+    frame = pa.table({"c": pa.array(at), "y": y})  # noqa: F841 - DuckDB finds it by its name
+    relation = duckdb.sql("SELECT * FROM frame")
+    if str(relation.types[0]) != "TIMESTAMPTZ_NS":
+        pytest.skip("this DuckDB has no such type")
+    model = ClusterExplainer().fit(relation, "y")
+    assert [label for (label,) in model.predict(relation).fetchall()] == y
+    naive = ClusterExplainer().fit(pd.DataFrame({"c": at.dt.tz_localize(None)}), y)
+    with pytest.raises(InvalidInputError, match="without a time zone at fit"):
+        naive.predict(relation)

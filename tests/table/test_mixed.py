@@ -3,10 +3,12 @@
 import datetime as dt
 import warnings
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -24,6 +26,7 @@ from cutwise.table.convert import as_dense
 from cutwise.table.instants import choose_boundary, choose_length, duration_text, instant_text
 from cutwise.table.intake import MixedOptions, read_table
 from cutwise.table.table import ColumnKind
+from tests.each import each
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -286,6 +289,57 @@ def test_instants_of_several_zones_are_said_in_utc():
     items = [dt.datetime(2024, 3, 1, 12, tzinfo=dt.timezone(dt.timedelta(hours=h))) for h in (-5, -5, 3, 3)]
     model = ClusterExplainer().fit(pd.DataFrame({"at": np.array(items, dtype=object)}, dtype=object), [1, 1, 0, 0])
     assert [str(c.rules[0]) for c in model.rules().clusters] == ["at < 2024-03-01 13:00", "at >= 2024-03-01 13:00"]
+
+
+@each("make", [lambda t: t, lambda t: t.to_pandas(types_mapper=pd.ArrowDtype)])
+@each("gap", [[], [None]])
+def test_decimals_of_arrow_are_the_nearest_floats(make, gap):
+    cells = [*(Decimal(k) / 10 for k in (1, 2, 3, 4)), Decimal("-939.99999999999994315659"), *gap]
+    table = make(pa.table({"c": pa.array(cells, pa.decimal128(38, 20)), "x": pa.array(range(len(cells)), pa.int64())}))
+    values = as_dense(read_table(table, mixed=MixedOptions()).values)[:, 0]
+    np.testing.assert_array_equal(values, [np.nan if cell is None else float(cell) for cell in cells])
+
+
+def test_whole_numbers_of_arrow_beyond_2_53_may_have_gaps():
+    table = pa.table({"id": [1500000000000000001, None, 5, 2**60 + 1]})
+    for given in (table, table.to_pandas(types_mapper=pd.ArrowDtype)):
+        values = as_dense(read_table(given, mixed=MixedOptions()).values)[:, 0]
+        np.testing.assert_array_equal(values, [1.5e18, np.nan, 5, 2.0**60])
+
+
+def test_ordered_dictionaries_of_arrow_are_ordered_as_in_pandas():
+    frame = pd.DataFrame({"c": pd.Categorical(["low", "mid", "high"] * 5, ["low", "mid", "high"], ordered=True)})
+    arrow = pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string(), ordered=True))
+    for X in (frame, pa.Table.from_pandas(frame), frame.astype(arrow)):
+        model = ClusterExplainer().fit(X, [0, 0, 1] * 5)
+        assert [str(c.rules[0]) for c in model.rules().clusters] == ["c <= mid", "c = high"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (pd.Categorical([b"a", b"b"] * 5), "values of type 'bytes'"),
+        ([dt.time(1), dt.timedelta(1)] * 5, "dates or times"),
+        ([dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2, tzinfo=dt.UTC)] * 5, "dates with and without a time zone"),
+    ],
+)
+def test_what_has_no_one_meaning_is_refused(cells, said):
+    column = cells if isinstance(cells, pd.Categorical) else pd.Series(cells, dtype=object)
+    with pytest.raises(NotNumericError, match=f"column 'c' holds {said}"):
+        ClusterExplainer().fit(pd.DataFrame({"c": column}), [0, 1] * 5)
+
+
+def test_levels_that_are_durations_instants_and_decimals_are_the_same_in_every_library():
+    minutes = [dt.timedelta(minutes=k) for k in (17, 18, 19)] * 5
+    at = pd.Series(pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03"] * 5)).dt.tz_localize("Europe/Berlin")
+    cells = pa.array([Decimal("0.8"), Decimal(1), Decimal(3)] * 5, pa.decimal128(4, 1))
+    for fitted, new in (
+        (pd.DataFrame({"d": minutes}), pl.DataFrame({"d": minutes})),
+        (pd.DataFrame({"d": at}), pd.DataFrame({"d": at.dt.tz_convert("UTC")})),
+        (pa.table({"d": cells}), pa.table({"d": cells.cast(pa.decimal128(10, 2))})),
+    ):
+        model = ClusterExplainer(categorical_features=["d"]).fit(fitted, ["a", "b", "a"] * 5)
+        assert model.predict(new).tolist() == ["a", "b", "a"] * 5
 
 
 def test_months_years_and_days_come_before_hours():

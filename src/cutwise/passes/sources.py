@@ -142,7 +142,13 @@ class LazyTable:
         if nw.dependencies.is_dask_dataframe(self.native):
             return {}
         frame = nw.from_native(self.native, pass_through=True)
-        return frame.collect_schema() if isinstance(frame, nw.LazyFrame) else {}
+        if not isinstance(frame, nw.LazyFrame):
+            return {}
+        types, native = dict(frame.collect_schema()), getattr(self.native, "types", ())
+        for name, own in zip(types, native if nw.dependencies.is_duckdb_relation(self.native) else (), strict=False):
+            if str(own) == "TIMESTAMPTZ_NS":  # which narwhals does not know
+                types[name] = nw.Datetime("ns", "UTC")
+        return types
 
     def read_by(self, read: Callable[[Any], Any]) -> LazyTable:
         """The same rows as a function reads each batch."""

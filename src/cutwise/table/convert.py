@@ -444,7 +444,7 @@ def _source_of(series: Series) -> _Source | NonNumericValue:
         kind = BOOL if dtype == nw.Boolean else INTEGER if dtype.is_integer() else NUMBER
         lacks = kind is not NUMBER and series.null_count() > 0
         if lacks or dtype in (nw.Int128, nw.UInt128, nw.Decimal):
-            return _Source(np.dtype(np.float64), kind, lambda: floats(series.cast(nw.Float64)))
+            return _Source(np.dtype(np.float64), kind, lambda: as_float64(series))
         return _Source(np.dtype("bool" if kind is BOOL else str(dtype).lower()), kind, lambda: floats(series))
     if len(series) == series.null_count():
         return _Source(np.dtype(np.float64), NUMBER, lambda: np.full(len(series), np.nan))
@@ -464,6 +464,18 @@ def floats(series: Series) -> npt.NDArray[np.generic]:
     values = series.to_numpy()
     # Older pandas hands out its nulls as objects.
     return to_numbers(values.tolist()) if values.dtype.kind == "O" else values
+
+
+def as_float64(series: Series) -> npt.NDArray[np.float64]:
+    """Numbers or truth values as the nearest float64, whatever the library casts them to; NaN where there is none."""
+    dtype = series.dtype
+    if dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):  # Arrow refuses some beyond 2**53
+        values = floats(series.fill_null(0)).astype(np.float64)
+        values[series.is_null().to_numpy()] = np.nan
+        return values
+    if dtype == nw.Decimal:  # Arrow makes 0.30000000000000004 of 0.3, and 0.3 of its text
+        series = series.cast(nw.String)
+    return floats(series.cast(nw.Float64)).astype(np.float64)
 
 
 def _source_of_objects(values: npt.NDArray[np.generic]) -> _Source | NonNumericValue:

@@ -129,15 +129,16 @@ def _from_objects(values: npt.NDArray[np.generic], what: str) -> npt.NDArray[np.
     """Labels that came as Python objects, in the dtype they all fit into; text stays as objects."""
     items = values.tolist()
     types = set(map(type, items))
-    if all(issubclass(t, str) for t in types):
-        return values
+    if all(issubclass(t, str) for t in types):  # of numpy's, too, which programs of other packages do not know
+        return values if types == {str} else np.array([*map(str.__str__, items), None], dtype=object)[:-1]
     for row, value in enumerate(items):
         if is_missing(value):
             raise _missing(what, row)
         if not isinstance(value, (str, Real, np.bool_)):
             raise _unsupported(what, row, value)
     if any(issubclass(t, str) for t in types):  # words, and perhaps the number -1 among them
-        words = [str(NOISE) if isinstance(item, Real) and item == NOISE else item for item in items]
+        texts = [str.__str__(item) if isinstance(item, str) else item for item in items]
+        words = [str(NOISE) if isinstance(item, Real) and item == NOISE else item for item in texts]
         if all(isinstance(word, str) for word in words):
             return np.array(words, dtype=object)
         raise InvalidInputError(

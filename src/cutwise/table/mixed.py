@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from importlib.util import find_spec
 from numbers import Real
 from typing import Any, Literal
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from cutwise.core import Float64, Int64
 from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, listed, shown, warn
 
-from .convert import NonNumericValue, find_non_numeric, floats, is_missing, reads_as_number, to_numbers
+from .convert import NonNumericValue, as_float64, find_non_numeric, is_missing, reads_as_number, to_numbers
 from .instants import as_duration, instant_of, to_ticks
 from .table import ColumnKind, KindName, Table, number_kind
 
@@ -41,8 +42,14 @@ def plain_level(item: Any) -> Any:
         return None
     if isinstance(item, np.generic):
         item = item.item()
+    if isinstance(item, Decimal):
+        item = float(item)
     if isinstance(item, float) and item.is_integer():
         return int(item)
+    if isinstance(item, dt.timedelta):  # of pandas, too, and in its words otherwise
+        return str(dt.timedelta(item.days, item.seconds, item.microseconds))
+    if isinstance(item, dt.datetime) and item.tzinfo is not None:
+        item = item.astimezone(dt.UTC)
     return item if isinstance(item, str | int | float) else str(item)
 
 
@@ -140,6 +147,8 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
             codes, levels = _distinct(column)
         except TypeError:  # Arrow's dictionary of structs, as it has of pandas' intervals
             return _of_items(column.to_list())
+        if any(isinstance(level, bytes) for level in levels):
+            return _of_items(column.to_list())
         order, is_ordered = _order_of(column)
         return RawColumn("ordered" if is_ordered else "category", codes=codes, items=levels, order=order)
     if dtype == nw.String:
@@ -149,10 +158,7 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
             return RawColumn("category", codes=codes, items=levels)
     name = kind_of_type(dtype)
     if name in _NUMBERS:
-        if dtype == nw.Decimal:  # Arrow rounds those of many digits twice, and not their text
-            column = column.cast(nw.String)
-        numbers = floats(column.cast(nw.Float64)).astype(np.float64)
-        return RawColumn(name, values=numbers, are_floats=name == "number")
+        return RawColumn(name, values=as_float64(column), are_floats=name == "number")
     if dtype == nw.Date:
         return RawColumn("date", values=to_ticks(column.to_numpy(), "day"), unit="day")
     if isinstance(dtype, nw.Datetime):
@@ -208,6 +214,13 @@ def _order_of(column: nw.Series[Any]) -> tuple[list[Any] | None, bool]:
     native = column.to_native()
     if hasattr(native, "cat") and hasattr(native.cat, "categories"):
         return native.cat.categories.to_list(), bool(native.cat.ordered)
+    arrow: Any = native if hasattr(native, "unify_dictionaries") else getattr(native, "array", None)
+    if hasattr(arrow, "__arrow_array__"):  # of pandas
+        arrow = arrow.__arrow_array__()
+    if getattr(getattr(arrow, "type", None), "ordered", False):
+        orders = {tuple(chunk.dictionary.to_pylist()) for chunk in getattr(arrow, "chunks", [arrow])}
+        if len(orders) == 1:
+            return list(*orders), True
     # Others list levels as they came in the rows.
     return (native.dtype.categories.to_list(), True) if column.dtype == nw.Enum else (None, False)
 
@@ -247,8 +260,12 @@ def _of_items(
     are_instants = are(dt.datetime, np.datetime64)
     if are_instants or (are(dt.date) and not any(issubclass(t, dt.datetime) for t in types)):
         unit: Literal["day", "microsecond"] = "microsecond" if are_instants else "day"
+        zoned = [getattr(item, "tzinfo", None) is not None for item in items if not is_missing(item)]
+        if any(zoned) and not all(zoned):
+            row, item = next((row, item) for row, item in enumerate(items) if not is_missing(item))
+            return NonNumericValue(row, item, "dates with and without a time zone")
         return RawColumn("date", values=to_ticks(items, unit), unit=unit, zone=_zone_of(items))
-    if are(dt.timedelta, dt.time, np.timedelta64):
+    if are(dt.timedelta, np.timedelta64) or are(dt.time):
         values = to_ticks(items, "microsecond", is_duration=True)
         return RawColumn("duration", values=values, unit="time" if types <= {dt.time} else None)
     wrong = find_non_numeric(items)
