@@ -329,19 +329,6 @@ def test_what_has_no_one_meaning_is_refused(cells, said):
         ClusterExplainer().fit(pd.DataFrame({"c": column}), [0, 1] * 5)
 
 
-def test_levels_that_are_durations_instants_and_decimals_are_the_same_in_every_library():
-    minutes = [dt.timedelta(minutes=k) for k in (17, 18, 19)] * 5
-    at = pd.Series(pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03"] * 5)).dt.tz_localize("Europe/Berlin")
-    cells = pa.array([Decimal("0.8"), Decimal(1), Decimal(3)] * 5, pa.decimal128(4, 1))
-    for fitted, new in (
-        (pd.DataFrame({"d": minutes}), pl.DataFrame({"d": minutes})),
-        (pd.DataFrame({"d": at}), pd.DataFrame({"d": at.dt.tz_convert("UTC")})),
-        (pa.table({"d": cells}), pa.table({"d": cells.cast(pa.decimal128(10, 2))})),
-    ):
-        model = ClusterExplainer(categorical_features=["d"]).fit(fitted, ["a", "b", "a"] * 5)
-        assert model.predict(new).tolist() == ["a", "b", "a"] * 5
-
-
 def test_months_years_and_days_come_before_hours():
     kind = ColumnKind("date", unit="microsecond")
 

@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from importlib.util import find_spec
 from numbers import Real
 from typing import Any, Literal
@@ -42,14 +41,8 @@ def plain_level(item: Any) -> Any:
         return None
     if isinstance(item, np.generic):
         item = item.item()
-    if isinstance(item, Decimal):
-        item = float(item)
     if isinstance(item, float) and item.is_integer():
         return int(item)
-    if isinstance(item, dt.timedelta):  # of pandas, too, and in its words otherwise
-        return str(dt.timedelta(item.days, item.seconds, item.microseconds))
-    if isinstance(item, dt.datetime) and item.tzinfo is not None:
-        item = item.astimezone(dt.UTC)
     return item if isinstance(item, str | int | float) else str(item)
 
 
