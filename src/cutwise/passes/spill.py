@@ -71,7 +71,7 @@ class Column:
         except OSError as error:
             raise InvalidInputError(
                 f"The copy of the rows could not be written to {self.path.parent}: {error.strerror}. It takes the "
-                "table's values and about 4 k + d + 7 bytes a row, and is removed. Set TMPDIR to a folder with room."
+                "table's values and about 4 k + d + 11 bytes a row, and is removed. Set TMPDIR to a folder with room."
             ) from error
         self.width, self.dtype, self.n = values.shape[1:], dtype, self.n + len(values)
 
