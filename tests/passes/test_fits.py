@@ -398,7 +398,7 @@ def test_a_full_disk_is_an_error_with_the_folder_and_nothing_left_behind(frame):
 def test_a_folder_for_copies_that_is_not_there_is_an_error(frame, monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
     with pytest.raises(InvalidInputError, match=r"TMPDIR names .*none, where nothing can be written\. Set it"):
-        ExplainableKMeans(3).fit(frame.lazy())
+        ExplainableKMeans(3).fit(Batches([frame]))
 
 
 def test_files_are_read_again_and_their_values_are_not_copied(frame, tmp_path, monkeypatch):
@@ -432,8 +432,17 @@ def test_files_that_change_between_passes_are_an_error(frame, tmp_path, monkeypa
         return read(self, columns)
 
     monkeypatch.setattr(sources.Again, "read", read_changed)
-    with pytest.raises(ChangedDataError, match=r"3,000 rows in the first pass"):
+    with pytest.raises(ChangedDataError, match=r"3,000 rows in the first pass|was written anew"):
         ExplainableKMeans(3, random_state=0).fit(ds.dataset(path))
+
+
+def test_a_dataset_of_a_file_that_was_written_anew_since_its_first_fit(frame, tmp_path):
+    path, model = tmp_path / "rows.parquet", ExplainableKMeans(3, algorithm="imm", random_state=0)
+    frame.write_parquet(path)
+    model.fit(rows := ds.dataset(path))
+    frame[:70].write_parquet(path)
+    with pytest.raises(ChangedDataError, match=r"rows.parquet was written anew .*\. Make the dataset anew"):
+        model.fit(rows)
 
 
 def test_a_file_that_grows_between_passes_is_an_error_with_both_counts(frame, tmp_path, monkeypatch):

@@ -412,7 +412,10 @@ def _pages(file: Any, names: list[str] | None) -> Iterator[Any]:
 
     with ParquetFile(file.path, buffer_size=_BUFFER_BYTES, pre_buffer=False) as rows:
         if not rows.metadata.equals(file.metadata):
-            raise ValueError(f"{file.path} has changed.")
+            raise ChangedDataError(
+                f"{file.path} was written anew after the dataset had read what it holds. Make the dataset anew, and "
+                "keep its files as they are meanwhile."
+            )
         groups = [group.id for group in file.row_groups]
         for batch in rows.iter_batches(BATCH_ROWS, groups, names, use_threads=False):
             yield batch if names is None else batch.select(names)
@@ -529,6 +532,8 @@ class Again:
     def _opened(self, names: list[str]) -> Iterator[Any]:
         try:
             yield from self._open(names)
+        except ChangedDataError:
+            raise
         except (OSError, ValueError) as error:  # of files that are not those whose footers were read
             raise ChangedDataError(
                 f"X had {self.n:,} rows in the first pass over it, and another could not read them: "
