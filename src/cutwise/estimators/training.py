@@ -373,6 +373,8 @@ T = TypeVar("T")
 
 _MOST_IMPROVED = 3
 """Trees of a size that a search for a cheaper one with several leaves a cluster starts from: the cheapest."""
+_MANY_COLUMNS = 64
+"""Of more, it takes less time to find the rows that moved from tree to tree than to add up all of them."""
 _BLOCK_VALUES = 1 << 14
 """Numbers at a time, of clusters by columns."""
 _ROUNDING = 1e-9
@@ -601,14 +603,15 @@ class FitContext:
 
     def costs_of_parts(self, partitions: Sequence[Callable[[], Int32]], groups: Sequence[range]) -> list[float]:
         """What the m rows cost in each partition: exactly where that may be least of a group, else but for rounding."""
-        rows = self.rows
+        rows, is_wide = self.rows, self.rows.metric.n_columns > _MANY_COLUMNS
         if self.objective is not KMEANS or self.given_costs is not None:
             return self.cost_of_each(parts() for parts in partitions)
         between, exact = list[float](), dict[int, float]()
         for group in groups:
             near, most = dict[int, Float64](), -math.inf  # each is as large as the clusters of a wide table are
             for i in group:
-                near[i], weight = self._centers_of(partitions[i]())
+                parts = partitions[i]()
+                near[i], weight = self._centers_of(parts) if is_wide else rows.centers(KMEANS, parts, self.n_clusters)
                 between.append(cost_around_mean(near[i], weight))
                 most = max(most, between[i])
                 least = most - _ROUNDING * (self.reference.cost + most)
