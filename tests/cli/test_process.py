@@ -55,6 +55,12 @@ def test_a_pipe_that_closes_early_is_no_error(cutwise, blobs_csv, tmp_path):
     assert result.returncode == 1
 
 
+def run_in_shell(line):
+    """Where Python holds back what it writes, as it does unless a variable says otherwise."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False, env=env)
+
+
 # A run and a refused one in a process of closed streams; its exit code says how both ended.
 TWO_RUNS = """
 import sys
@@ -70,7 +76,7 @@ sys.exit(10 * fitted + refused)
 def test_a_stream_that_is_closed_ends_no_run(closed, tmp_path):
     model = tmp_path / "model.json"
     spelled = shlex.join([sys.executable, "-c", TWO_RUNS, str(model)])
-    result = subprocess.run(["sh", "-c", f"{spelled} {closed}"], capture_output=True, text=True, check=False)
+    result = run_in_shell(f"{spelled} {closed}")
     assert result.returncode == 2, result.stderr
     assert set(json.loads(model.read_text())) >= {"format", "fitted"}
     assert "Traceback" not in result.stderr
@@ -88,7 +94,7 @@ def test_a_full_disk_is_said_with_a_next_step(cutwise, blobs_csv, tmp_path, out)
     model = tmp_path / "model.json"
     cutwise("fit", blobs_csv, "-k", 3, "--out", model)
     spelled = shlex.join([sys.executable, "-m", "cutwise", "predict", str(model), str(blobs_csv)])
-    result = subprocess.run(["sh", "-c", f"{spelled} {out}"], capture_output=True, text=True, check=False)
+    result = run_in_shell(f"{spelled} {out}")
     assert result.returncode == 2
     assert result.stderr.startswith("cutwise: No space left on device. Make room there, or write elsewhere")
     assert result.stderr.count("\n") == 1

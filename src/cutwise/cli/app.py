@@ -105,6 +105,17 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 def exit_code_of(job: Callable[[], Any]) -> int:
     """Run ``job``; return 0, or the exit code its error asks for after saying it in one line."""
+    try:
+        return _exit_code_of(job)
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:  # of a full disk or a closed pipe: Python would try again at its end, and complain
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _exit_code_of(job: Callable[[], Any]) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's encoding lacks must not end a run whose work is done, nor look like another.
         if hasattr(stream, "reconfigure"):
@@ -120,9 +131,7 @@ def exit_code_of(job: Callable[[], Any]) -> int:
     except CutwiseError as error:
         return _fail(_in_options(str(error)))
     except BrokenPipeError:
-        # `cutwise rules model.json | head -1`: the reader has what it wanted. Python would complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        return BROKEN_PIPE  # `cutwise rules model.json | head -1`: the reader has what it wanted
     except OSError as error:
         return _fail(_what_the_system_said(error))
     except MemoryError as error:
