@@ -17,7 +17,7 @@ from cutwise.readouts.rules import build_rules, tree_text
 from cutwise.readouts.sql import DIALECTS, tree_sql
 from cutwise.table.table import ColumnKind, Columns, Table, as_matrix
 from tests.each import each
-from tests.readouts.databases import Maria
+from tests.readouts.databases import Maria, Polars
 from tests.tree.mixed import GAPS, Problem
 
 LEVELS = ("N", "o'x", "unknown", "", None, "\u00e9`\U0001f600", 'a "b"')
@@ -110,6 +110,8 @@ def test_databases_say_the_same_of_null_and_nan(case, database):
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin", "America/New_York"])
 @each("step", [86_400_000_000, 1_000_000, 1_000, 1])
 def test_databases_place_times_as_predict_does(database, zone, step):
+    if isinstance(database, Polars) and not hasattr(pl.LazyFrame, "collect_batches"):
+        pytest.skip("the first releases of polars read no such times in SQL")
     rng = np.random.default_rng(step)
     first, year = (2 if zone else -60), 366 * 86_400_000_000  # MariaDB's instants begin in 1970
     near, far = (
