@@ -16,7 +16,6 @@ from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.rules import build_rules, tree_text
 from cutwise.readouts.sql import DIALECTS, tree_sql
 from cutwise.table.table import ColumnKind, Columns, Table, as_matrix
-from tests.each import each
 from tests.readouts.databases import Maria, Polars
 from tests.tree.mixed import GAPS, Problem
 
@@ -108,7 +107,7 @@ def test_databases_say_the_same_of_null_and_nan(case, database):
 
 
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin", "America/New_York"])
-@each("step", [86_400_000_000, 1_000_000, 1_000, 1])
+@pytest.mark.parametrize("step", [86_400_000_000, 1_000_000, 1_000, 1])
 def test_databases_place_times_as_predict_does(database, zone, step):
     if isinstance(database, Polars) and not hasattr(pl.LazyFrame, "collect_batches"):
         pytest.skip("the first releases of polars read no such times in SQL")
@@ -130,9 +129,8 @@ def test_databases_place_times_as_predict_does(database, zone, step):
     if database.dialect == "sqlite" and zone:  # reads offsets to the millisecond
         ticks = ticks[ticks % 1000 == 0]
     X = frame(ticks)
-    table = f"t{step}"
-    database.create(table, {"at": "instant" if zone else "time"}, [(at.to_pydatetime(),) for at in X["at"]])
-    found = database.query(export_sql(model, database.dialect, table=table))
+    database.create("t", {"at": "instant" if zone else "time"}, [(at.to_pydatetime(),) for at in X["at"]])
+    found = database.query(export_sql(model, database.dialect, table="t"))
     clusters = [int(row[-1]) for row in sorted(found, key=lambda row: int(row[0]))]
     np.testing.assert_array_equal(clusters, model.predict(X))
 
