@@ -279,6 +279,8 @@ def move_between_sums(
 ) -> None:
     """
     Make the sums of cluster_sums, in place, those of other labels, which differ from theirs in these rows alone.
+
+    rows (m,); from_labels, to_labels (n_rows,): -1 for none; high, low (n_clusters, d) and weight (n_clusters,) are changed.
     """
 
 def means_of_sums(

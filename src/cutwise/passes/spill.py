@@ -48,6 +48,7 @@ class Copies:
 
 
 _CONVERTED_ROWS = 1 << 16
+"""Rows at a time that are written anew in another dtype."""
 
 
 class Column:

@@ -210,8 +210,6 @@ class Writer:
         column = self.column(condition.name)
         if isinstance(levels[codes[0]], str | None):
             column, named = self.as_bytes(column), [self.as_bytes(level) for level in named]
-        if self.dialect == "tsql" and isinstance(levels[codes[0]], str | None):
-            column = exp.Collate(this=exp.Paren(this=column), expression=exp.to_identifier("Latin1_General_BIN2"))
         among = exp.In(this=column, expressions=named)
         if condition.outside:
             test = exp.Not(this=among)
@@ -231,7 +229,8 @@ class Writer:
         if self.dialect == "tsql":  # leaves out blanks at the end in every collation
             if isinstance(text, exp.Literal | exp.National):
                 return type(text)(**{**text.args, "this": text.this + "|"})
-            return exp.Add(this=text, expression=exp.Literal.string("|"))
+            longer = exp.Paren(this=exp.Add(this=text, expression=exp.Literal.string("|")))
+            return exp.Collate(this=longer, expression=exp.to_identifier("Latin1_General_BIN2"))
         return text
 
     def end(self, value: float, kind: ColumnKind) -> Node:

@@ -328,7 +328,9 @@ void bind_means(nanobind::module_ &m) {
 sizes (d,): the largest absolute value of every column, and total_weight, both of all batches.)");
   m.def("move_between_sums", &cutwise::move_between_sums, "matrix"_a, "rows"_a, "from_labels"_a, "to_labels"_a,
         "weights"_a.none(), "sizes"_a, "total_weight"_a, "high"_a.noconvert(), "low"_a.noconvert(), "weight"_a.noconvert(),
-        R"(Make the sums of cluster_sums, in place, those of other labels, which differ from theirs in these rows alone.)");
+        R"(Make the sums of cluster_sums, in place, those of other labels, which differ from theirs in these rows alone.
+
+rows (m,); from_labels, to_labels (n_rows,): -1 for none; high, low (n_clusters, d) and weight (n_clusters,) are changed.)");
   m.def("means_of_sums", &cutwise::means_of_sums, "high"_a, "low"_a, "weight"_a, "sizes"_a, "total_weight"_a,
         "The means that cluster_means gives, (n_clusters, d), from the sums of all batches together.");
   m.def("cluster_means", &cutwise::cluster_means, "matrix"_a, "labels"_a, "n_clusters"_a, "weights"_a.none() = nb::none(),
