@@ -17,7 +17,7 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 def watch_progress(watcher: Watcher) -> Iterator[None]:
     """Let ``watcher`` be called with the stage at work, and the share of a fit that is done by then.
 
-    Trees of all sizes take about as long again as the fit before them, and plain CART does: with them it ends at 3.
+    Trees of all sizes take about as long again as the fit before them: with them it ends at 2.
     """
     token = _WATCHER.set(watcher)
     try:
@@ -30,7 +30,7 @@ def show_progress(what: str, within: float = 0.0) -> None:
     """Say what is done now, and how much of that stage is."""
     if (watcher := _WATCHER.get()) is not None:
         start = _USUALLY_DONE.get(what.partition(":")[0], 0.0)
-        end = min((later for later in _USUALLY_DONE.values() if later > start), default=3.0)
+        end = min((later for later in _USUALLY_DONE.values() if later > start), default=2.0)
         watcher(what, start + (end - start) * min(within, 1.0))
 
 
@@ -48,7 +48,6 @@ _USUALLY_DONE = {
     "costs": 0.9,
     "costs of the tree": 0.9,
     "sizes": 1.0,
-    "plain CART": 2.0,
 }
 """Of a fit, when a stage begins."""
 

@@ -1,4 +1,4 @@
-"""CART is scikit-learn's tree; KDTree halves the widest column, worked by hand."""
+"""CART is scikit-learn's tree where no cuts tie; KDTree halves the widest column, worked by hand."""
 
 import numpy as np
 import pytest

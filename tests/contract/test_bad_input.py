@@ -213,11 +213,6 @@ def test_a_score_needs_a_row_with_a_cluster_and_a_weight():
         _fitted("explainer").score(FRAME, np.where(CODES == 0, -1, CODES), sample_weight=(CODES == 0) * 1.0)
 
 
-def test_categories_are_not_for_cart():
-    table = FRAME.assign(city=list("abc") * 10)
-    _says(ClusterExplainer(algorithm="cart"), 'algorithm="cart"', "categories", 'Use "auto"', X=table, y=CODES)
-
-
 def test_a_preprocessor_must_give_a_row_for_each_and_keep_columns_apart_where_these_are_cut():
     shorter = FunctionTransformer(lambda rows: rows[1:])
     _says(ExplainableKMeans(3, preprocessor=shorter), "29 rows for 30", "Leave rows out before fitting", X=X)

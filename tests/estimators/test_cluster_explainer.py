@@ -321,19 +321,3 @@ def test_no_leaf_is_without_rows_and_rules_say_what_predict_does_where_labels_ou
         assert (found.sum(axis=0) == 1).all()
         assert labels[found.argmax(axis=0)].tolist() == model.predict(table).tolist()
         assert [c.cluster for c in rules if not c.rules] == sorted(set(labels) - set(model.labels_))
-
-
-def test_cart_is_grown_once_where_the_other_trees_lack_leaves_too(monkeypatch):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 4)), np.minimum(rng.geometric(0.35, 400) - 1, 4)
-    X[np.arange(400), y % 4] += 2
-    sizes, fit = [], DecisionTreeClassifier.fit
-
-    def counted(self, *given, **named):
-        sizes.append(self.max_leaf_nodes)
-        return fit(self, *given, **named)
-
-    monkeypatch.setattr(DecisionTreeClassifier, "fit", counted)
-    model = ClusterExplainer().fit(X, y)
-    assert model.n_leaves_ > 5
-    assert len(sizes) == 1

@@ -91,7 +91,7 @@ def test_where_sizes_are_chosen_anew_a_few_points_come_from_one_growth(monkeypat
     grown = []
     monkeypatch.setattr(training, "grow_on", lambda *a, **k: (grown.append(k), grow_on(*a, **k))[1])
     curve = cost_curve(model, X, y)
-    assert len(grown) == 4  # expand, exshallow, exgreedy, imm: each once
+    assert len(grown) == 5  # expand, exshallow, exgreedy, imm and cart: each once
     assert len(curve.n_leaves) <= 5
     assert {5, model.n_leaves_} <= set(curve.n_leaves.tolist())
     assert curve.cost[curve.n_leaves == model.n_leaves_] == model.cost_

@@ -225,7 +225,13 @@ def test_parquet_files_give_the_bytes_of_memory(frame, tmp_path):
 
 @pytest.mark.parametrize(
     ("algorithm", "labels", "weights"),
-    [("imm", "text", None), ("exshallow", "integers", "w"), ("exkmc", "text", "w"), ("expand", "bools", None)],
+    [
+        ("imm", "text", None),
+        ("exshallow", "integers", "w"),
+        ("exkmc", "text", "w"),
+        ("expand", "bools", None),
+        ("cart", "text", "w"),
+    ],
 )
 def test_a_column_of_labels_is_explained_as_in_memory(frame, algorithm, labels, weights):
     columns = {"w": np.random.default_rng(2).integers(0, 4, 3000)}
@@ -505,7 +511,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
             "X has no rows. Give at least",
         ),
         (lambda X: ClusterExplainer().fit(X.lazy(), "segments"), "no column of X"),
-        (lambda X: ClusterExplainer(algorithm="cart").fit(X.lazy(), "a"), "a sample"),
+        (lambda X: ClusterExplainer(algorithm="spex").fit(X.lazy(), "a"), "a sample"),
         (lambda X: ClusterExplainer().fit(X.lazy().with_columns(y=pl.lit(-1)), "y"), "Every label.*noise"),
         (lambda X: ExplainableKMedians(3).fit(X.lazy()), "ExplainableKMeans"),
         (lambda X: cost_curve(ClusterExplainer(), X.lazy(), "a"), "give max_leaves"),

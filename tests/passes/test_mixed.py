@@ -194,7 +194,10 @@ def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
     if explains := data.draw(st.booleans()):
         labels = np.where(rng.random(n) < 0.1, rng.integers(-1, 3, n), cluster)
         frame = frame.with_columns(pl.Series("y", labels))
-        options |= {"max_leaves": None, "algorithm": data.draw(st.sampled_from(["auto", "expand", *RECIPES[:4]]))}
+        options |= {
+            "max_leaves": None,
+            "algorithm": data.draw(st.sampled_from(["auto", "expand", "cart", *RECIPES[:4]])),
+        }
     else:
         options |= {
             "algorithm": data.draw(st.sampled_from(RECIPES)),

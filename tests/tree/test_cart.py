@@ -1,153 +1,138 @@
-"""The tree copied from scikit-learn parts the training rows as scikit-learn's does, with thresholds in float64."""
+"""Plain CART: scikit-learn's tree where no cuts tie, and by the definition of Gini impurity where some do."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 from cutwise import ClusterExplainer
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.cart import cart_tree
-from cutwise.tree.subtree import truncate_growth
 from tests.each import each
 from tests.growth import grow_tree
 
 
 def cart(X, labels, max_leaves, weights=None):
-    table = read_table(X)
-    encoded = encode_table(table, weights=weights, merge=False)
-    return cart_tree(encoded, table.values, np.asarray(labels, dtype=np.int32), max_leaves=max_leaves)
+    table = encode_table(read_table(X), weights=weights, merge=False)
+    labels = np.asarray(labels, dtype=np.int32)
+    coordinates = np.zeros((labels.max() + 1, table.encoded.n_cols))
+    return grow_tree(table, labels, coordinates, None, algorithm="cart", max_leaves=max_leaves)
 
 
-def grow(X, labels, max_leaves, weights=None):
-    grown = cart(X, labels, max_leaves, weights)
-    return grown.tree, grown.leaf_of_row
+def scikit_learns(X, labels, max_leaves, weights=None, **limits):
+    model = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0, **limits)
+    return model.fit(X, labels, sample_weight=weights)
 
 
-def assert_parts_alike(X, labels, max_leaves, weights=None):
-    tree, leaf_of_row = grow(X, labels, max_leaves, weights=weights)
-    theirs = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0).fit(X, labels, sample_weight=weights)
-    assert tree.n_leaves == theirs.get_n_leaves()
-    assert np.array_equal(tree.apply(X), leaf_of_row)
-    assert np.array_equal(tree.predict(X), theirs.predict(X))
-    pairs = set(zip(leaf_of_row.tolist(), theirs.apply(X).tolist(), strict=True))
-    assert len(pairs) == tree.n_leaves
+def impurity(labels, weights):
+    """Gini impurity of some rows, times their weight."""
+    count = np.bincount(labels, weights)
+    return count.sum() - (count**2).sum() / max(count.sum(), 1)
 
 
-@pytest.mark.parametrize("load", [load_iris, load_digits])
-@pytest.mark.parametrize("max_leaves", [2, 3, 10, 40])
-def test_the_rows_are_parted_as_by_scikit_learn(load, max_leaves):
-    X, labels = load(return_X_y=True)
-    assert_parts_alike(X, labels, max_leaves)
+@each("max_leaves", [2, 7, 40])
+@each("weighted", [False, True])
+@each("n_rows", [90, 5_000])  # sorted columns, and bins that are opened
+def test_it_is_scikit_learns_tree_where_no_cuts_tie(n_rows, weighted, max_leaves):
+    rng = np.random.default_rng(n_rows)
+    labels = rng.integers(0, 5, n_rows).astype(np.int32)
+    X = (rng.normal(size=(n_rows, 6)) + 2 * rng.normal(size=(5, 6))[labels]).astype(np.float32)
+    weights = rng.integers(1, 9, n_rows) if weighted else None
+    grown, theirs = cart(X, labels, max_leaves, weights), scikit_learns(X, labels, max_leaves, weights)
+    assert grown.tree.n_leaves == theirs.get_n_leaves()
+    assert np.array_equal(grown.codes, theirs.predict(X))
+    assert len(set(zip(grown.leaf_of_row.tolist(), theirs.apply(X).tolist(), strict=True))) == grown.tree.n_leaves
 
 
-def test_trees_of_several_sizes_come_from_one_fit():
-    X, labels = load_digits(return_X_y=True)
-    sizes = [1, 2, 7, 10, 31, 60]
-    largest = cart(X.astype(int), labels, sizes[-1])
-    for size in sizes:
-        grown = truncate_growth(largest, size)
-        tree, leaf_of_row = grow(X.astype(int), labels, size)
-        assert grown.tree.equals(tree)
-        assert np.array_equal(grown.leaf_of_row, leaf_of_row)
-        assert_parts_alike(X, labels, max(size, 2))
+@each("seed", range(20))
+def test_every_cut_has_the_least_impurity_and_of_equals_the_lowest_column(seed):
+    rng = np.random.default_rng(seed)
+    X, labels = rng.integers(0, 3, (40, 5)).astype(float), rng.integers(0, 3, 40).astype(np.int32)
+    weights = rng.integers(1, 4, 40)
+    grown = cart(X, labels, 9, weights)
+    tree, inside = grown.tree, {0: np.ones(40, dtype=bool)}
+    for node in np.flatnonzero(tree.feature >= 0):
+        rows = inside[node]
+        column, goes_left = tree.feature[node], X[:, tree.feature[node]] <= tree.threshold[node]
+        inside[tree.children_left[node]] = rows & goes_left
+        inside[tree.children_right[node]] = rows & ~goes_left
+        found = [
+            (sum(impurity(labels[side], weights[side]) for side in (rows & (X[:, j] <= x), rows & (X[:, j] > x))), j)
+            for j in range(5)
+            for x in np.unique(X[rows, j])[:-1]
+        ]
+        least = min(score for score, _ in found)
+        assert column == min(j for score, j in found if score <= least + 1e-6)
+        assert sum(impurity(labels[s], weights[s]) for s in (rows & goes_left, rows & ~goes_left)) <= least + 1e-6
 
 
-def test_weights_count():
-    rng = np.random.default_rng(3)
-    X = rng.integers(0, 6, size=(200, 4)).astype(float)
-    assert_parts_alike(X, rng.integers(0, 5, 200), 9, weights=rng.integers(1, 9, 200))
+def test_two_cuts_that_gain_something_only_together_are_found():
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5, dtype=float)
+    labels = (X[:, 0] != X[:, 1]).astype(np.int32)
+    assert np.array_equal(cart(X, labels, 4).codes, labels)
 
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
 @each("seed", range(6))
 def test_leaves_hold_as_many_rows_of_a_weight_as_are_asked_for(seed):
     rng = np.random.default_rng(seed)
-    X = rng.integers(0, 6 if seed % 2 else 1000, (120, 3)).astype(float)  # with equal rows, or without
-    y = np.where(rng.random(120) < 0.8, X[:, 0] > X[:, 0].mean(), 2)
-    weights = rng.integers(0, 4, 120)
+    X = rng.normal(size=(120, 3))
+    X = np.concatenate([X, X[:40]])  # some rows are equal
+    y = np.where(rng.random(160) < 0.8, X[:, 0] > 0, 2)
+    weights = rng.integers(0, 4, 160)
     model = ClusterExplainer(algorithm="cart", min_samples_leaf=6, max_leaves=8).fit(X, y, sample_weight=weights)
     with_weight = weights > 0
     rows, labels = X[with_weight], y[with_weight]
-    theirs = DecisionTreeClassifier(max_leaf_nodes=8, min_samples_leaf=6, random_state=0)
-    theirs.fit(rows, labels, sample_weight=weights[with_weight])
+    theirs = scikit_learns(rows, labels, 8, weights[with_weight], min_samples_leaf=6)
     np.testing.assert_array_equal(model.predict(rows), theirs.predict(rows))
     assert np.unique(model.apply(rows), return_counts=True)[1].min() >= 6
 
 
-def test_values_that_only_float64_tells_apart_stay_on_the_side_that_scikit_learn_gave_them():
+def test_a_category_is_cut_as_its_one_hot_columns_are():
     rng = np.random.default_rng(0)
-    X = 1e9 + rng.normal(size=(500, 2)) * 200
-    X = np.concatenate([X, np.nextafter(X, np.inf)])
-    labels = (X[:, 0] > 1e9 + 30).astype(int) + 2 * (X[:, 1] > 1e9)
-    assert_parts_alike(X, labels, 4)
+    X = pd.DataFrame({"town": rng.choice(list("abcde"), 400), "size": rng.normal(size=400)})
+    y = np.where(rng.random(400) < 0.1, 2, X["town"].isin(["b", "d"]) & (X["size"] > 0))
+    model = ClusterExplainer(algorithm="cart", max_leaves=6).fit(X, y)
+    one_hot = pd.get_dummies(X)
+    assert np.array_equal(model.labels_, scikit_learns(one_hot, y, 6).predict(one_hot))
 
 
-def test_timestamps_in_64_bit_integers_get_whole_thresholds():
-    X = np.arange(1_700_000_000, 1_700_000_400)[:, None]
-    labels = np.arange(400) // 150
-    assert_parts_alike(X, labels, 3)
-    tree, _ = grow(X, labels, 3)
-    cuts = tree.threshold[tree.feature >= 0]
-    assert np.array_equal(cuts, np.round(cuts))
-
-
-def test_integers_that_float64_cannot_tell_apart_are_one_value():
-    # Rounded at once, the first two are neighbors in float32; by way of float64 they are one value.
-    middle = 2**60 + 2**36
-    X = np.array([[middle], [middle + 1], [2**61]])
-    assert X[0].astype(np.float64) == X[1].astype(np.float64)
-    assert X[0].astype(np.float32) != X[1].astype(np.float32)
-    tree, leaf_of_row = grow(X, [0, 1, 2], 3)
-    assert tree.n_leaves == 2
-    assert leaf_of_row[0] == leaf_of_row[1] != leaf_of_row[2]
+def test_missing_values_go_where_impurity_is_least():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
+    y = np.where(rng.random(300) < 0.9, X["a"] > 0.3, X["b"] > 0).astype(int)
+    X.loc[rng.random(300) < 0.3, "a"] = np.nan
+    model = ClusterExplainer(algorithm="cart", max_leaves=5).fit(X, y)
+    assert np.array_equal(model.labels_, scikit_learns(X, y, 5).predict(X))
 
 
 def test_sparse_rows_give_the_tree_of_the_dense_ones():
     rng = np.random.default_rng(1)
     X = rng.poisson(0.4, size=(300, 12)).astype(float)
     labels = rng.integers(0, 4, 300)
-    dense, leaf_dense = grow(X, labels, 12)
-    scarce, leaf_scarce = grow(sparse.csr_array(X), labels, 12)
-    assert dense.equals(scarce)
-    assert np.array_equal(leaf_dense, leaf_scarce)
+    dense, scarce = cart(X, labels, 12), cart(sparse.csr_array(X), labels, 12)
+    assert dense.tree.equals(scarce.tree)
+    assert np.array_equal(dense.leaf_of_row, scarce.leaf_of_row)
 
 
-def test_huge_values_are_no_obstacle():
-    X = np.array([[1e300], [2e300], [-1e300], [0.5]])
-    tree, _ = grow(X, [0, 0, 1, 2], 3)
-    assert np.array_equal(tree.predict(X), [0, 0, 1, 2])
+def test_values_that_only_float64_tells_apart_are_told_apart():
+    X = np.array([1e9, np.nextafter(1e9, np.inf)] * 5)[:, None]
+    assert cart(X, [0, 1] * 5, 2).codes.tolist() == [0, 1] * 5
 
 
 @pytest.mark.parametrize(("labels", "max_leaves", "cluster"), [([0, 1, 1], 1, 1), ([0, 0, 0], 5, 0), ([1, 0, 2], 1, 0)])
 def test_one_leaf_takes_the_heaviest_cluster(labels, max_leaves, cluster):
-    tree, leaf_of_row = grow([[1.0], [2.0], [3.0]], labels, max_leaves)
-    assert (tree.n_nodes, tree.cluster.tolist(), leaf_of_row.tolist()) == (1, [cluster], [0, 0, 0])
+    grown = cart([[1.0], [2.0], [3.0]], labels, max_leaves)
+    assert (grown.tree.n_nodes, grown.codes.tolist()) == (1, [cluster] * 3)
 
 
-def test_counts_are_the_rows_that_each_row_stands_for():
-    table = encode_table(read_table(np.repeat([[1.0], [2.0], [3.0]], [5, 2, 1], axis=0)))
-    labels = np.array([0, 1, 1], dtype=np.int32)
-    tree = cart_tree(table, np.array([[1.0], [2.0], [3.0]]), labels, max_leaves=2).tree
-    assert tree.n_node_samples.tolist() == [8, 5, 3]
-
-
-@each("max_leaves", [2, 7, 40])
-@each("weighted", [False, True])
-@each("n_rows", [90, 5_000])  # sorted columns, and bins that are opened
-def test_growth_by_gini_impurity_alone_is_plain_cart_where_no_cuts_tie(n_rows, weighted, max_leaves):
-    rng = np.random.default_rng(n_rows)
-    labels = rng.integers(0, 5, n_rows).astype(np.int32)
-    X = (rng.normal(size=(n_rows, 6)) + 2 * rng.normal(size=(5, 6))[labels]).astype(np.float32)
-    weights = rng.integers(1, 9, n_rows) if weighted else None
-    table = encode_table(read_table(X), weights=weights, merge=False)
-    grown = grow_tree(table, labels, np.zeros((5, 6)), None, algorithm="gini", max_leaves=max_leaves)
-    theirs = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0).fit(X, labels, sample_weight=weights)
-    assert grown.tree.n_leaves == theirs.get_n_leaves()
-    assert np.array_equal(grown.codes, theirs.predict(X))
+@each("max_leaves", [2, 3, 10])
+def test_auto_agrees_at_least_as_well(max_leaves):
+    X, y = load_iris(return_X_y=True)
+    model = ClusterExplainer(max_leaves=max(max_leaves, 3)).fit(X, y)
+    assert model.agreement_ >= scikit_learns(X, y, max_leaves).score(X, y)
 
 
 def test_days_and_durations_are_cut_where_they_are_short_to_say():

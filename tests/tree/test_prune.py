@@ -6,9 +6,9 @@ import numpy as np
 
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.cart import cart_tree
 from cutwise.tree.subtree import prune_to_agreement
 from tests.each import each
+from tests.growth import grow_tree
 
 
 def grow(rng, n_leaves, n=60, k=3):
@@ -16,7 +16,7 @@ def grow(rng, n_leaves, n=60, k=3):
     labels = rng.integers(0, k, n).astype(np.int32)
     weights = rng.integers(1, 5, n)
     table = encode_table(read_table(X.astype(int)), weights=weights, merge=False)
-    grown = cart_tree(table, X, labels, max_leaves=n_leaves)
+    grown = grow_tree(table, labels, np.zeros((k, 2)), None, algorithm="cart", max_leaves=n_leaves)
     return X, labels, weights, grown
 
 
@@ -74,7 +74,8 @@ def test_it_is_the_best_of_all_subtrees(seed):
 def test_a_tree_that_is_good_as_it_is_stays():
     X = np.arange(6.0)[:, None]
     labels = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)
-    grown = cart_tree(encode_table(read_table(X), merge=False), X, labels, max_leaves=3)
+    table = encode_table(read_table(X), merge=False)
+    grown = grow_tree(table, labels, np.zeros((3, 1)), None, algorithm="cart", max_leaves=3)
     assert prune_to_agreement(grown, labels, 3, 5).tree.equals(grown.tree)
 
 

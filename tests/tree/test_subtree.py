@@ -1,12 +1,13 @@
 """A smaller tree out of a larger growth is the tree that growing to its size gives."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from cutwise.reference.objective import fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.cart import cart_tree
 from cutwise.tree.growing import GrowingTree
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.recipes import RECIPES
@@ -60,9 +61,9 @@ def test_plain_cart_is_nested_too():
     rng = np.random.default_rng(3)
     X, labels = rng.normal(size=(90, 3)), rng.integers(0, 4, 90).astype(np.int32)
     table = encode_table(read_table(X), merge=False)
-    largest = cart_tree(table, X, labels, max_leaves=12)
+    grow = partial(grow_tree, table, labels, np.zeros((4, 3)), None, algorithm="cart")
     for size in (2, 3, 7, 12):
-        assert same(truncate_growth(largest, size), cart_tree(table, X, labels, max_leaves=size))
+        assert same(truncate_growth(grow(max_leaves=12), size), grow(max_leaves=size))
 
 
 def test_a_size_from_before_the_base_tree_was_complete_is_refused():

@@ -23,9 +23,9 @@ from cutwise.reference.objective import KMEANS, Reference, fixed_costs
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_integer
 from cutwise.table.table import as_matrix
-from cutwise.tree.cart import cart_tree
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.provider import MemoryProvider
+from cutwise.tree.recipes import grow_on
 from cutwise.tree.threshold_tree import NodeTest
 
 
@@ -196,9 +196,9 @@ class CART(Baseline):
     """
 
     def _grow_task(self, task: Task) -> GrownTree:
-        rows = task.rows
-        values = rows.compress(rows.table.values)
-        return cart_tree(rows.encoded, values, task.reference.labels, max_leaves=task.max_leaves)
+        provider = MemoryProvider(task.rows.encoded, task.reference.labels, n_jobs=task.rows.n_jobs)
+        coordinates = np.zeros((len(task.reference.centers), provider.n_columns))  # which CART does not look at
+        return grow_on(provider, coordinates, algorithm="cart", max_leaves=task.max_leaves)
 
 
 @fill_doc

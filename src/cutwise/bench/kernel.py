@@ -10,13 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import adjusted_rand_score, pairwise_kernels
 
-from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, metrics
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, metrics
 from cutwise.bench.measures import fit_quietly, kmeans_reference_of
 from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
-from cutwise.table.intake import read_table
-from cutwise.table.table import encode_table
-from cutwise.tree.cart import cart_tree
 
 
 @dataclass(frozen=True)
@@ -69,10 +66,8 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
         model, _ = fit_quietly(ExplainableKernelKMeans(k, **growth, **options), X)
         found[tree], ratios[tree] = model.labels_, model.cost_ratio_
         cost = model.reference_.cost
-    table = read_table(X)
-    labels = clustering.labels_.astype(np.int32)
-    cart = cart_tree(encode_table(table, merge=False), table.values, labels, max_leaves=k).tree
-    found["cart"] = cart.predict(X)
+    cart = ClusterExplainer(algorithm="cart", max_leaves=k).fit(X, clustering.labels_)
+    found["cart"] = cart.labels_
     kernel = pairwise_kernels(X, metric=setting.kernel, gamma=setting.gamma)
     ratios["cart"] = metrics.tree_cost(cart, X, metric="kernel", K=kernel) / cost
     reference = kmeans_reference_of(X, k, seed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.columns import Task, clustering
 from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LabelsFrom, LimitOptions, MaxLeaves
-from cutwise.cli.screen import note, print_json, print_line, print_table, warnings_name, working
+from cutwise.cli.screen import print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import CutwiseWarning, EmptyClusterWarning, InfeasibleLimitsError, warn
 from cutwise.readouts.words import finite, kept_text, percent, table_notes
 from cutwise.reference.objective import OBJECTIVES
@@ -51,7 +51,7 @@ def command(
     start = clustering(table, growth, limits, command="compare", labels_from=labels_from, in_memory=in_memory)
     task, is_labeled = start.task, labels_from is not None
     entries, algorithms = [], recipes_for("labels" if is_labeled else "centers")
-    with working(f"clustering {task.size}", steps=len(algorithms) + 2 - task.is_mixed) as begin:
+    with working(f"clustering {task.size}", steps=len(algorithms) + 2) as begin:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
             free = start.model(algorithm="exkmc", max_leaves=max_leaves)
@@ -66,12 +66,9 @@ def command(
                     entries.append(_figures(algorithm, *_fit(model, task), task))
                 except InfeasibleLimitsError as error:
                     warn(CutwiseWarning(f"left out: {error}"))
-        if task.is_mixed:
-            note("CART is left out: it takes complete numbers alone")
-        else:
-            begin("growing a tree by CART")
-            with warnings_name("CART"):
-                entries.append(_cart(first, table.objective, task, start.limits))
+        begin("growing a tree by CART")
+        with warnings_name("CART"):
+            entries.append(_cart(first, table.objective, task, start.limits))
     if as_json:
         print_json({**start.about, "objective": table.objective, "trees": entries})
         return
@@ -140,8 +137,6 @@ def _fit(model: TreeEstimator, task: Task) -> tuple[TreeEstimator, float]:
 
 def _cart(first: TreeEstimator, objective: str, task: Task, limits: Mapping[str, Any]) -> dict[str, Any]:
     """Plain CART on the labels of the reference clustering, its clusters priced as all others are."""
-    import sklearn.tree  # noqa: F401 - so that its import is not timed
-
     from cutwise import ClusterExplainer
     from cutwise.estimators import share_explained
     from cutwise.metrics import tree_cost

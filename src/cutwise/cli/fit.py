@@ -88,7 +88,7 @@ def command(
     in_memory = {"--kernel": "Leave it out"} if is_kernel else in_memory
     if is_kernel:
         refuse_beside(f"--kernel {kernel.kernel}", {"--unknown": None if unknown == "outside" else unknown})
-    mixed = not is_kernel and algorithm not in ("optimal", "cart")
+    mixed = not is_kernel and algorithm != "optimal"
     with Outputs(out, labels_path(labels), inputs=find_files(table.files or [])) as outputs:
         check_model_path(out)
         with noted() as notes:

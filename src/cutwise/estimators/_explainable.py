@@ -248,7 +248,7 @@ class ExplainableClusterer(TreeClusterer):
             # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
             # What purifies leaves goes on where two cuts are needed to gain anything.
             names = RECIPES["search"].starts
-            purer = ("gini",) if max_leaves > k and are_plain(context.table.columns.kinds) else ()
+            purer = ("cart",) if max_leaves > k else ()
             grown = partial(grow, max_leaves=max_leaves, depth_penalty=depth_penalty)
             tried = context.together(unless_refused(partial(grown, algorithm=name)) for name in (*names, *purer))
             grown_by = {name: tree for name, tree in zip(names, tried, strict=False) if isinstance(tree, GrownTree)}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from cutwise.estimators._tuning import size_of_explanations
 from cutwise.estimators.training import FitContext
-from cutwise.exceptions import InvalidInputError
 from cutwise.table.table import are_plain
-from cutwise.tree.cart import cart_tree
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
 from cutwise.tree.recipes import unless_refused
@@ -34,11 +32,6 @@ class LabelProblem:
     max_leaves: int
     expansion: str
     limits: Limits | None = None
-
-    @property
-    def takes_cart(self) -> bool:
-        """Whether plain CART can be grown: of complete numbers, in memory."""
-        return self.context.in_memory and self.context.rows.encoded.searched is None
 
     @property
     def takes_search(self) -> bool:
@@ -69,31 +62,20 @@ class Candidate:
 
 
 def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
-    """Grow the tree of one algorithm, one of ``RECIPES`` or ``"cart"``, and judge it."""
-    if algorithm == "cart":
-        if not problem.takes_cart:
-            raise InvalidInputError(
-                'algorithm="cart" takes complete numbers, and X has categories or missing values. Use "auto".'
-            )
-        return _judge(problem, algorithm, _cart(problem, problem.max_leaves))
+    """Grow the tree of one algorithm, one of ``RECIPES``, and judge it."""
     return _judge(problem, algorithm, problem.grown(algorithm, problem.expansion))
 
 
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
     """Grow what the trees of ``"auto"`` come from, by name, the preferred one of equals first."""
-    return _grow_own(problem) | _grow_cart(problem)
-
-
-def _grow_own(problem: LabelProblem) -> dict[str, GrownTree]:
     names = "expand", "exshallow", "exgreedy", "imm"  # under limits expand may leave a cluster without a leaf
     tried = problem.context.together(
         unless_refused(partial(problem.grown, name, "expand", gini=True)) for name in names
     )
-    return {name: tree for name, tree in zip(names, tried, strict=True) if isinstance(tree, GrownTree)}
-
-
-def _grow_cart(problem: LabelProblem) -> dict[str, GrownTree]:
-    return {"cart": _cart(problem, _overgrown(problem.max_leaves))} if problem.takes_cart else {}
+    grown = {name: tree for name, tree in zip(names, tried, strict=True) if isinstance(tree, GrownTree)}
+    if problem.context.in_memory:  # elsewhere so large a tree takes many passes over the rows
+        grown["cart"] = replace(problem, max_leaves=_overgrown(problem.max_leaves)).grown("cart", "expand")
+    return grown
 
 
 def candidates_of(problem: LabelProblem, grown: dict[str, GrownTree]) -> dict[str, Candidate]:
@@ -123,40 +105,20 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
     is then let grow further, up to two leaves a cluster, rather than made to agree worse. Clusters that the columns
     cannot tell apart never get leaves of their own, so the attempts are few.
     """
-    k, own, cart = problem.context.n_clusters, _Growths(_grow_own), _Growths(_grow_cart)
-    most = 2 * k
-
-    def ahead(max_leaves: int) -> int:
-        return max_leaves if 2 * max_leaves <= 3 * k else most  # all leaves take little longer than most of them
-
-    candidates = candidates_of(problem, own.of(problem, problem.max_leaves))
-    # Where the others lack leaves CART will be wanted larger too, and it is what takes longest.
-    missing = best_candidate(candidates).n_without_leaf if candidates else 0
-    candidates |= candidates_of(problem, cart.of(problem, ahead(problem.max_leaves + 3 * missing)))
+    most = 2 * problem.context.n_clusters
+    grown, n_grown = grow_all(problem), problem.max_leaves
+    candidates = candidates_of(problem, grown)
     for attempt in range(ATTEMPTS):
         missing = best_candidate(candidates).n_without_leaf
         max_leaves = min(problem.max_leaves + (missing << attempt), most)
         if max_leaves == problem.max_leaves:
             break
         problem = replace(problem, max_leaves=max_leaves)
-        farther = ahead(max_leaves + 2 * missing) if attempt == 0 else most
-        candidates = candidates_of(problem, own.of(problem, farther) | cart.of(problem, farther))
+        if max_leaves > n_grown:  # best-first growth has all smaller trees on its way
+            n_grown = min(max_leaves + 2 * missing, most) if attempt == 0 else most
+            grown = grow_all(replace(problem, max_leaves=n_grown))
+        candidates = candidates_of(problem, grown)
     return candidates
-
-
-@dataclass(eq=False)
-class _Growths:
-    """Trees of a problem, grown anew where these are too small: best-first growth has all smaller ones on its way."""
-
-    grow: Callable[[LabelProblem], dict[str, GrownTree]]
-    max_leaves: int = 0
-    grown: dict[str, GrownTree] = field(default_factory=dict)
-
-    def of(self, problem: LabelProblem, farther: int) -> dict[str, GrownTree]:
-        """Trees of as many leaves as the problem's or more; those that have to grow get ``farther`` at once."""
-        if problem.max_leaves > self.max_leaves:
-            self.max_leaves, self.grown = farther, self.grow(replace(problem, max_leaves=farther))
-        return self.grown
 
 
 def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> dict[str, Candidate]:
@@ -191,12 +153,6 @@ def _overgrown(max_leaves: int) -> int:
 
 def _is_allowed(problem: LabelProblem, grown: GrownTree) -> bool:
     return problem.limits is None or problem.limits.are_met(grown.tree, grown.leaf_of_row, grown.rows)
-
-
-def _cart(problem: LabelProblem, max_leaves: int) -> GrownTree:
-    rows = problem.context.rows
-    values, labels = rows.compress(rows.table.values), problem.context.reference.labels
-    return cart_tree(rows.encoded, values, labels, max_leaves=max_leaves, limits=problem.limits)
 
 
 def _prune(problem: LabelProblem, grown: GrownTree) -> GrownTree:

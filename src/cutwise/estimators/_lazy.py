@@ -290,7 +290,7 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
 @contextmanager
 def _read(model: Any, lazy: LazyTable, sample_weight: Any, stages: Stages, **how: Any) -> Iterator[BatchedRows]:
     """The rows of a fit, as long as it takes."""
-    if model.algorithm in ("optimal", "cart", "spex"):
+    if model.algorithm in ("optimal", "spex"):
         raise UnsupportedInputError(
             f'algorithm="{model.algorithm}" takes tables in memory alone: fit a sample, or leave it out.'
         )

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise._progress import show_progress
 from cutwise._whole import write_whole
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._curve import CostCurve, cost_curve
@@ -285,12 +284,11 @@ def _curve(
 
 
 def _plain_cart(context: FitContext | None, n_leaves: int) -> dict[str, Any] | None:
-    """What plain CART with as many leaves reaches on the same clusters; None where it cannot be grown."""
-    if context is None or not context.in_memory or context.rows.encoded.searched is not None:
+    """What plain CART with as many leaves reaches on the same clusters; None where the rows are not in memory."""
+    if context is None or not context.in_memory:
         return None
-    show_progress("plain CART")
     rows, reference = context.rows, context.reference
-    grown = context.grower()(algorithm="gini", max_leaves=n_leaves)
+    grown = context.grower()(algorithm="cart", max_leaves=n_leaves)
     costs, agrees = context.cost_of_labels(grown.codes), grown.codes == reference.labels
     ratio = costs.cost / reference.cost if reference.cost > 0 else math.nan
     return {"cost_ratio": finite(ratio), "agreement": float(np.average(agrees, weights=rows.sample_weight))}

@@ -68,12 +68,12 @@ RECIPES = {
         expansion=DisagreementCriterion,
         explains=("labels", "kernel"),
     ),
-    "gini": Recipe("the sides have the least Gini impurity", expansion=GiniCriterion, explains=()),
     "spex": Recipe(
         "the fewest pairs of a cluster are separated, for the size of the sides",
         expansion=CliqueCriterion,
         explains=("labels",),
     ),
+    "cart": Recipe("the sides have the least Gini impurity: plain CART", expansion=GiniCriterion, explains=("labels",)),
 }
 """Every algorithm by its name. A new one is a criterion, or a search, and a line here."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from cutwise import core
 from cutwise.core import Int32, Int64
-from cutwise.tree.provider import CodedCategory, ExpansionCriterion, MemoryProvider, NodeSums
+from cutwise.table.table import SearchedColumns
+from cutwise.tree.provider import CodedCategory, ExpansionCriterion, LeafCut, LevelSums, MemoryProvider, NodeSums
 
 from .surrogate import CheapestCut
 
@@ -41,8 +43,14 @@ class DisagreementCriterion(ExpansionCriterion):
 
 
 class GiniCriterion(DisagreementCriterion):
-    """Least Gini impurity, as plain CART: of equal cuts that of the lowest column, where scikit-learn draws one."""
+    """Least Gini impurity, as plain CART: of equal cuts that of the lowest column, where scikit-learn draws one.
 
+    Leaves of several labels are split also where nothing is gained.
+
+    Breiman, Friedman, Olshen, Stone (1984), *Classification and Regression Trees*.
+    """
+
+    ends_without_gain = False
     _gini_alone = True
 
     def cost(self, sums: NodeSums, label: int) -> int:
@@ -54,6 +62,10 @@ class GiniCriterion(DisagreementCriterion):
     def impurity(self, sums: NodeSums) -> float:
         """See :class:`ExpansionCriterion`."""
         return 0.0
+
+    def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
+        """See :class:`ExpansionCriterion`."""
+        return super().best_cut(node, sums) if np.count_nonzero(sums.totals) > 1 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +79,12 @@ class FewestDisagree(CheapestCut):
     gini_alone: bool = False
 
     by_label = True
+
+    def or_set(
+        self, cut: LeafCut | None, sets: Iterable[LevelSums], searched: SearchedColumns | None
+    ) -> LeafCut | None:
+        """See :class:`CheapestCut`; CART cuts single levels off."""
+        return cut if self.gini_alone else super().or_set(cut, sets, searched)
 
     def _found(self, memory: MemoryProvider, rows: Int32) -> tuple[Any, ...] | None:
         return core.best_disagreement_cut(
