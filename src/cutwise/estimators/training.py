@@ -51,7 +51,7 @@ from cutwise.tree.growing import GrownTree
 from cutwise.tree.provider import MemoryProvider, Provider
 from cutwise.tree.recipes import grow_on
 from cutwise.tree.refine import SearchCheaper
-from cutwise.tree.subtree import SizedTree, clusters_by_size, sizes_of_growth, truncate_growth
+from cutwise.tree.subtree import SizedTree, clusters_by_size, sizes_of_growth
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize_table
@@ -371,6 +371,9 @@ def _read_metric(Z: Any, n_rows: int) -> Table:
 
 T = TypeVar("T")
 
+Growths = list[tuple[GrownTree, list[int]]]
+"""Growths, and sizes of their trees."""
+
 _MOST_IMPROVED = 3
 """Trees of a size that a search for a cheaper one with several leaves a cluster starts from: the cheapest."""
 _MANY_COLUMNS = 64
@@ -631,53 +634,48 @@ class FitContext:
         growths = self._sizes_of_growths(grown)
         if len(growths) == len(growths[0][1]) == 1:
             return grown
-        nearly = self.together(partial(self.of(growth)._nearly_cheapest, growth, sizes) for growth, sizes in growths)
-        near = [(growth, sizes) for (growth, _), sizes in zip(growths, nearly, strict=True)]
-        if grown.improve is None and len(near) == len(near[0][1]) == 1:
-            return truncate_growth(grown, near[0][1][0])
-        trees = self._trees(near)
+        trees = self._cheapest(growths, lambda _: 0)
         if grown.improve is not None:
             for size in self._searched_sizes(growths):
-                starts = self._trees([(growth, [size]) for growth, sizes in growths if size in sizes])
-                trees += self._improved(grown, starts)
+                trees += self._improved(grown, [(growth, [size]) for growth, sizes in growths if size in sizes])
         return min(trees, key=lambda tree: tree[:2]).get()
 
     def trees_by_size(self, grown: GrownTree, *, every: bool = False) -> list[SizedTree]:
-        """Every tree of all growths of a fit, by size.
+        """The cheapest trees of all growths of a fit, by size; ``every`` one of them, where that is asked for.
 
-        A search goes on from those of the sizes of ``cheapest_tree``; of all sizes where that is ``every`` one.
+        A search goes on from those of the sizes of ``cheapest_tree``; of all sizes where every tree is wanted.
         """
-        growths, trees = self._sizes_of_growths(grown), []
-        for number, growth in enumerate(growths):
-            show_progress(f"sizes: growth {number + 1} of {len(growths)}", 0.7 * number / len(growths))
-            trees += self._trees([growth])
+        growths = self._sizes_of_growths(grown)
+        show_progress("sizes: costs of trees")
+        trees = self._trees(growths) if every else self._cheapest(growths, lambda size: size)
         if grown.improve is not None:
             for size in {size for _, size, _ in trees} if every else self._searched_sizes(growths):
-                trees += self._improved(grown, [tree for tree in trees if tree[1] == size])
+                show_progress(f"sizes: searching trees of {size} leaves", 0.7 * size / trees[-1].size)
+                trees += self._improved(grown, [(growth, [size]) for growth, sizes in growths if size in sizes])
         return sorted(trees, key=lambda tree: (tree[1], tree[0]))
 
-    def _searched_sizes(self, growths: Sequence[tuple[GrownTree, list[int]]]) -> list[int]:
+    def _searched_sizes(self, growths: Growths) -> list[int]:
         """What a search goes on from: 1.5 k, 2 k, 3 k, 4 k, 6 k leaves and so on, so that more never cost more."""
         known = {size for _, sizes in growths for size in sizes}
         octaves = range(max(known).bit_length())
         steps = {-(-self.n_clusters * half * 2**octave // 2) for octave in octaves for half in (3, 4)}
         return sorted(known & steps)
 
-    def _improved(self, grown: GrownTree, trees: list[SizedTree]) -> list[SizedTree]:
+    def _improved(self, grown: GrownTree, growths: Growths) -> list[SizedTree]:
         """What a search makes of trees of one size, where that is more than the number of clusters."""
-        size = trees[0][1]
+        size = growths[0][1][0]
         if grown.improve is None or size <= self.n_clusters:
             return []
         if (grown.improve, size) not in self._searched:
-            starts = [tree.get() for tree in sorted(trees, key=lambda tree: tree[0])[:_MOST_IMPROVED]]
-            improved = grown.improve(starts)
+            trees = sorted(self._trees(growths), key=lambda tree: tree[0])
+            improved = grown.improve([tree.get() for tree in trees[:_MOST_IMPROVED]])
             costs = self.together(partial(self.of(found).cost_of_each, [found.codes]) for found in improved)
             self._searched[grown.improve, size] = [
                 SizedTree(cost, size, found) for (cost,), found in zip(costs, improved, strict=True)
             ]
         return self._searched[grown.improve, size]
 
-    def _sizes_of_growths(self, grown: GrownTree) -> list[tuple[GrownTree, list[int]]]:
+    def _sizes_of_growths(self, grown: GrownTree) -> Growths:
         """All growths of a fit, and the sizes, decreasing, of their trees."""
         smallest = sizes_of_growth(grown, self.n_clusters)[0]
         growths = [
@@ -686,7 +684,7 @@ class FitContext:
         ]
         return [(growth, sizes) for growth, sizes in growths if sizes]  # some may have ended early
 
-    def _trees(self, growths: list[tuple[GrownTree, list[int]]]) -> list[SizedTree]:
+    def _trees(self, growths: Growths) -> list[SizedTree]:
         """Trees of several growths."""
         costs = self.together(
             partial(self.of(growth).cost_of_each, clusters_by_size(growth, sizes)) for growth, sizes in growths
@@ -697,24 +695,35 @@ class FitContext:
             for cost, size in zip(of_growth, sizes, strict=True)
         ]
 
-    def _nearly_cheapest(self, grown: GrownTree, sizes: list[int]) -> list[int]:
-        """The sizes, decreasing, at which the tree may cost least: for means, those that rounding alone tells apart."""
+    def _cheapest(self, growths: Growths, group: Callable[[int], int]) -> list[SizedTree]:
+        """Of trees whose sizes are of one group those that may cost least: for means, all but for rounding."""
         if self.objective is not KMEANS or self.given_costs is not None:
-            return sizes
-        # Trees of one growth differ by what the means of the leaves cost around those of their clusters.
+            return self._trees(growths)
+        found = self.together(partial(self.of(growth)._between, growth, sizes) for growth, sizes in growths)
+        most = dict[int, float]()
+        for (_, sizes), costs in zip(growths, found, strict=True):
+            for size, cost in zip(sizes, costs, strict=True):
+                most[group(size)] = max(most.get(group(size), 0.0), cost)
+        least = {own: cost - _ROUNDING * (self.reference.cost + cost) for own, cost in most.items()}
+        near = [
+            (growth, [size for size, cost in zip(sizes, costs, strict=True) if not cost < least[group(size)]])
+            for (growth, sizes), costs in zip(growths, found, strict=True)
+        ]
+        return self._trees([own for own in near if own[1]])
+
+    def _between(self, grown: GrownTree, sizes: list[int]) -> list[float]:
+        """What the means of the clusters of every tree of a growth cost around that of all rows: costs are the rest."""
         leaves = grown.tree.leaves
         leaf = np.searchsorted(leaves, grown.leaf_of_row).astype(np.int32)
         means, weight = self.rows.centers(KMEANS, leaf, len(leaves))
-        costs = np.array(
-            [
-                sum(cost_around_mean(means[clusters == c], weight[clusters == c]) for c in np.unique(clusters))
-                for clusters in clusters_by_size(grown, sizes, leaves)
-            ]
-        )
-        if not np.isfinite(costs).all():
-            return sizes
-        near = costs <= costs.min() + _ROUNDING * (self.reference.cost + costs.max())
-        return [size for size, is_near in zip(sizes, near, strict=True) if is_near]
+        costs, share = list[float](), np.empty((self.n_clusters, len(leaves)))
+        for clusters in clusters_by_size(grown, sizes, leaves):
+            share[:] = 0.0
+            share[clusters, np.arange(len(leaves))] = weight
+            of_each = share.sum(axis=1)
+            sums = np.einsum("kl,ld->kd", share, np.nan_to_num(means))  # adds up in one order, unlike BLAS
+            costs.append(cost_around_mean(sums / np.maximum(of_each, 1.0)[:, np.newaxis], of_each))
+        return costs
 
     @property
     def table(self) -> Table:
