@@ -7,7 +7,8 @@
     │   ├── UnsupportedInputError (TypeError)    a container or a kind of value that is not a table of numbers
     │   │   └── NotNumericError                  text, dates, categories in a column that must hold numbers
     │   ├── NotFiniteError                       NaN, null or infinity
-    │   ├── ColumnMismatchError                  other columns than those of fit
+    │   │   └── MissingValueError                NaN or null
+    │   ├── ColumnMismatchError                  other columns than those of fit, or of another kind
     │   ├── ChangedDataError                     a table in batches whose rows changed between passes
     │   ├── UnknownOptionError                   a word that is not one of the valid options
     │   ├── InfeasibleLimitsError                limits that leave a cluster without a leaf
@@ -43,10 +44,10 @@ from typing import Self
 __all__ = [
     "ChangedDataError", "ColumnMismatchError", "ColumnNamesWarning", "CutwiseError", "CutwiseWarning",
     "DataSetUnavailableError", "DominantColumnWarning", "EmptyClusterWarning", "IdentifierWarning",
-    "InfeasibleLimitsError", "InvalidInputError", "LargeIntegersWarning", "MissingDependencyError", "ModelFileError",
-    "NotFiniteError", "NotNumericError", "NotPositiveDefiniteWarning", "ScaledColumnsWarning", "UnknownLevelsWarning",
-    "UnknownOptionError", "UnseparableCentersWarning", "UnsupportedInputError", "did_you_mean", "listed", "shown",
-    "warn",
+    "InfeasibleLimitsError", "InvalidInputError", "LargeIntegersWarning", "MissingDependencyError", "MissingValueError",
+    "ModelFileError", "NotFiniteError", "NotNumericError", "NotPositiveDefiniteWarning", "ScaledColumnsWarning",
+    "UnknownLevelsWarning", "UnknownOptionError", "UnseparableCentersWarning", "UnsupportedInputError", "did_you_mean",
+    "listed", "shown", "warn",
 ]  # fmt: skip
 
 
@@ -198,15 +199,19 @@ class NotFiniteError(InvalidInputError):
         if n_values > 1:
             message += f"; {n_values} such values in {n_columns} column{'s' if n_columns > 1 else ''}"
         if missing:
-            return cls(
+            return MissingValueError(
                 f"{message}.\nFill them in (for instance with sklearn.impute.SimpleImputer or cutwise.TableScaler), "
                 "or drop those rows or columns."
             )
         return cls(f"{message}.\nReplace them by finite numbers, or drop those rows or columns.")
 
 
+class MissingValueError(NotFiniteError):
+    """A table holds NaN or null where it must not."""
+
+
 class ColumnMismatchError(InvalidInputError):
-    """A table has other columns than the one the model was fitted on."""
+    """A table has other columns than the one the model was fitted on, or one that holds values of another kind."""
 
     @classmethod
     def of_names(

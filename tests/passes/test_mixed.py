@@ -445,6 +445,7 @@ def test_errors_say_what_to_do(customers, fit, error, words):
         (lambda X: X[:400], "500 rows in the first pass over it and 400"),
         (lambda X: X.with_columns(since=None), "contains NaN: column 'since', row 0"),
         (lambda X: X.with_columns(since=pl.lit(1.5)), "Column 'since' held dates at fit and holds numbers now"),
+        (lambda X: X.with_columns(region=pl.lit(3)), "Column 'region' held texts at fit, such as"),
         (lambda X: X.with_columns(region=pl.lit("new")), "column 'region' had no value in the first"),
         (lambda X: X.select(reversed(X.columns)), "The feature names should match"),
     ],

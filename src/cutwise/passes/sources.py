@@ -24,6 +24,7 @@ from cutwise.exceptions import (
     ColumnMismatchError,
     InvalidInputError,
     MissingDependencyError,
+    MissingValueError,
     NotFiniteError,
     NotNumericError,
     UnsupportedInputError,
@@ -399,10 +400,12 @@ def _plain_files(X: Any) -> list[Any] | None:
         or not isinstance(X.format, ParquetFileFormat)
         or not X.format.equals(ParquetFileFormat())
         or X.filesystem.type_name != "local"
-        or getattr(X, "_scan_options", True)  # a filter
     ):
         return None
-    files = list(X.get_fragments())
+    try:
+        files = list(X.get_fragments())
+    except ValueError:  # of some rows alone, by a filter
+        return None
     return files if all(file.physical_schema.equals(X.schema) for file in files) else None
 
 
@@ -579,7 +582,7 @@ def _in_batches(*, is_again: bool = False) -> Iterator[None]:
     try:
         yield
     except InvalidInputError as error:
-        if is_again and (isinstance(error, ColumnMismatchError) or re.search("contains NaN|at fit and", str(error))):
+        if is_again and isinstance(error, ColumnMismatchError | MissingValueError):
             said = str(error).splitlines()[0].partition(". Give ")[0].rstrip(".")
             raise ChangedDataError.of(f"what one found of its columns is not so in another. {said}") from error
         if not isinstance(error, NotFiniteError | NotNumericError):

@@ -21,6 +21,7 @@ from cutwise.exceptions import (
     CutwiseWarning,
     IdentifierWarning,
     InvalidInputError,
+    MissingValueError,
     NotFiniteError,
     NotNumericError,
     UnknownOptionError,
@@ -584,8 +585,8 @@ def _as_at_fit(is_fitted: bool = True) -> Iterator[None]:
     """Errors about new rows say what a model needs of them, which cannot do without a column."""
     try:
         yield
-    except (NotNumericError, NotFiniteError) as error:
-        if not is_fitted or "infinity" in str(error):
+    except (NotNumericError, MissingValueError) as error:
+        if not is_fitted:
             raise
         gap = (
             "No value of that column was missing at fit, so the rules say nothing of it. Fill it in, or fit on rows of "
@@ -595,7 +596,7 @@ def _as_at_fit(is_fitted: bool = True) -> Iterator[None]:
             "Give values like those of fit, true and false where it had these (pandas.to_numeric makes numbers of "
             "texts, astype(str) texts of the rest)."
         )
-        raise error.with_next_step(gap if isinstance(error, NotFiniteError) else wrong) from error
+        raise error.with_next_step(gap if isinstance(error, MissingValueError) else wrong) from error
 
 
 def _start(words: str) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.core import Float64, Int64
-from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, listed, shown, warn
+from cutwise.exceptions import ColumnMismatchError, InvalidInputError, UnknownLevelsWarning, listed, shown, warn
 
 from .convert import NonNumericValue, as_float64, find_non_numeric, is_missing, reads_as_number, to_numbers
 from .instants import as_duration, instant_of, to_ticks
@@ -426,19 +426,19 @@ def check_kind(now: KindName, kind: ColumnKind, describe: str, value: object = N
     expected, found = _WORDS[min(of_fit)], _WORDS[now]
     if kind.levels:
         found += " now" if value is None else f" now, such as {shown(value)}"
-        raise InvalidInputError(
+        raise ColumnMismatchError(
             f"{describe} held {expected} at fit, such as {listed(kind.levels[:3])}, and holds {found}. "
             f"Give {expected}, as at fit."
         )
     found = found if value is None else shown(value)
-    raise InvalidInputError(f"{describe} held {expected} at fit and holds {found} now. Give {expected}.")
+    raise ColumnMismatchError(f"{describe} held {expected} at fit and holds {found} now. Give {expected}.")
 
 
 def check_truth(values: npt.NDArray[np.generic], describe: str) -> None:
     """Refuse numbers other than 0 and 1 where fit had true and false."""
     wrong = np.flatnonzero((values != 0) & (values != 1) & ~np.isnan(values))
     if len(wrong):
-        raise InvalidInputError(
+        raise ColumnMismatchError(
             f"{describe} held {_WORDS['bool']} at fit and holds {values[wrong[0]]:g} now, in row {wrong[0]} (rows are "
             "counted from 0). Give true and false, or 1 and 0 for them."
         )
@@ -449,7 +449,7 @@ def check_zone(zone: str | None, kind: ColumnKind, describe: str) -> None:
     if kind.name != "date" or (zone is None) == (kind.zone is None):
         return
     now, then = ("without", "with") if zone is None else ("with", "without")
-    raise InvalidInputError(
+    raise ColumnMismatchError(
         f"{describe} held dates {then} a time zone at fit, and holds dates {now} one now. "
         + (
             f"Give them one (dt.tz_localize({kind.zone!r}) in pandas)."
