@@ -75,7 +75,7 @@ max_depth : int, default=None
 min_samples_leaf : int or float, default=1
     Rows that every leaf holds at least, or a share of the weight between 0 and 1.
 categorical_features : "from_dtype" or array-like, default="from_dtype"
-    The columns to take as categories, whatever their type: names, positions or a mask. ``"from_dtype"``: columns of
+    The columns of texts or numbers to take as categories: names, positions or a mask. ``"from_dtype"``: columns of
     text and unordered categorical ones.
 handle_unknown : {"outside", "error"}, default="outside"
     What to do with levels never seen at fit: such a row counts as none of the levels that a rule names, with a

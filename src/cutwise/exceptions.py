@@ -423,6 +423,9 @@ _TO_NUMBERS = {
     "text among numbers": "If {} marks a missing value, read it as one (pandas.read_csv has na_values; "
     "pandas.to_numeric has errors='coerce') and fill it in; else make texts of all values (astype(str) in pandas)",
     "texts and other values": "Make texts of all values (astype(str) in pandas)",
+    "times and other values": "Make dates (to_datetime in pandas), durations (to_timedelta) or texts of all values",
+    "levels other than texts and finite numbers": "Give dates and durations as such, not as categories: rules then ask "
+    "about before and after. Make texts of others (astype(str) in pandas)",
     "dates or times": "Turn it into numbers (days since a first date, or day, month and year as columns)",
     "dates with and without a time zone": "Give all of them one (dt.tz_localize in pandas), or none",
     "values of type 'Period'": "Make dates of it (.dt.to_timestamp() in pandas)",

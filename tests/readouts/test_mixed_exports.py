@@ -257,17 +257,6 @@ def test_times_of_day_are_compared_as_such_by_everything_that_runs():
         assert connection.execute(export_sql(model, dialect="duckdb")).df()["cluster"].tolist() == expected
 
 
-@pytest.mark.parametrize("levels", [[1, "a", 2.5], [True, "a", 2], [1.0, "a", pd.Timestamp("2024-03-01")]])
-def test_texts_and_numbers_among_the_levels_of_a_column_are_told_apart(levels):
-    X = pd.DataFrame({"c": pd.Categorical.from_codes([0, 1, 2] * 4, categories=levels)})
-    model = ClusterExplainer().fit(X, list("pqr") * 4)
-    scope = {}
-    exec(export_python(model), scope)
-    assert [scope["cluster_of"]({"c": level}) for level in levels] == model.predict(X[:3]).tolist() == list("pqr")
-    with pytest.raises(UnsupportedInputError, match=r"Column 'c' has texts and numbers.*\n?.*X\['c'\]\.astype\(str\)"):
-        export_sql(model)
-
-
 @pytest.mark.parametrize("name", ["str", "isinstance", "float", "value", "row"])
 def test_columns_may_have_the_names_that_the_function_uses(name):
     other = {"t": ["u", "v"], "day": pd.to_datetime(["2020-01-01", "2021-01-01"]), "time": [dt.time(1), dt.time(5)]}

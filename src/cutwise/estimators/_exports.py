@@ -291,7 +291,8 @@ def export_python(
     -------
     source : str
         A function of a mapping from column name to value (from position, counted from 0, for a table without names).
-        It gives what ``predict`` gives, and None for a row in which a value that is tested is None or nan.
+        It gives what ``predict`` gives, and None for a row in which a value that is tested is None or nan. Numbers
+        may be written as text, and whatever stands where fit had texts goes by its text.
 
     Examples
     --------

@@ -101,9 +101,7 @@ def _read(name: str, kind: ColumnKind) -> list[str]:
     """What makes a value ready to be compared."""
     if kind.name in ("category", "ordered"):
         numbers = [_literal(level) for level in kind.levels or () if not isinstance(level, str | None)]
-        text = f"{name} if {name} in ({', '.join(numbers)},) else str({name})" if numbers else f"str({name})"
-        if numbers and not kind.mixes_texts:
-            text = name
+        text = f"{name} if {name} in ({', '.join(numbers)},) else float({name})" if numbers else f"str({name})"
         return [f"    {name} = None if {name} is None or {name} != {name} else {text}"]
     if kind.name == "date":
         value = f"(datetime.fromisoformat({name}) if isinstance({name}, str) else {name})"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sqlglot import exp, parse_one
 
-from cutwise.exceptions import UnsupportedInputError, listed
+from cutwise.exceptions import UnsupportedInputError
 from cutwise.table.instants import instant_of, time_of
 from cutwise.table.table import ColumnKind
 
@@ -95,12 +95,6 @@ class Writer:
             return self.label(labels[tree.cluster[0]])
         for feature in tested:
             sayable(names[feature], "column")
-            if kinds[feature].mixes_texts:
-                name = names[feature]
-                raise UnsupportedInputError(
-                    f"Column {name!r} has texts and numbers among its levels ({listed(kinds[feature].levels or ())}), "
-                    f"and a column of a database has one type. Fit with X[{name!r}].astype(str)."
-                )
             if self.dialect == "oracle" and "" in (kinds[feature].levels or ()):
                 name = names[feature]
                 raise UnsupportedInputError(

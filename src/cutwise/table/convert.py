@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.core import MATRIX_DTYPES
-from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedInputError, listed
+from cutwise.exceptions import CutwiseError, InvalidInputError, NotNumericError, UnsupportedInputError, listed
 from cutwise.table.table import DerivedRows
 
 from .table import BOOL, INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
@@ -227,7 +228,7 @@ def convert_array(
     """
     kind = values.dtype.kind
     if kind == "O":
-        return _in_one(map(_source_of_objects, values.T), len(values), columns, what)
+        return _in_one(_source_of_objects, values.T, len(values), columns, what)
     if kind not in "fiub":
         wrong = find_non_numeric(values[:, 0].tolist()) if kind == "U" else None
         raise not_numeric_error({0: wrong or NonNumericValue(0, values[0, 0])}, columns, what=what)
@@ -402,16 +403,34 @@ def convert_frame(
         return convert_sparse(whole, columns, what=what)
     if whole is not None:
         return convert_array(whole, columns, what=what)
-    return _in_one(map(_source_of, frame.to_dict(as_series=True).values()), len(frame), columns, what)
+    return _in_one(_source_of, frame.to_dict(as_series=True).values(), len(frame), columns, what)
+
+
+@contextmanager
+def reading(what: str, step: str = "Make numbers, texts or dates of them, or leave it out.") -> Iterator[None]:
+    """What a library says of values that it cannot handle becomes an error that says ``what``, and the next step."""
+    try:
+        yield
+    except (CutwiseError, MemoryError, Warning):
+        raise
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise UnsupportedInputError(f"{what[:1].upper()}{what[1:]} ({said.rstrip('.')}). {step}") from error
 
 
 def _in_one(
-    sources: Iterable[_Source | NonNumericValue], n_rows: int, columns: Columns, what: str
+    source_of: Callable[[Any], _Source | NonNumericValue],
+    given: Iterable[Any],
+    n_rows: int,
+    columns: Columns,
+    what: str,
 ) -> tuple[npt.NDArray[np.generic], tuple[ColumnKind, ...]]:
     """Columns in one matrix of the smallest of the core's dtypes that holds each exactly, and their kinds."""
     found: list[_Source] = []
     refused: dict[int, NonNumericValue] = {}
-    for i, source in enumerate(sources):
+    for i, column in enumerate(given):
+        with reading(f"{columns.describe(i)} holds values that cannot be read"):
+            source = source_of(column)
         if isinstance(source, NonNumericValue):
             refused[i] = source
         elif not refused:

@@ -47,6 +47,7 @@ from .convert import (
     is_estimator,
     library_of,
     not_numeric_error,
+    reading,
     to_numbers,
     ways_to_columns,
 )
@@ -469,7 +470,8 @@ def _raw_columns(
     refused: dict[int, NonNumericValue] = {}
     for i, column in enumerate(_columns_of(X)):
         is_explicit = categories is not None and i in categories
-        raw = raw_column(column, as_category=is_explicit)
+        with reading(f"{columns.describe(i)} holds values that cannot be read"):
+            raw = raw_column(column, as_category=is_explicit)
         refuses_text = categories is not None and not is_explicit
         if refuses_text and isinstance(raw, RawColumn) and raw.name == "category" and not raw.is_empty:
             row = int(np.flatnonzero(np.array([item is not None for item in raw.items])[raw.codes])[0])
@@ -479,7 +481,7 @@ def _raw_columns(
         elif not refused:
             yield i, raw, is_explicit
     if refused:
-        raise not_numeric_error(refused, columns, what=what, takes=_MIXED if categories is None else "numbers")
+        raise not_numeric_error(refused, columns, what=what, takes=_MIXED if categories is None else _NAMED)
 
 
 def _checked(columns: Columns, sums: Sequence[ColumnSums], kinds: Sequence[ColumnKind], what: str) -> Columns:
@@ -565,7 +567,8 @@ def _read_by_kind(
     for i, (column, kind) in enumerate(zip(given, kinds, strict=True)):
         if kind.left_out is not None:
             continue
-        raw = raw_column(column, as_category=kind.name == "category" and kind.levels is not None)
+        with reading(f"{columns.describe(i)} holds values that cannot be read"):
+            raw = raw_column(column, as_category=kind.name == "category" and kind.levels is not None)
         if isinstance(raw, NonNumericValue):
             refused[i] = raw
         else:
@@ -578,6 +581,7 @@ def _read_by_kind(
 
 
 _MIXED = "numbers, texts or dates"
+_NAMED = "numbers, dates or texts that categorical_features names"
 
 
 @contextmanager
@@ -642,7 +646,7 @@ def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:
             )
             + (f" A file is read first: pandas.read_csv({column!r})['name']." if "." in column else "")
         )
-    return X if is_annotated(X) else frame.drop(column).to_native(), frame[column].to_numpy()
+    return X if is_annotated(X) else frame.drop(column).to_native(), as_vector(frame[column].to_native(), what=what)
 
 
 def names_given(*given: Any) -> list[str]:

@@ -50,9 +50,9 @@ def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
 
 def _from_series(series: nw.Series[Any]) -> npt.NDArray[np.generic]:
     """A column as an array; a null is None, or NaN among floats."""
-    if series.null_count() == 0:
+    if series.null_count() == 0 and series.dtype not in (nw.Int128, nw.UInt128):  # which numpy does not have
         return series.to_numpy()
-    if series.dtype.is_numeric():
+    if series.dtype.is_numeric() and series.null_count():
         return series.cast(nw.Float64).to_numpy()
     return np.array([*series.to_list(), None], dtype=object)[:-1]
 

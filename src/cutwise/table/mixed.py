@@ -8,6 +8,8 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
 from importlib.util import find_spec
 from numbers import Real
 from typing import Any, Literal
@@ -36,22 +38,17 @@ def distinct_items(items: Sequence[Any]) -> tuple[npt.NDArray[np.intp], list[Any
 
 
 def plain_level(item: Any) -> Any:
-    """A level as a plain value: a number, whole ones without a fraction, or the text of anything else."""
-    if item is None:
-        return None
-    if isinstance(item, np.generic):
+    """A level as every reader has it: a text, or a number, a whole one without a fraction; None for no level at all.
+
+    Intervals, which pandas alone has, go by their text.
+    """
+    if isinstance(item, np.generic) and item.dtype.kind in "biufU":
         item = item.item()
-    if isinstance(item, float) and item.is_integer():
-        return int(item)
-    return item if isinstance(item, str | int | float) else str(item)
-
-
-def _kind_of_level(item: Any) -> KindName:
-    if isinstance(item, dt.date | np.datetime64):
-        return "date"
-    if isinstance(item, dt.timedelta | dt.time | np.timedelta64):
-        return "duration"
-    return "category" if isinstance(plain_level(item), str) else "number"
+    if isinstance(item, Decimal | Fraction):
+        item = float(item)
+    if isinstance(item, float):
+        return int(item) if item.is_integer() else item if math.isfinite(item) else None
+    return str(item) if type(item).__name__ == "Interval" else item if isinstance(item, str | int) else None
 
 
 def levels_by_weight(
@@ -63,18 +60,10 @@ def levels_by_weight(
     those of rows with a weight; of more than ``MOST_LEVELS`` the heaviest, of equals the first.
     """
     mass: dict[Any, float] = {}
-    for level, w in zip(map(plain_level, items), weight.tolist(), strict=True):
+    for level, w in zip(items, weight.tolist(), strict=True):
         if w > 0:
             mass[level] = mass.get(level, 0) + w
-    known = [level for level in mass if level is not None]
-    if order is not None:
-        present = set(known)
-        ordered = [level for level in map(plain_level, order) if level in present]
-    else:
-        try:
-            ordered = sorted(known)
-        except TypeError:
-            ordered = sorted(known, key=str)
+    ordered = sorted(mass.keys() - {None}) if order is None else [level for level in order if level in mass]
     ordered += [None] if None in mass else []
     if len(ordered) <= MOST_LEVELS:
         return tuple(ordered), False
@@ -87,7 +76,7 @@ def code_levels(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """The position of every item among the levels, ``len(levels)`` for none of them; and which distinct are none."""
     position = {level: i for i, level in enumerate(levels)}
-    found = np.array([position.get(level, len(levels)) for level in map(plain_level, distinct)], dtype=np.float64)
+    found = np.array([position.get(level, len(levels)) for level in distinct], dtype=np.float64)
     return found[codes], found == len(levels)
 
 
@@ -121,6 +110,11 @@ class RawColumn:
         return len(self.codes) if self.values is None else len(self.values)
 
     @property
+    def are_texts(self) -> bool:
+        """Whether its levels are texts; else they are numbers."""
+        return any(isinstance(item, str) for item in self.items)
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is no value at all."""
         return all(item is None for item in self.items) if self.values is None else bool(np.isnan(self.values).all())
@@ -130,7 +124,7 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
     """A column as numbers or levels by its own type; the first value that is neither where it is of no such type."""
     if isinstance(column, np.ndarray):
         if as_category or column.dtype.kind in "OUT":
-            return _of_items(column.tolist(), as_category)
+            return _of_items(list(column) if column.dtype.kind in "mM" else column.tolist(), as_category)
         return _of_array(column)
     dtype = column.dtype
     if as_category:
@@ -140,10 +134,8 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
             codes, levels = _distinct(column)
         except TypeError:  # Arrow's dictionary of structs, as it has of pandas' intervals
             return _of_items(column.to_list())
-        if any(isinstance(level, bytes) for level in levels):
-            return _of_items(column.to_list())
         order, is_ordered = _order_of(column)
-        return RawColumn("ordered" if is_ordered else "category", codes=codes, items=levels, order=order)
+        return _of_levels(codes, levels, order, "ordered" if is_ordered else "category")
     if dtype == nw.String:
         codes, levels = _distinct(column)
         # Objects are taken for text by narwhals where the first hundred are missing, whatever the others are.
@@ -230,6 +222,23 @@ def _of_array(values: npt.NDArray[np.generic]) -> RawColumn | NonNumericValue:
     return RawColumn(number_kind(values.dtype).name, values=values.astype(np.float64))
 
 
+def _of_levels(
+    codes: npt.NDArray[np.intp], items: Sequence[Any], order: Sequence[Any] | None, name: KindName
+) -> RawColumn | NonNumericValue:
+    """A column of levels, all texts or all numbers, or the first value that is none; truth values stay such."""
+    types = {type(item) for item in items if item is not None}
+    if types and types <= {bool, np.bool_}:
+        return RawColumn("bool", values=np.array(items, dtype=np.float64)[codes])
+    levels = list(map(plain_level, items))
+    are_texts = isinstance(next((level for level in levels if level is not None), None), str)
+    for i, (item, level) in enumerate(zip(items, levels, strict=True)):
+        if item is not None and (level is None or isinstance(level, str) != are_texts):
+            said = "texts and other values" if level is not None else "levels other than texts and finite numbers"
+            return NonNumericValue(int(np.argmax(codes == i)), item, said)
+    place, levels = distinct_items(levels)
+    return RawColumn(name, codes=place[codes], items=levels, order=order and list(map(plain_level, order)))
+
+
 def _of_items(
     items: Sequence[Any], as_category: bool = False, order: Sequence[Any] | None = None
 ) -> RawColumn | NonNumericValue:
@@ -237,7 +246,9 @@ def _of_items(
     try:
         codes, distinct = distinct_items(items)
     except TypeError:  # no value at all for us: lists, mappings, arrays
-        row = next(row for row, item in enumerate(items) if isinstance(item, list | dict | set | np.ndarray))
+        row = next((row for row, item in enumerate(items) if type(item).__hash__ is None), None)
+        if row is None:
+            raise
         return NonNumericValue(row, items[row])
     types = {type(item) for item in distinct if item is not None}
     if types and all(issubclass(t, bool | np.bool_ | Real) for t in types):  # of equal ones but the first is distinct
@@ -248,11 +259,11 @@ def _of_items(
     def are(*kinds: type) -> bool:
         return bool(types) and all(issubclass(t, kinds) for t in types)
 
-    if are(str) or (as_category and bytes not in types):
-        return RawColumn("category", codes=codes, items=distinct, order=order)
-    are_instants = are(dt.datetime, np.datetime64)
-    if are_instants or (are(dt.date) and not any(issubclass(t, dt.datetime) for t in types)):
-        unit: Literal["day", "microsecond"] = "microsecond" if are_instants else "day"
+    if are(str) or as_category:
+        return _of_levels(codes, distinct, order, "category")
+    if are(dt.date, np.datetime64):  # a date beside instants is its midnight
+        has_times = any(issubclass(t, dt.datetime | np.datetime64) for t in types)
+        unit: Literal["day", "microsecond"] = "microsecond" if has_times else "day"
         zoned = [getattr(item, "tzinfo", None) is not None for item in items if not is_missing(item)]
         if any(zoned) and not all(zoned):
             row, item = next((row, item) for row, item in enumerate(items) if not is_missing(item))
@@ -262,8 +273,8 @@ def _of_items(
         values = to_ticks(items, "microsecond", is_duration=True)
         return RawColumn("duration", values=values, unit="time" if types <= {dt.time} else None)
     wrong = find_non_numeric(items)
-    if wrong is not None:  # texts alone are levels
-        return replace(wrong, column_kind="texts and other values") if wrong.kind in _TEXTS else wrong
+    if wrong is not None:  # texts alone are levels, and dates alone are dates
+        return replace(wrong, column_kind=_BESIDE_OTHERS.get(wrong.kind, wrong.column_kind))
     numbers = to_numbers(items).astype(np.float64)
     if are(bool, np.bool_):
         return RawColumn("bool", values=numbers)
@@ -304,7 +315,7 @@ class ColumnSums:
             weight = raw.n_rows if weights is None else weights.sum()
             self._add([None], np.array([raw.n_rows]), np.array([weight], dtype=np.float64))
             return
-        self.types.add((raw.name, raw.unit, raw.zone))
+        self.types.add((raw.name, "text" if raw.are_texts else raw.unit, raw.zone))
         if raw.values is None:
             self.orders.add(None if raw.order is None else tuple(raw.order))
             mass = np.bincount(raw.codes, weights, len(raw.items)).astype(np.float64)
@@ -358,7 +369,7 @@ class ColumnSums:
         ((name, unit, zone),) = self.types
         order = next(iter(self.orders)) if len(self.orders) == 1 else None  # in memory other dictionaries are text
         if name == "ordered":
-            return ColumnKind("ordered", levels=tuple(map(plain_level, order or ())), has_gaps=has_gaps)
+            return ColumnKind("ordered", levels=tuple(order or ()), has_gaps=has_gaps)
         if name != "category":
             return ColumnKind(name, unit=unit, zone=zone, has_gaps=has_gaps)  # type: ignore[arg-type]
         if 2 * int((self.seen == 1).sum()) > self.n_rows and not self.is_explicit:
@@ -406,12 +417,19 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
     return values
 
 
-def _form(text: str) -> str:
-    """A text whatever its words and numbers: dates that are written in one way are alike."""
-    return re.sub(r"\w+", "0", re.sub(r"\.\d+", "", text))
+def check_type(dtype: Any, kind: ColumnKind, describe: str, *, has_zones: bool = True) -> None:
+    """Refuse a column whose type, one of narwhals, says that it holds something else than at fit.
+
+    ``has_zones``: whether instants are of another type where they have a zone.
+    """
+    now = kind_of_type(dtype)
+    if dtype != nw.Unknown and not (kind.is_text and now == "category"):  # words of a file are asked about as such
+        check_kind(now, kind, describe)
+    if has_zones:
+        check_zone(getattr(dtype, "time_zone", None), kind, describe)
 
 
-def check_kind(now: KindName, kind: ColumnKind, describe: str, value: object = None) -> None:
+def check_kind(now: KindName | None, kind: ColumnKind, describe: str, value: object = None) -> None:
     """Refuse a column that holds something else now than at fit; ``value`` is such a one, where that says more."""
     of_fit = {kind.name}
     if kind.levels is not None:
@@ -420,9 +438,6 @@ def check_kind(now: KindName, kind: ColumnKind, describe: str, value: object = N
         return
     if now in _NUMBERS and of_fit & set(_NUMBERS):
         return
-    texts = [level for level in kind.levels or () if isinstance(level, str)]
-    if isinstance(value, str) and _form(value) in map(_form, texts):
-        return  # dates and durations that were levels at fit are the same texts now
     expected, found = _WORDS[min(of_fit)], _WORDS[now]
     if kind.levels:
         found += " now" if value is None else f" now, such as {shown(value)}"
@@ -462,11 +477,9 @@ def check_zone(zone: str | None, kind: ColumnKind, describe: str) -> None:
 def _level_values(raw: RawColumn, kind: ColumnKind, describe: str, unknown: str | None) -> Float64:
     assert kind.levels is not None
     codes, items = (raw.codes, raw.items) if raw.values is None else distinct_items(raw.values.tolist())
-    if raw.values is not None and not raw.is_empty:
-        check_kind(raw.name, kind, describe)
-    first = {_kind_of_level(item): plain_level(item) for item in reversed(items) if item is not None}
-    for now, item in first.items():
-        check_kind(now, kind, describe, item)
+    if not raw.is_empty:
+        known = None if raw.values is not None else next(item for item in items if item is not None)
+        check_kind("number" if raw.values is None and not raw.are_texts else raw.name, kind, describe, known)
     values, is_strange = code_levels(codes, items, kind.levels)
     is_gap = np.array([item is None for item in items], dtype=np.bool_)
     if kind.name == "ordered":
@@ -523,9 +536,11 @@ def counts_rows(values: npt.NDArray[Any]) -> bool:
 
 
 _NUMBERS = ("number", "integer", "bool")
-_TEXTS = ("text", "text with missing values")
+_BESIDE_OTHERS = dict.fromkeys(("text", "text with missing values"), "texts and other values")
+_BESIDE_OTHERS |= dict.fromkeys(("dates or times", "durations"), "times and other values")
 
-_WORDS = {
+_WORDS: dict[KindName | None, str] = {
+    None: "other values",
     "number": "numbers",
     "integer": "numbers",
     "bool": "true and false",

@@ -131,11 +131,6 @@ class ColumnKind:
         return len(self.levels or ()) + self.has_other
 
     @property
-    def mixes_texts(self) -> bool:
-        """Whether some levels are texts, as those of dates and intervals, and others numbers."""
-        return len({isinstance(level, str) for level in self.levels or () if level is not None}) > 1
-
-    @property
     def places_missing(self) -> bool:
         """Whether rules on the column say where rows without a value in it go."""
         return self.name == "category" or self.has_gaps
