@@ -37,7 +37,7 @@ from cutwise.readouts.sql import tree_sql
 from cutwise.readouts.words import COSTS_UNKNOWN, below_one_reason
 from cutwise.reference.fitted import check_columns, is_fitted
 from cutwise.reference.objective import KMEANS, Objective
-from cutwise.table.convert import NamedMatrix, ways_to_columns
+from cutwise.table.convert import NamedMatrix, reading, ways_to_columns
 from cutwise.table.intake import (
     MixedOptions,
     Seed,
@@ -56,7 +56,7 @@ from cutwise.table.intake import (
     read_weights,
 )
 from cutwise.table.labels import Labels, read_labels
-from cutwise.table.mixed import check_kind, check_zone, kind_of_type
+from cutwise.table.mixed import check_type
 from cutwise.table.table import Columns, Table, are_all_plain, are_plain, check_same_columns, is_standardized
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
@@ -132,7 +132,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             ones of labels.
         """
         if (lazy := as_lazy(X)) is not None:
-            return lazy.with_column(self._as_column(lazy))
+            return self._in_engine(lazy)
         codes = self._codes(self._read_tested(X))
         return self.classes_[codes]
 
@@ -464,8 +464,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             return None
         return TableScaler() if self._objective is KMEANS else TableScaler("robust", "absolute")
 
-    def _as_column(self, lazy: LazyTable) -> TreeColumn:
-        """What ``predict`` gives, as engines can work it out on a table of theirs."""
+    def _in_engine(self, lazy: LazyTable) -> Any:
+        """What ``predict`` gives, as engines work it out on a table of theirs."""
         check_is_fitted(self)
         columns, tested = self._columns_of_fit(), np.unique(self.tree_.feature[self.tree_.feature >= 0])
         if lazy.names is not None:
@@ -477,11 +477,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             columns = columns if columns.has_names else Columns(names, True, columns.kinds)
         types = lazy.types()
         for name, kind in ((columns.names[i], columns.kinds[i]) for i in tested if types):
-            now, describe = kind_of_type(types[name]), f"Column {name!r}"
-            if now is not None and not (kind.is_text and now == "category"):  # words of a file are asked about as such
-                check_kind(now, kind, describe)
-            if lazy.engine is None:  # Spark has no instants without a zone
-                check_zone(getattr(types[name], "time_zone", None), kind, describe)
+            # Spark has no instants without a zone.
+            check_type(types[name], kind, f"Column {name!r}", has_zones=lazy.engine is None)
         labeled = self._labeled_by(columns, self.cluster_names_)
 
         def predict(batch: Any) -> Any:
@@ -490,7 +487,10 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         def sql(dialect: str) -> str:
             return tree_sql(labeled, dialect=dialect, form="case")
 
-        return TreeColumn(columns.names, labeled.labels, predict, sql)
+        lazy = lazy.as_compared({columns.names[i]: columns.kinds[i].name == "bool" for i in tested})
+        asked = listed((f"{columns.names[i]} ({columns.kinds[i].name})" for i in tested), write=str)
+        with reading("X is not what the tree asks about", f"Give columns of the types of fit: {asked}."):
+            return lazy.with_column(TreeColumn(columns.names, labeled.labels, predict, sql))
 
     # Limits, where the estimator has them.
 

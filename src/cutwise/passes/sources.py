@@ -151,6 +151,18 @@ class LazyTable:
                 types[name] = nw.Datetime("ns", "UTC")
         return types
 
+    def as_compared(self, columns: Mapping[str, bool]) -> LazyTable:
+        """The same rows, with float64 in columns that engines do not compare with what a tree asks.
+
+        ``columns``: by name, whether that is truth values, which are not compared with decimals, or numbers.
+        """
+        types = self.types()
+        names = [name for name, are in columns.items() if types.get(name) == (nw.Decimal if are else nw.Boolean)]
+        if not names:
+            return self
+        frame: Any = nw.from_native(self.native).with_columns(nw.col(*names).cast(nw.Float64))
+        return cast("LazyTable", as_lazy(frame.to_native()))
+
     def read_by(self, read: Callable[[Any], Any]) -> LazyTable:
         """The same rows as a function reads each batch."""
         return replace(
