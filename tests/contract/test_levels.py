@@ -152,9 +152,8 @@ def test_what_an_engine_cannot_compare_is_said_with_the_types_of_fit(value):
         model.predict(duckdb.sql(f"SELECT {value} AS c, 1.0 AS x"))
 
 
-@pytest.mark.parametrize("dtype", [pl.Int128, pl.Int64])
-def test_labels_and_weights_may_be_wide_integers(dtype):
-    X = pl.DataFrame({"x": AT, "y": pl.Series(AT).cast(dtype), "w": pl.Series(AT + 1).cast(dtype)})
+def test_labels_and_weights_may_be_wide_integers():
+    X = pl.DataFrame({"x": AT, "y": pl.Series(AT).cast(pl.Int128), "w": pl.Series(AT + 1).cast(pl.Int128)})
     expected = ClusterExplainer().fit(X[["x"]], AT, sample_weight=AT + 1)
     for model in (
         ClusterExplainer().fit(X[["x"]], X["y"], sample_weight=X["w"]),
