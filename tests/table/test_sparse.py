@@ -121,7 +121,7 @@ def test_a_damaged_matrix_of_any_format_is_refused_before_anything_reads_beyond_
     program = [sys.executable, "-W", "ignore", "-m", "tests.table.damaged_matrices"]
     result = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 0, result.stderr
-    said = dict(line.split(": X is not a valid sparse matrix: ") for line in result.stdout.splitlines())
+    said = dict(line.split(": X is not a valid sparse matrix (") for line in result.stdout.splitlines())
     assert list(said) == list(DAMAGED)
     assert all(reason.endswith("Build it anew from its entries.") for reason in said.values())
 

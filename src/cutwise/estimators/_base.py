@@ -480,17 +480,17 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             # Spark has no instants without a zone.
             check_type(types[name], kind, f"Column {name!r}", has_zones=lazy.engine is None)
         labeled = self._labeled_by(columns, self.cluster_names_)
-
-        def predict(batch: Any) -> Any:
-            return self.predict(self._columns_of_batch(batch))
-
-        def sql(dialect: str) -> str:
-            return tree_sql(labeled, dialect=dialect, form="case")
-
         lazy = lazy.as_compared({columns.names[i]: columns.kinds[i].name == "bool" for i in tested})
         asked = listed((f"{columns.names[i]} ({columns.kinds[i].name})" for i in tested), write=str)
         with reading("X is not what the tree asks about", f"Give columns of the types of fit: {asked}."):
-            return lazy.with_column(TreeColumn(columns.names, labeled.labels, predict, sql))
+            return lazy.with_column(
+                TreeColumn(
+                    columns.names,
+                    labeled.labels,
+                    predict=lambda batch: self.predict(self._columns_of_batch(batch)),
+                    sql=lambda dialect: tree_sql(labeled, dialect=dialect, form="case"),
+                )
+            )
 
     # Limits, where the estimator has them.
 

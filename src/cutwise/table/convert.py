@@ -200,17 +200,11 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
         return np.ma.filled(X.astype(np.float64), np.nan)
     if isinstance(X, np.ndarray):
         return np.asarray(X)
-    try:
+    with reading(f"{what} cannot be read as an array", "Give every row one value a column."):
         values = np.asarray(X)
         if values.dtype.kind in "US" and isinstance(X, (list, tuple)):
             # One text among numbers turns them all into text: look at what was written.
             values = np.asarray(X, dtype=object)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"{what} cannot be read as an array: {error} Give every row one value a column."
-        ) from error
-    except TypeError as error:
-        raise UnsupportedInputError(f"{what} of type {type(X).__name__} cannot be read as an array: {error}") from error
     if X is None or (values.ndim == 0 and values.dtype.kind in "OSU"):
         raise UnsupportedInputError(
             f"{what} must be a table (a data frame, a 2D array, nested lists or a sparse matrix), "
@@ -243,12 +237,8 @@ def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse
 
     A canonical CSR of a dtype the core reads shares its memory with the result.
     """
-    try:
+    with reading(f"{what} is not a valid sparse matrix", "Build it anew from its entries."):
         X = _checked(X)
-    except (ValueError, IndexError) as error:
-        raise InvalidInputError(
-            f"{what} is not a valid sparse matrix: {error}. Build it anew from its entries."
-        ) from error
     if X.dtype.kind not in "fiub":
         stored = X.tocoo()
         value = stored.data[0] if stored.nnz else X.dtype.type(0)
@@ -415,7 +405,7 @@ def reading(what: str, step: str = "Make numbers, texts or dates of them, or lea
         raise
     except Exception as error:
         said = f"{type(error).__name__}: {error}".partition("\n")[0]
-        raise UnsupportedInputError(f"{what[:1].upper()}{what[1:]} ({said.rstrip('.')}). {step}") from error
+        raise UnsupportedInputError(f"{what} ({said.rstrip('.')}). {step}") from error
 
 
 def _in_one(
@@ -429,7 +419,7 @@ def _in_one(
     found: list[_Source] = []
     refused: dict[int, NonNumericValue] = {}
     for i, column in enumerate(given):
-        with reading(f"{columns.describe(i)} holds values that cannot be read"):
+        with reading(f"Values of {columns.describe(i)} cannot be read"):
             source = source_of(column)
         if isinstance(source, NonNumericValue):
             refused[i] = source

@@ -470,7 +470,7 @@ def _raw_columns(
     refused: dict[int, NonNumericValue] = {}
     for i, column in enumerate(_columns_of(X)):
         is_explicit = categories is not None and i in categories
-        with reading(f"{columns.describe(i)} holds values that cannot be read"):
+        with reading(f"Values of {columns.describe(i)} cannot be read"):
             raw = raw_column(column, as_category=is_explicit)
         refuses_text = categories is not None and not is_explicit
         if refuses_text and isinstance(raw, RawColumn) and raw.name == "category" and not raw.is_empty:
@@ -567,7 +567,7 @@ def _read_by_kind(
     for i, (column, kind) in enumerate(zip(given, kinds, strict=True)):
         if kind.left_out is not None:
             continue
-        with reading(f"{columns.describe(i)} holds values that cannot be read"):
+        with reading(f"Values of {columns.describe(i)} cannot be read"):
             raw = raw_column(column, as_category=kind.name == "category" and kind.levels is not None)
         if isinstance(raw, NonNumericValue):
             refused[i] = raw

@@ -15,7 +15,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError
 
-from .convert import is_missing, refuse_mistaken
+from .convert import is_missing, reading, refuse_mistaken
 
 
 def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
@@ -39,12 +39,10 @@ def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
         return np.ma.filled(values.astype(object), np.nan)
     if not isinstance(values, np.ndarray):
         refuse_mistaken(values, what, table=False)
-    try:
+    with reading(f"{what} cannot be read as one value a row", "Give one each."):
         vector = np.asarray(values)
         if vector.dtype.kind in "US" and not isinstance(values, np.ndarray):
             vector = np.asarray(values, dtype=object)
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{what} cannot be read as one value a row: {error}") from error
     return vector
 
 
