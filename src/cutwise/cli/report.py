@@ -94,7 +94,7 @@ def command(
         if weights is None:
             note_lost_weights(fitted)
         rows, n, given = _rows(fitted, source, described, beside, drop_missing)
-        with working(f"looking at {n:,} rows and {len(described)} columns", steps=3 if curve else 1):
+        with working(f"looking at {n:,} rows and {len(described)} columns", steps=2 if curve else 1):
             made = report(
                 fitted,
                 rows,

@@ -297,15 +297,16 @@ def _no_rows(frame: pd.DataFrame, name: str, decimal: str, levels: Collection[st
     if frame.empty or frame.shape[1] < 2:
         return []
     first = frame.iloc[:, 0]
-    n_values, words = frame.notna().sum(axis=1), first.astype(str).str.strip()
-    is_alone = (n_values == 1) & first.notna() & (first.dtype.kind not in "iufb")
-    is_comment = is_alone & words.str.startswith("#")
+    n_values = frame.notna().sum(axis=1).to_numpy()
+    alone = np.flatnonzero((n_values == 1) & first.notna() & (first.dtype.kind not in "iufb"))  # few, most often
+    words = first.iloc[alone].astype(str).str.strip()
+    is_comment = words.str.startswith("#").to_numpy(dtype=bool)
     found = {
         "without a value": np.flatnonzero(n_values == 0).tolist(),
-        "of comments": np.flatnonzero(is_comment).tolist(),
+        "of comments": alone[is_comment].tolist(),
     }
-    rows = np.flatnonzero((n_values > 0) & ~is_comment)
-    notes = np.flatnonzero(is_alone & ~is_comment & ~words.str.fullmatch(_TOTAL) & ~words.isin(levels))
+    rows = np.setdiff1d(np.flatnonzero(n_values), alone[is_comment], assume_unique=True)
+    notes = alone[~is_comment & ~words.str.fullmatch(_TOTAL).to_numpy(dtype=bool) & ~words.isin(levels).to_numpy()]
     # Below the table, where no line in it has so few values.
     if frame.shape[1] > 2 and 0 < len(notes) < len(rows) and (rows[-len(notes) :] == notes).all():
         found["of notes below the table"], rows = notes.tolist(), rows[: -len(notes)]
