@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import cutwise
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, KMedians
+from cutwise.exceptions import CutwiseWarning
 from tests.oracle.models import fit_quietly
 
 X = np.random.default_rng(0).normal(size=(30, 4))
@@ -218,6 +219,12 @@ def test_a_preprocessor_must_give_a_row_for_each_and_keep_columns_apart_where_th
     _says(ExplainableKMeans(3, preprocessor=shorter), "29 rows for 30", "Leave rows out before fitting", X=X)
     mixed = ExplainableKernelKMeans(3, algorithm="imm", preprocessor=PCA(2))
     _says(mixed, "algorithm='imm'", "This preprocessor's is not", "Use algorithm='exkmc'", X=X)
+
+
+def test_labels_that_tell_rows_apart_are_said_to():
+    rows = np.arange(240.0)[:, np.newaxis]
+    with pytest.warns(CutwiseWarning, match="240 different labels for 240 rows.*Give labels that many rows share"):
+        ClusterExplainer(algorithm="expand").fit(rows, np.arange(240))
 
 
 def test_costs_and_centers_must_fit_rows_and_clusters():

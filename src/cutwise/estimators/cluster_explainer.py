@@ -29,7 +29,7 @@ from cutwise.estimators._growth import (
 )
 from cutwise.estimators._lazy import explain_lazily
 from cutwise.estimators.training import FitContext, encode_rows, fit_metric_space
-from cutwise.exceptions import InvalidInputError, listed
+from cutwise.exceptions import CutwiseWarning, InvalidInputError, listed, warn
 from cutwise.passes.sources import as_lazy, check_column_name, lazy_cost
 from cutwise.readouts.words import percent
 from cutwise.reference.objective import KMEANS, Reference
@@ -53,6 +53,8 @@ from cutwise.tree.recipes import EXPANSIONS, Expansion, recipes_for
 
 Algorithm = Literal["auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"]
 ALGORITHMS = ("auto", *recipes_for("labels"))
+_MANY_LABELS = 100
+"""Fewer are explained without a word, also where there are not many rows of each."""
 
 
 @fill_doc
@@ -239,6 +241,13 @@ class ClusterExplainer(TreeEstimator):
             labels = _weighted_labels(read_labels(y, table.n_rows, estimator=type(self).__name__), weights)
             max_leaves = check_max_leaves(self.max_leaves, labels.n_clusters)
             self._check_limits(labels.n_clusters)
+            if labels.n_clusters > max(table.n_rows / 2, _MANY_LABELS):
+                warn(
+                    CutwiseWarning(
+                        f"There are {labels.n_clusters:,} different labels for {table.n_rows:,} rows, as if they named rows "
+                        "and not clusters: a tree with a leaf for each takes long to grow. Give labels that many rows share."
+                    )
+                )
         with stages.stage("encoding"):
             space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             keep = labels.codes >= 0 if labels.n_noise else None

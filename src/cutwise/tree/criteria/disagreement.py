@@ -55,9 +55,9 @@ class GiniCriterion(DisagreementCriterion):
 
     def cost(self, sums: NodeSums, label: int) -> int:
         """See :class:`ExpansionCriterion`; impurity times weight in units of 2**-30, as the core counts."""
-        counts = sums.totals.tolist()
-        squares = sum(n * n for n in counts)
-        return int((sum(counts) - float(squares) / sum(counts)) * 2**30) if any(counts) else 0
+        counts = sums.totals.astype(np.uint64)  # weights add up to less than 2^32, so squares to less than 2^64
+        n = float(counts.sum())
+        return int((n - float((counts * counts).sum()) / n) * 2**30) if n else 0
 
     def impurity(self, sums: NodeSums) -> float:
         """See :class:`ExpansionCriterion`."""
