@@ -58,17 +58,17 @@ struct InducedSearch {
   using Index = typename State::Index;
 
   SeparationNode<Index, Cost> node;
-  const Cost *excess;    // (n_rows, k)
-  PerRow<Index> second;  // second nearest surviving cluster
-  DepthScore depth;
-  int64_t base, current;  // costs of the node that no cut changes, and all its costs
+  const Cost *excess = nullptr;  // (n_rows, k)
+  PerRow<Index> second{};        // second nearest surviving cluster
+  DepthScore depth{};
+  int64_t base = 0, current = 0;  // costs of the node that no cut changes, and all its costs
 
   // What a row costs more than by its nearest center when served from one side only.
   struct Sides {
     int64_t left, right;
   };
 
-  Key best;
+  Key best{};
   bool is_valid = false;                  // whether each side of the best cut has as many distinct rows as centers
   const ValidCuts *valid_cuts = nullptr;  // null: every cut that parts centers is valid
   struct SideTotals {
@@ -592,22 +592,13 @@ Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)",
                       "histogram has one line per slot, and as many cells as totals");
               require(has_shape(kills_left, encoded.n_cols()) && has_shape(kills_right, encoded.n_cols()),
                       "kills_left and kills_right have one entry per column");
-              InducedSearch<State> search{{NodeRows(encoded, matrix, rows),
-                                           State::nearest_of(state),
-                                           State::loss_of(state),
-                                           {checked(weights, encoded.n_rows)},
-                                           histogram ? histogram->data() : nullptr,
-                                           totals.data(),
-                                           k,
-                                           static_cast<int>(totals.shape(1)),
-                                           {coordinates.data(), encoded.n_cols(), survivors_of(survivors, k)},
-                                           limits},
-                                          excess.data(),
-                                          State::second_of(state),
-                                          {},
-                                          0,
-                                          0,
-                                          {}};
+              InducedSearch<State> search{{NodeRows(encoded, matrix, rows), data_or_null(histogram), totals.data(),
+                                           static_cast<int>(totals.shape(1)), coordinates, survivors, limits}};
+              search.node.cluster = State::nearest_of(state);
+              search.node.loss = State::loss_of(state);
+              search.node.count = {checked(weights, encoded.n_rows)};
+              search.excess = excess.data();
+              search.second = State::second_of(state);
               {
                 nb::gil_scoped_release release;
                 int64_t counted = 0;
@@ -643,22 +634,8 @@ Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)",
                     static_cast<int64_t>(kills_right.size()) == d && valid.shape(0) == 2 &&
                     valid.shape(1) == kills_left.size() && static_cast<int64_t>(valid.shape(2)) == k,
                 "there is one of everything for each column");
-        InducedSearch<LargeState> search{{NodeRows(bins, matrix),
-                                          {},
-                                          {},
-                                          {},
-                                          nullptr,
-                                          nullptr,
-                                          k,
-                                          1,
-                                          {coordinates.data(), bins.n_cols(), survivors_of(survivors, k)},
-                                          limits},
-                                         nullptr,
-                                         {},
-                                         {},
-                                         base,
-                                         base,
-                                         {}};
+        InducedSearch<LargeState> search{{NodeRows(bins, matrix), nullptr, nullptr, 1, coordinates, survivors, limits}};
+        search.base = search.current = base;
         int64_t points = 0;
         for (int64_t b = 0; b < bins.columns[0].n_bins; ++b) {
           points += sums.data()[b * width + 1];

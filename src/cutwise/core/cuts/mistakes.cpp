@@ -189,18 +189,11 @@ Frost (2020), Algorithm 1.)",
               std::vector<double> threshold;
               int64_t mistakes;
               const int64_t *weight = checked(weights, encoded.n_rows);
-              const std::vector<int32_t> clusters = survivors_of(survivors, k);
+              typename MistakeSearch<Cell>::Node node(NodeRows(encoded, matrix, rows), data_or_null(histogram), totals.data(),
+                                                      1, coordinates, survivors, limits);
+              node.cluster = {cluster.data()};
+              node.loss = {weight};
               without_gil([&] {
-                const typename MistakeSearch<Cell>::Node node{NodeRows(encoded, matrix, rows),
-                                                              {cluster.data()},
-                                                              {weight},
-                                                              {},
-                                                              data_or_null(histogram),
-                                                              totals.data(),
-                                                              k,
-                                                              1,
-                                                              {coordinates.data(), encoded.n_cols(), clusters},
-                                                              limits};
                 MistakeSearch<Cell> search{node, copied(already_mistaken)};
                 search.run(n_jobs);
                 mistakes = search.fewest;

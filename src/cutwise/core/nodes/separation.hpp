@@ -16,15 +16,26 @@ namespace cutwise {
 template <class Cluster, class Loss, class Cell_ = int64_t>
 struct SeparationNode : NodeRows {
   using Cell = Cell_;
-  PerRow<Cluster> cluster;  // the surviving cluster that holds a row, -1 when none does
-  PerRow<Loss> loss;        // none: 1
-  PerRow<int64_t> count;    // its weight; none: 1
-  const Cell *histogram;    // (n_slots, k, width): loss, and count when width is 2; null: sort every column
-  const int64_t *totals;    // (k, width): the same over all rows of the node that a cluster holds
+  PerRow<Cluster> cluster{};  // the surviving cluster that holds a row, -1 when none does
+  PerRow<Loss> loss{};        // none: 1
+  PerRow<int64_t> count{};    // its weight; none: 1
+  const Cell *histogram;      // (n_slots, k, width): loss, and count when width is 2; null: sort every column
+  const int64_t *totals;      // (k, width): the same over all rows of the node that a cluster holds
   int64_t k;
   int width;
   Survivors survivors;
-  const Limits *limits = nullptr;  // null: every cut is allowed
+  const Limits *limits;  // null: every cut is allowed
+
+  // Nothing is known of rows by themselves yet.
+  SeparationNode(const NodeRows &node, const Cell *sums, const int64_t *of_all, int n_sums, const In2<double> &coordinates,
+                 const In1<int32_t> &surviving, const Limits *of_cuts)
+      : NodeRows(node),
+        histogram(sums),
+        totals(of_all),
+        k(static_cast<int64_t>(coordinates.shape(0))),
+        width(n_sums),
+        survivors{coordinates.data(), encoded.n_cols(), survivors_of(surviving, k)},
+        limits(of_cuts) {}
 
   bool allows_column(int32_t feature) const { return limits == nullptr || limits->allow_column(feature); }
   AllowedCuts allowed_cuts(int32_t feature) const { return {limits, *this, feature, survivors.clusters.size()}; }
