@@ -616,10 +616,9 @@ Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)",
               return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold,
                                      search.is_valid);
             },
-            nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(),
-            nb::arg("states").noconvert(), nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"),
-            nb::arg("nearest_costs"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"),
-            nb::arg("kills_right"), nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1, doc);
+            "encoded"_a, "matrix"_a, "rows"_a, "excess"_a.noconvert(), "states"_a.noconvert(), "weights"_a.none(),
+            "histogram"_a.none(), "totals"_a, "nearest_costs"_a, "coordinates"_a, "survivors"_a, "penalty"_a, "kills_left"_a,
+            "kills_right"_a, "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
       });
   m.def(
       "best_cut_of_sides",
@@ -647,8 +646,8 @@ Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)",
         if (search.best.cut.feature < 0) return std::nullopt;
         return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold);
       },
-      nb::arg("bins"), nb::arg("matrix"), nb::arg("sums"), nb::arg("base"), nb::arg("coordinates"), nb::arg("survivors"),
-      nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"), nb::arg("valid"), nb::arg("limits").none(),
+      "bins"_a, "matrix"_a, "sums"_a, "base"_a, "coordinates"_a, "survivors"_a, "penalty"_a, "kills_left"_a, "kills_right"_a,
+      "valid"_a, "limits"_a.none(),
       R"(The cut of best_induced_cut around bins alone: score, induced cost, feature and threshold, or None when no valid cut parts the centers.
 
 sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: what all rows cost at least. valid (2, d, k): by column and

@@ -165,7 +165,7 @@ value, of shape (n_stored, 1); the slot is slot_begin[f] + code.)")
       .def_prop_ro(
           "value_begin", [](const Encoded &e) { return per_column<int64_t>(e, &Column::value_begin); }, own)
       .def_prop_ro("exact", [](const Encoded &e) { return per_column<bool>(e, &Column::exact); }, own);
-  m.def("encode", &encode, nb::arg("matrix"), nb::arg("bundle") = true, nb::arg("n_jobs") = 1, nb::keep_alive<0, 1>(),
+  m.def("encode", &encode, "matrix"_a, "bundle"_a = true, "n_jobs"_a = 1, nb::keep_alive<0, 1>(),
         R"(A table of finite values as small codes: every column in bins, every row as slots of one flat histogram.
 
 Bins are in increasing order of value; bin b holds the values in [low[b], high[b]], and both ends occur. A column of at
@@ -173,13 +173,12 @@ most 256 distinct values is exact: one value a bin. Others get up to 256 bins of
 compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its
 default value in any row (one-hot groups), share one byte a row; this changes the layout, never the bins. Bins are planned
 on a sample of rows that depends on the shape alone, and made true while all rows are read.)");
-  m.def("bins_alone", &bins_alone, nb::arg("begin"), nb::arg("low"), nb::arg("high"),
+  m.def("bins_alone", &bins_alone, "begin"_a, "low"_a, "high"_a,
         R"(Bins of rows that are elsewhere, each with a slot: searches find the best cut between them, from histograms.
 
 begin (d + 1,): the first bin of each column; low, high (n_bins,): the least and the largest value of the rows in each.)");
   m.def(
-      "encode_levels", &encode_levels, nb::arg("matrix"), nb::arg("of"), nb::arg("level"), nb::arg("missing"),
-      nb::arg("n_jobs") = 1,
+      "encode_levels", &encode_levels, "matrix"_a, "of"_a, "level"_a, "missing"_a, "n_jobs"_a = 1,
       R"(The same for a dense table of which some columns hold codes of levels, at most 256 each, or infinity for what is missing.
 
 Column j of what is encoded is column of[j] of the matrix where level[j] is -1; else 1 where that column is level[j], and 0
