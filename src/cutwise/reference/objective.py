@@ -36,7 +36,6 @@ class Objective:
     ``name``: its name in the core, in metrics and in model files. ``words``: what clusterings by it are called:
     ``"k-means"`` or ``"k-medians"``. ``center_word``: what the best center of a cluster is called: ``"mean"`` or
     ``"median"``. ``cost_words``: what costs are, in the plural: ``"squared distances"`` or ``"l1 distances"``.
-    ``distances``: turns an array of costs into the distances that ``transform`` gives, in place where it can.
     """
 
     name: ObjectiveName
@@ -97,7 +96,6 @@ KMEDIANS = Objective("kmedians", "k-medians", "median", "l1 distances")
 """l1 distance to the coordinate-wise weighted median."""
 
 OBJECTIVES: dict[str, Objective] = {objective.name: objective for objective in (KMEANS, KMEDIANS)}
-
 """Every objective by its name."""
 
 FEATURE_SPACE = "kernel"

@@ -73,7 +73,6 @@ _CLUSTERER_HINTS = {
 Option = TypeVar("Option")
 
 Seed = int | np.random.RandomState | None
-
 """What ``random_state`` may be."""
 
 # No machine profits from more threads, and the core counts them by 32-bit integers.

@@ -6,9 +6,7 @@
 
 namespace cutwise {
 
-// Weights of rows that may be fractions: what means, medians and sums are weighted with.
-
-// None: each row counts once.
+// What means, medians and sums are weighted with. None: each row counts once.
 using AnyWeights = std::variant<std::monostate, In1<int64_t>, In1<double>>;
 
 // One weight for each of n rows, none negative, all finite.

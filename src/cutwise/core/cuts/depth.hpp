@@ -105,7 +105,8 @@ struct DepthScore {
     return order;
   }
 
-  // The same, weaker and in constant time.
+  // A lower bound of the score of cuts with left_low .. left_high points on the left, weaker than by depth_of and in constant
+  // time.
   double quick_bound(int64_t induced, int64_t left_low, int64_t left_high, int64_t left_centers, int32_t feature) const {
     const double p = price(induced);
     if (penalty == 0.0 || points == 0) return p;

@@ -6,11 +6,8 @@
 namespace cutwise {
 
 // What values of a dtype are compared as: exact for all but int64 beyond 2^53, which are float64 everywhere.
-
 template <class T>
 using Compared = std::conditional_t<std::is_same_v<T, float> || std::is_same_v<T, uint8_t>, float, double>;
-
-// The bins of one column, chosen from (a sample of) its values.
 
 constexpr int kMaxBins = 256;  // a bin number fits a byte
 

@@ -6,8 +6,6 @@
 
 namespace cutwise {
 
-// Which columns share a group of codes: those of which at most one differs from its default value in any row.
-
 // A value that a column may take as its default, and the sampled rows that hold another one.
 struct Default {
   int32_t bin;
@@ -20,6 +18,7 @@ struct BundleCandidate {
   std::vector<Default> defaults;  // tried in turn
 };
 
+// Which columns share a group of codes: those of which at most one differs from its default value in any row.
 struct Layout {
   int32_t n_groups = 0;
   std::vector<int32_t> group;        // of every column
@@ -30,8 +29,6 @@ struct Layout {
 // its own. Groups are numbered by their first column. Unless the sample is the whole table, what it suggests has to be
 // verified on all rows.
 Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, bool sample_is_all);
-
-// The layout of slots and codes, and what is recoded once all rows were read.
 
 // Fills slot_begin, n_bins and exact of every column, group_begin and n_slots from each column's group and default_bin (-1:
 // the column has the group to itself) and its bins. False when a bundle needs more codes than a byte has. Columns without a

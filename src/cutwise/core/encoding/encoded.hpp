@@ -99,17 +99,14 @@ struct Encoded {
   }
 };
 
-// Dense tables to codes; see encoded.hpp for what the result means.
-
 // What a column holds: values; values, and infinity in some rows, where one is missing; or codes of levels. The last two have
 // a byte of their own, and infinity a bin.
 enum class Contents : uint8_t { values, values_and_missing, levels };
 
-// contents: of every column; null: values.
+// A dense table. contents: of every column; null: values.
 Encoded encode_dense(const Matrix &matrix, bool bundle, const Contents *contents, int n_jobs);
 
-// CSR tables to slots; see encoded.hpp for what the result means.
-
+// A CSR table.
 Encoded encode_sparse(const Matrix &matrix, int n_jobs);
 
 }  // namespace cutwise

@@ -268,10 +268,9 @@ Sweep<Node> sweep_before(const Node &node, int32_t feature, const CenterLine &li
   return sweep;
 }
 
-// What a row keeps while centers are separated: its two nearest surviving clusters.
-
-// One record a row, so that following a row down the tree touches one line of the cache; as narrow as the costs and the
-// number of clusters allow, for there are as many as rows.
+// What a row keeps while centers are separated: its two nearest surviving clusters. One record a row, so that following a row
+// down the tree touches one line of the cache; as narrow as the costs and the number of clusters allow, for there are as many
+// as rows.
 template <class Cost_, class Index_>
 struct RowState {
   using Cost = Cost_;
@@ -289,16 +288,15 @@ struct RowState {
   static PerRow<Cost> loss_of(const RowState *states) { return {&states->loss, sizeof(RowState) / sizeof(Cost)}; }
 };
 
-// searches.new_states knows the same three.
+// new_states in tree/criteria/induced.py knows the same three.
 using SmallState = RowState<int32_t, int16_t>;
 using MiddleState = RowState<int32_t, int32_t>;
 using LargeState = RowState<int64_t, int32_t>;
 static_assert(sizeof(SmallState) == 8 && sizeof(MiddleState) == 12 && sizeof(LargeState) == 16);
 
-// Cuts that leave each side at least as many distinct rows as centers, so that no leaf below need be empty.
-
-// One node's rows, counted by content and no further than asked: rows that differ are many wherever few are wanted, so
-// a count most often ends after a handful.
+// Cuts that leave each side at least as many distinct rows as centers, so that no leaf below need be empty. Rows are counted by
+// content and no further than asked: rows that differ are many wherever few are wanted, so a count most often ends after a
+// handful.
 class ValidCuts {
  public:
   explicit ValidCuts(const NodeRows &node) : node_(node) {}
