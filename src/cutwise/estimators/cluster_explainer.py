@@ -242,10 +242,11 @@ class ClusterExplainer(TreeEstimator):
             max_leaves = check_max_leaves(self.max_leaves, labels.n_clusters)
             self._check_limits(labels.n_clusters)
             if labels.n_clusters > max(table.n_rows / 2, _MANY_LABELS):
+                said = f"There are {labels.n_clusters:,} different labels for {table.n_rows:,} rows"
                 warn(
                     CutwiseWarning(
-                        f"There are {labels.n_clusters:,} different labels for {table.n_rows:,} rows, as if they named rows "
-                        "and not clusters: a tree with a leaf for each takes long to grow. Give labels that many rows share."
+                        f"{said}, as if they named rows and not clusters: a tree with a leaf for each takes long. "
+                        "Give labels that many rows share."
                     )
                 )
         with stages.stage("encoding"):

@@ -637,7 +637,7 @@ class FitContext:
         trees = self._cheapest(growths, lambda _: 0)
         if grown.improve is not None:
             for size in self._searched_sizes(growths):
-                trees += self._improved(grown, [(growth, [size]) for growth, sizes in growths if size in sizes])
+                trees += self._improved(grown, growths, size)
         return min(trees, key=lambda tree: tree[:2]).get()
 
     def trees_by_size(self, grown: GrownTree, *, every: bool = False) -> list[SizedTree]:
@@ -651,7 +651,8 @@ class FitContext:
         if grown.improve is not None:
             for size in {size for _, size, _ in trees} if every else self._searched_sizes(growths):
                 show_progress(f"sizes: searching trees of {size} leaves", 0.7 * size / trees[-1].size)
-                trees += self._improved(grown, [(growth, [size]) for growth, sizes in growths if size in sizes])
+                known = [tree for tree in trees if tree.size == size] if every else []
+                trees += self._improved(grown, growths, size, known)
         return sorted(trees, key=lambda tree: (tree[1], tree[0]))
 
     def _searched_sizes(self, growths: Growths) -> list[int]:
@@ -661,14 +662,16 @@ class FitContext:
         steps = {-(-self.n_clusters * half * 2**octave // 2) for octave in octaves for half in (3, 4)}
         return sorted(known & steps)
 
-    def _improved(self, grown: GrownTree, growths: Growths) -> list[SizedTree]:
-        """What a search makes of trees of one size, where that is more than the number of clusters."""
-        size = growths[0][1][0]
+    def _improved(
+        self, grown: GrownTree, growths: Growths, size: int, known: Sequence[SizedTree] = ()
+    ) -> list[SizedTree]:
+        """What a search makes of trees of one size, ``known`` or measured now, where it is above that of clusters."""
         if grown.improve is None or size <= self.n_clusters:
             return []
         if (grown.improve, size) not in self._searched:
-            trees = sorted(self._trees(growths), key=lambda tree: tree[0])
-            improved = grown.improve([tree.get() for tree in trees[:_MOST_IMPROVED]])
+            trees = known or self._trees([(growth, [size]) for growth, sizes in growths if size in sizes])
+            cheapest = sorted(trees, key=lambda tree: tree.cost)[:_MOST_IMPROVED]
+            improved = grown.improve([tree.get() for tree in cheapest])
             costs = self.together(partial(self.of(found).cost_of_each, [found.codes]) for found in improved)
             self._searched[grown.improve, size] = [
                 SizedTree(cost, size, found) for (cost,), found in zip(costs, improved, strict=True)
