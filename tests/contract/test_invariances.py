@@ -60,6 +60,10 @@ MODELS = {
     "kernel tree nystroem": ExplainableKernelKMeans(
         K, max_leaves=6, gamma=0.1, approximation="nystroem", n_components=20, random_state=0
     ),
+    "kernel tree search of labels": ExplainableKernelKMeans(K, algorithm="search"),
+    "kernel tree nystroem of labels": ExplainableKernelKMeans(
+        K, algorithm="exkmc", approximation="nystroem", n_components=20, random_state=0
+    ),
 }
 # What does not hold, and why.
 EXCEPT = {
@@ -81,7 +85,7 @@ EXCEPT = {
 
 def fit(name, X, labels, weights=None, **parameters):
     """A fitted copy of a model; labels are for those that explain them."""
-    model = clone(MODELS[name]).set_params(**parameters)
+    model = clone(MODELS[name]).set_params(**parameters, **({"reference": labels} if "of labels" in name else {}))
     if isinstance(model, ClusterExplainer):
         return fit_quietly(model, X, labels, sample_weight=weights)
     return fit_quietly(model, X, sample_weight=weights)

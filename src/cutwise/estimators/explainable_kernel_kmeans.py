@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise._docs import fill_doc
@@ -106,7 +107,11 @@ def make_kernel_context(
     elif given is not None:
         with stages.stage("reference clustering"):
             labels, classes = _given_labels(given, n_clusters, metric, sample_weight, recipe.n_jobs)
-        merge_by = None  # equal rows may be labeled differently
+        own = labels[:, np.newaxis]  # equal rows may be labeled differently
+        if sparse.issparse(merge_by):
+            merge_by = sparse.hstack([merge_by, sparse.csr_array(own)], "csr")
+        else:
+            merge_by = np.hstack([merge_by, own])
     if metric.preprocessor is not None and isinstance(recipe.kernel, str):
         check_domain(recipe.kernel, metric.table.values, metric.table.columns, what="the preprocessor's output")
     keep = None if labels is None or not (labels < 0).any() else labels >= 0
