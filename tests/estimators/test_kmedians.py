@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from cutwise import KMedians
 from cutwise.exceptions import InvalidInputError
+from tests.each import each
 
 from .naive_kmedians import best_of, distances, medians, optimum
 
@@ -179,3 +180,15 @@ def test_distances_beyond_float64_are_an_error():
 def test_what_can_seed_nothing_is_refused_by_name(seed):
     with pytest.raises(InvalidInputError, match=r"random_state=.* cannot seed anything"):
         KMedians(2, random_state=seed).fit([[0.0], [1.0], [5.0]])
+
+
+@each("seed", range(120))
+def test_centers_are_the_medians_of_their_rows_where_distances_tie(seed):
+    rng = np.random.default_rng(seed)
+    X, k = rng.integers(0, 12, (rng.integers(12, 60), rng.integers(1, 4))), rng.integers(2, 5)
+    if len(np.unique(X, axis=0)) < k:
+        return
+    model = KMedians(k, n_init=1, random_state=0).fit(X)
+    for cluster, center in enumerate(model.cluster_centers_):
+        own = np.sort(X[model.labels_ == cluster], axis=0)
+        assert np.array_equal(own[(len(own) - 1) // 2], center)

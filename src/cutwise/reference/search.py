@@ -494,7 +494,14 @@ def find_clustering(
         points, n_clusters, init=init, n_init=n_init, max_iter=max_iter, brief=brief, random_state=random_state,
         n_jobs=n_jobs, verbose=verbose,
     )  # fmt: skip
-    return Found(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=True), run.n_iter)
+    reference = _finish(table, points, run.centers, sample_weight, n_jobs, renumber=True)
+    for _ in range(0 if brief else MOST_FINISHES):
+        # Rows that are equally near to several centers are with another one where these have other numbers.
+        again = points.iterate(reference.centers, Stop(0.0, max_iter), n_jobs, costed=False)
+        if np.array_equal(again.centers, reference.centers):
+            break
+        reference = _finish(table, points, again.centers, sample_weight, n_jobs, renumber=True)
+    return Found(reference, run.n_iter)
 
 
 def search_centers(rows: SearchedRows, n_clusters: int, **how: Any) -> Run:
