@@ -164,10 +164,10 @@ class Sketch:
 
 @fill_doc
 class CART(Baseline):
-    """scikit-learn's ``DecisionTreeClassifier`` on the labels of a k-means clustering, as a tree of clusters.
+    """Plain CART on the labels of a k-means clustering, as a tree of clusters.
 
-    The tree parts the training rows exactly as ``DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0)``
-    does; thresholds are placed in the same gaps, where they read best.
+    The tree is that of ``DecisionTreeClassifier(max_leaf_nodes=max_leaves)`` but where cuts gain the same, of which the
+    lowest column's is taken; thresholds are placed in the same gaps, where they read best.
 
     Parameters
     ----------
