@@ -4,7 +4,7 @@
 labels and the reference centers, and checks the rows, encodes them, finds each row's costs by the centers where the
 algorithm needs them, and grows the tree. Finding the reference is not part of it, and neither are the figures that an
 estimator works out after the tree is grown. ``given-...`` is a whole ``fit`` with the centers given, ``whole-...``
-one from rows alone: reference, tree and all fitted attributes.
+one from rows alone: reference, tree and all fitted attributes. ``labels-auto`` is one with the labels given.
 """
 
 from __future__ import annotations
@@ -73,6 +73,20 @@ def _fit_outcome(model: Any, task: Task) -> dict[str, float]:
     }
 
 
+def _explain(jobs: int) -> Callable[[Task], Callable[[], Any]]:
+    def prepare(task: Task) -> Callable[[], Any]:
+        from cutwise import ClusterExplainer
+
+        model = ClusterExplainer(max_leaves=task.n_clusters, n_jobs=jobs)
+        return lambda: model.fit(task.X, task.labels)
+
+    return prepare
+
+
+def _explain_outcome(model: Any, task: Task) -> dict[str, float]:
+    return {"n_leaves": model.n_leaves_, "depth": model.depth_, "agreement": model.agreement_}
+
+
 def _contestants(jobs: int) -> list[Contestant]:
     suffix, threads = ("", "") if jobs == 1 else (f"-{jobs}-threads", f", {jobs} threads")
     trees = [
@@ -90,7 +104,8 @@ def _contestants(jobs: int) -> list[Contestant]:
         for kind, words in (("given", "fit to given centers"), ("whole", "whole fit"))
         for key, title, leaves in _FITTED
     ]
-    return trees + fits
+    title = f"cutwise ClusterExplainer, fit to given labels{threads}"
+    return [*trees, *fits, Contestant(f"labels-auto{suffix}", title, "given", _explain(jobs), _explain_outcome)]
 
 
 def contestants() -> list[Contestant]:
