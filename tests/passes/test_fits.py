@@ -297,7 +297,7 @@ def test_the_best_of_several_explanations_is_taken(frame):
     given = frame.with_columns(segment=pl.Series(np.digitize(frame["a"], [3, 9, 15])))
     model = ClusterExplainer().fit(given.lazy(), "segment")
     assert model.agreement_ == 1.0
-    assert model.candidates_.keys() == {"expand", "exshallow", "exgreedy", "imm"}
+    assert model.candidates_.keys() == {"expand", "exshallow", "exgreedy", "imm", "cart"}
 
 
 def test_trees_that_grow_side_by_side_share_their_passes(frame):

@@ -68,14 +68,14 @@ def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
 
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
     """Grow what the trees of ``"auto"`` come from, by name, the preferred one of equals first."""
-    names = "expand", "exshallow", "exgreedy", "imm"  # under limits expand may leave a cluster without a leaf
-    tried = problem.context.together(
-        unless_refused(partial(problem.grown, name, "expand", gini=True)) for name in names
-    )
-    grown = {name: tree for name, tree in zip(names, tried, strict=True) if isinstance(tree, GrownTree)}
+    own = dict.fromkeys(("expand", "exshallow", "exgreedy", "imm", "cart"), problem)
     if problem.context.in_memory:  # elsewhere so large a tree takes many passes over the rows
-        grown["cart"] = replace(problem, max_leaves=_overgrown(problem.max_leaves)).grown("cart", "expand")
-    return grown
+        own["cart"] = replace(problem, max_leaves=_overgrown(problem.max_leaves))
+    tried = problem.context.together(
+        unless_refused(partial(each.grown, name, "expand", gini=True)) for name, each in own.items()
+    )
+    # Under limits some may be refused; expand and cart may leave a cluster without a leaf.
+    return {name: tree for name, tree in zip(own, tried, strict=True) if isinstance(tree, GrownTree)}
 
 
 def candidates_of(problem: LabelProblem, grown: dict[str, GrownTree]) -> dict[str, Candidate]:
@@ -84,7 +84,7 @@ def candidates_of(problem: LabelProblem, grown: dict[str, GrownTree]) -> dict[st
     Every leaf has rows, and the cluster of most of them.
     """
     trees = {name: truncate_growth(tree, problem.max_leaves) for name, tree in grown.items()}
-    if "cart" in grown:
+    if problem.context.in_memory:
         trees["cart, pruned"] = _prune(problem, truncate_growth(grown["cart"], _overgrown(problem.max_leaves)))
     return {
         name: _judge(problem, name, _with_majorities(without_empty_leaves(tree), problem))

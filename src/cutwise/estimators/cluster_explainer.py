@@ -73,8 +73,8 @@ class ClusterExplainer(TreeEstimator):
     algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"}, default="auto"
         How the tree grows. ``"auto"`` grows several, takes the one that agrees with ``y`` on most rows (of these, one
         that gives every cluster a leaf; of these, one with the shortest rules), and says in ``growth_`` which it was.
-        Among them, in memory, are plain CART's, the best subtree of a larger one of CART's and, for complete numbers,
-        what a search makes of the best three: it chooses cuts anew and moves leaves to where more rows then agree.
+        Among them are plain CART's and, in memory, the best subtree of a larger one of CART's and, for complete
+        numbers, what a search makes of the best three: it chooses cuts anew and moves leaves to where more rows agree.
         ``"expand"`` minimizes the rows whose cluster differs from ``y``; ``"spex"`` separates as few
         pairs of one cluster as it can, for the size of the sides; ``"cart"`` is plain CART: the tree of a
         DecisionTreeClassifier with as many leaves, but where cuts tie; the others are those
