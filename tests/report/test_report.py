@@ -507,6 +507,7 @@ class TestFiles:
         assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.filterwarnings("ignore:There are 400 different labels")
 def test_a_deep_tree_needs_no_recursion():
     n = 400
     rows = np.arange(n, dtype=float)[:, None]

@@ -198,7 +198,7 @@ def report(
         "reference_cost": None if math.isnan(model.cost_) else finite(model.reference_.cost),
         "reference": own,
         "cost_words": cost_words,
-        "cart": None if found is None else _plain_cart(found._context, model.n_leaves_),
+        "cart": None if found is None or found._context is None else _plain_cart(found._context, model.n_leaves_),
     }
     more = {
         "title": title or "Clusters in words",
@@ -283,15 +283,13 @@ def _curve(
     return found
 
 
-def _plain_cart(context: FitContext | None, n_leaves: int) -> dict[str, Any] | None:
-    """What plain CART with as many leaves reaches on the same clusters; None where the rows are not in memory."""
-    if context is None or not context.in_memory:
-        return None
-    rows, reference = context.rows, context.reference
+def _plain_cart(context: FitContext, n_leaves: int) -> dict[str, Any]:
+    """What plain CART with as many leaves reaches on the same clusters."""
     grown = context.grower()(algorithm="cart", max_leaves=n_leaves)
-    costs, agrees = context.cost_of_labels(grown.codes), grown.codes == reference.labels
-    ratio = costs.cost / reference.cost if reference.cost > 0 else math.nan
-    return {"cost_ratio": finite(ratio), "agreement": float(np.average(agrees, weights=rows.sample_weight))}
+    own = context.of(grown)
+    costs, agrees = own.cost_of_labels(grown.codes), grown.codes == own.reference.labels
+    ratio = costs.cost / own.reference.cost if own.reference.cost > 0 else math.nan
+    return {"cost_ratio": finite(ratio), "agreement": float(np.average(agrees, weights=own.rows.sample_weight))}
 
 
 def _sql(model: TreeEstimator, dialect: Dialect, table: str | None, notes: list[str]) -> dict[str, Any] | None:
