@@ -204,8 +204,8 @@ def test_what_does_not_fit_is_refused() -> None:
             mistakes(survivors=np.array(survivors, dtype=np.int32))
     with pytest.raises(ValueError, match="columns of the table"):
         core.cheapest_tied_cut(
-            encoded, matrix, rows, case.excess, np.zeros(len(case.excess), np.int64), case.excess[rows].sum(axis=0),
-            case.coordinates, case.survivors, np.array([d], dtype=np.int32), np.zeros(1),
+            encoded, matrix, rows, case.excess, case.excess[rows].sum(axis=0), case.coordinates,
+            case.survivors, np.array([d], dtype=np.int32), np.zeros(1),
         )  # fmt: skip
     packed = core.pack_codes(core.encode(as_matrix(np.eye(9)), bundle=False))
     with pytest.raises(ValueError, match="packed holds the rows"):
@@ -272,14 +272,12 @@ def test_the_cheapest_of_tied_cuts_serves_each_side_by_its_best_center(case: Cas
         left, right = case.survivors[center_left], case.survivors[~center_left]
         scores.append(costs[is_left][:, left].sum(axis=0).min() + costs[~is_left][:, right].sum(axis=0).min())
     for dtype in (np.int64, np.int32):
-        most_costs = np.zeros(len(case.excess), dtype=dtype)
-        for _ in range(2):  # the largest costs are known the second time
-            found = core.cheapest_tied_cut(
-                case.encoded, case.matrix, case.rows, case.excess.astype(dtype), most_costs, costs.sum(axis=0),
-                case.coordinates, case.survivors, np.array([feature for feature, _, _ in tied], dtype=np.int32),
-                np.array([threshold for _, threshold, _ in tied]),
-            )  # fmt: skip
-            assert found == np.argmin(scores)
+        found = core.cheapest_tied_cut(
+            case.encoded, case.matrix, case.rows, case.excess.astype(dtype), costs.sum(axis=0), case.coordinates,
+            case.survivors, np.array([feature for feature, _, _ in tied], dtype=np.int32),
+            np.array([threshold for _, threshold, _ in tied]),
+        )  # fmt: skip
+        assert found == np.argmin(scores)
 
 
 @each("seed", range(8))
@@ -307,7 +305,7 @@ def test_tied_cuts_that_separate_no_row_are_settled_by_clusters_as_by_rows(seed:
         np.array([threshold for _, threshold in tied]),
     )  # fmt: skip
     matrix = as_matrix(values)
-    by_rows = core.cheapest_tied_cut(core.encode(matrix), matrix, rows, excess, np.zeros(n, np.int64), *cuts)
+    by_rows = core.cheapest_tied_cut(core.encode(matrix), matrix, rows, excess, *cuts)
     sums = core.level_costs(labels, np.arange(n, dtype=np.int32), excess, k)
     assert core.cheapest_tied_cut_of_clusters(sums, *cuts) == by_rows == np.argmin(scores)
 

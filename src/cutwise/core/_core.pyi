@@ -893,7 +893,6 @@ def cheapest_tied_cut(
     matrix: Matrix,
     rows: NDArray[numpy.int32],
     costs: NDArray[numpy.int32],
-    most_costs: NDArray[numpy.int32],
     totals: NDArray[numpy.int64],
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
@@ -903,9 +902,8 @@ def cheapest_tied_cut(
     """
     Of several cuts the first one whose sides cost least, each side served by its best surviving center.
 
-    costs (n_rows, k), none negative; totals (k,): their sums over the node's rows. most_costs (n_rows,), the dtype of costs:
-    zeros at first; the largest cost of a row, and 1, once it was needed; kept from node to node. features, thresholds: the cuts,
-    by column, then by threshold. Other arguments as in fewest_mistakes.
+    costs (n_rows, k), none negative; totals (k,): their sums over the node's rows. features, thresholds: the cuts, by column, then
+    by threshold. Other arguments as in fewest_mistakes.
     """
 
 @overload
@@ -914,7 +912,6 @@ def cheapest_tied_cut(
     matrix: Matrix,
     rows: NDArray[numpy.int32],
     costs: NDArray[numpy.int64],
-    most_costs: NDArray[numpy.int64],
     totals: NDArray[numpy.int64],
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],

@@ -16,13 +16,6 @@ CUTWISE_CLONES void add_costs(const Cost *costs, int64_t m, int64_t *sums) {
   for (int64_t j = 0; j < m; ++j) sums[j] += costs[j];
 }
 
-template <class Cost>
-CUTWISE_CLONES Cost largest(const Cost *costs, int64_t k) {
-  Cost most = 0;
-  for (int64_t j = 0; j < k; ++j) most = costs[j] > most ? costs[j] : most;
-  return most;
-}
-
 // What a cut costs, from the sums over the rows of one side: the least of its own centers, and of the others the least rest.
 struct SideCosts {
   int64_t own, other;
@@ -115,7 +108,6 @@ struct TieSettler : NodeRows {
   TiedCuts &tied;
   const Cost *costs;  // (n_rows, k), none negative
   int64_t k;
-  Cost *most_costs;  // (n_rows,): 1 more than the largest cost of the row; 0: not known yet
 
   int64_t run() {
     m_ = static_cast<int64_t>(tied.survivors.size());
@@ -137,7 +129,6 @@ struct TieSettler : NodeRows {
     std::vector<int64_t> next(first.begin(), first.end() - 1);
     for (int64_t i = 0; i < n; ++i)
       if (segment_of_row[i] != fullest) ordered[next[segment_of_row[i]]++] = rows[i];
-    if (none_can_win(ordered.data(), first[fullest], first.back())) return;
     for (const bool from_left : {true, false}) {
       std::vector<int64_t> sums(m_, 0);
       for (int64_t s = from_left ? 0 : n_segments - 1; s != fullest; s += from_left ? 1 : -1) {
@@ -145,18 +136,6 @@ struct TieSettler : NodeRows {
         tied.offer(begin + (from_left ? s : s - 1), sums, at, from_left);
       }
     }
-  }
-
-  // The rest costs at least what all rows cost less what the others, left and right of it, do at most.
-  bool none_can_win(const int32_t *others, int64_t n_left, int64_t n_others) {
-    if (tied.best_ < 0) return false;
-    int64_t left = 0, right = 0;
-    for (int64_t i = 0; i < n_others; ++i) {
-      Cost &most = most_costs[others[i]];
-      if (most == 0) most = largest(costs + static_cast<int64_t>(others[i]) * k, k) + 1;
-      (i < n_left ? left : right) += most - 1;
-    }
-    return *std::min_element(tied.total_.begin(), tied.total_.end()) - std::max(left, right) >= tied.best_score_;
   }
 
   // The segment of every row of the node: the number of cuts that it lies right of.
@@ -202,27 +181,24 @@ void bind_ties(nb::module_ &m) {
   for_types<int32_t, int64_t>(
       R"(Of several cuts the first one whose sides cost least, each side served by its best surviving center.
 
-costs (n_rows, k), none negative; totals (k,): their sums over the node's rows. most_costs (n_rows,), the dtype of costs:
-zeros at first; the largest cost of a row, and 1, once it was needed; kept from node to node. features, thresholds: the cuts,
-by column, then by threshold. Other arguments as in fewest_mistakes.)",
+costs (n_rows, k), none negative; totals (k,): their sums over the node's rows. features, thresholds: the cuts, by column, then
+by threshold. Other arguments as in fewest_mistakes.)",
       [&](auto zero, const char *doc) {
         using Cost = decltype(zero);
         m.def(
             "cheapest_tied_cut",
-            [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs, Out1<Cost> most_costs,
-               In1<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, In1<int32_t> features,
-               In1<double> thresholds) {
-              require(has_shape(costs, encoded.n_rows) && has_shape(most_costs, encoded.n_rows),
-                      "costs has one line per encoded row");
+            [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs, In1<int64_t> totals,
+               In2<double> coordinates, In1<int32_t> survivors, In1<int32_t> features, In1<double> thresholds) {
+              require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
               require(has_shape(coordinates, costs.shape(1), encoded.n_cols()), "coordinates is of shape (k, d)");
               TiedCuts tied(coordinates, totals, survivors, features, thresholds);
               nb::gil_scoped_release release;
               TieSettler<Cost> settler{NodeRows(encoded, matrix, rows), tied, costs.data(),
-                                       static_cast<int64_t>(costs.shape(1)), most_costs.data()};
+                                       static_cast<int64_t>(costs.shape(1))};
               return settler.run();
             },
-            "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "most_costs"_a.noconvert(), "totals"_a, "coordinates"_a,
-            "survivors"_a, "features"_a, "thresholds"_a, doc);
+            "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "totals"_a, "coordinates"_a, "survivors"_a, "features"_a,
+            "thresholds"_a, doc);
       });
   m.def(
       "cheapest_tied_cut_of_clusters",

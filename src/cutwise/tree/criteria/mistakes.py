@@ -121,9 +121,7 @@ class CheapestTie:
         if self.n_separated == 0 and clusters.are_whole(self.node, rows):
             return core.cheapest_tied_cut_of_clusters(clusters.costs_by_cluster, *tied)
         excess: npt.NDArray[Any] = memory.costs.excess
-        return core.cheapest_tied_cut(
-            memory.table.encoded, memory.table.matrix, rows, excess, clusters.most_costs, *tied
-        )
+        return core.cheapest_tied_cut(memory.table.encoded, memory.table.matrix, rows, excess, *tied)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,11 +225,6 @@ class MistakeRows:
         self._sizes = np.bincount(memory.labels[memory.labels >= 0], minlength=len(coordinates))
         self._histogram, self._totals = memory.new_histogram(len(coordinates), width=1, of_weights=True)
         self._already_mistaken: dict[int, Int32] = {}
-
-    @cached_property
-    def most_costs(self) -> npt.NDArray[Any]:
-        """By row: what it costs at most, 0 where nobody asked yet."""
-        return np.zeros(len(self._memory.costs.excess), dtype=self._memory.costs.excess.dtype)
 
     def are_whole(self, node: SeparationNode, rows: Int32) -> bool:
         """Whether a node has just the rows of its survivors, and so many that clusters are better moved whole."""
