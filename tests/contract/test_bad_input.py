@@ -218,7 +218,7 @@ def test_a_preprocessor_must_give_a_row_for_each_and_keep_columns_apart_where_th
     shorter = FunctionTransformer(lambda rows: rows[1:])
     _says(ExplainableKMeans(3, preprocessor=shorter), "29 rows for 30", "Leave rows out before fitting", X=X)
     mixed = ExplainableKernelKMeans(3, algorithm="imm", preprocessor=PCA(2))
-    _says(mixed, "algorithm='imm'", "This preprocessor's is not", "Use algorithm='exkmc'", X=X)
+    _says(mixed, "algorithm='imm'", "This preprocessor's is not", "Use algorithm='search', 'exkmc'", X=X)
 
 
 def test_labels_that_tell_rows_apart_are_said_to():

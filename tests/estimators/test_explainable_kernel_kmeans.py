@@ -137,9 +137,9 @@ def test_auto_keeps_the_cheaper_of_the_trees_of_all_features():
 
 @pytest.mark.parametrize("kernel", ["chi2", "polynomial", "precomputed", lambda A, B: A @ B.T])
 def test_imm_needs_surrogate_features_and_the_error_names_what_does_not(kernel):
-    with pytest.raises(InvalidInputError, match=r"none\.\nUse algorithm='exkmc' or algorithm='expand'"):
+    with pytest.raises(InvalidInputError, match=r"none\.\nUse algorithm='search', 'exkmc' or 'expand'"):
         ExplainableKernelKMeans(3, kernel=kernel).fit(HISTOGRAMS)
-    for algorithm in ("exkmc", "expand"):
+    for algorithm in ("search", "exkmc", "expand"):
         model = ExplainableKernelKMeans(3, kernel=kernel, algorithm=algorithm, max_leaves=6, random_state=0)
         matrix = HISTOGRAMS @ HISTOGRAMS.T if kernel == "precomputed" else None
         model.fit(HISTOGRAMS, K=matrix)

@@ -274,11 +274,21 @@ def test_a_precomputed_kernel_has_no_distances_of_new_rows_and_says_so():
 @pytest.mark.parametrize("approximation", [None, "nystroem"])
 @pytest.mark.parametrize(
     ("gamma", "told"),
-    [(1e-25, "so small that no row can be told from another.*larger"), (1e9, "so large that no row is like.*smaller")],
+    [
+        (1e-25, "so small that no row can be told from another.*larger"),
+        (1e9, "so large that no row is like.*smaller"),
+        (1e308, "so large that no row is like.*smaller"),
+    ],
 )
 def test_a_gamma_under_which_any_clusters_will_do_is_warned_of(estimator, approximation, gamma, told):
     with pytest.warns(CutwiseWarning, match=told):
         estimator(3, gamma=gamma, approximation=approximation, n_init=1, random_state=0).fit(BLOBS)
+
+
+@pytest.mark.parametrize("estimator", [KernelKMeans, ExplainableKernelKMeans])
+def test_columns_too_small_for_any_gamma_are_to_be_multiplied(estimator):
+    with pytest.warns(CutwiseWarning, match=r"^gamma=1 is so small .* Multiply X by a constant: "):
+        estimator(3, n_init=1, random_state=0).fit(BLOBS * 1e-160)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])

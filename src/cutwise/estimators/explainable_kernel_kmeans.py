@@ -217,7 +217,7 @@ def kinds_of_features(kernel: Any, wanted: str) -> list[str]:
     if not every and known:  # what is no kernel is refused elsewhere
         raise InvalidInputError(
             f"algorithm='imm' cuts surrogate features, functions of one column each, and {name} has none.\n"
-            "Use algorithm='exkmc' or algorithm='expand', which need the kernel's distances alone."
+            "Use algorithm='search', 'exkmc' or 'expand', which need the kernel's distances alone."
         )
     if known and wanted != "auto" and wanted not in every:
         raise InvalidInputError(
@@ -304,7 +304,7 @@ def _of_input(features: SurrogateFeatures, rows: TrainingRows) -> list[Surrogate
     raise InvalidInputError(
         "algorithm='imm' cuts functions of single columns, so each column of the preprocessor's output must be a "
         "non-decreasing function of the same column of X, as with StandardScaler or MinMaxScaler. "
-        "This preprocessor's is not.\nUse algorithm='exkmc' or 'expand' with it, or a scaler."
+        "This preprocessor's is not.\nUse algorithm='search', 'exkmc' or 'expand' with it, or a scaler."
     )
 
 

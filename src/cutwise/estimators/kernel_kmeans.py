@@ -105,7 +105,7 @@ class KernelRecipe:
         """Cluster the rows of a feature space."""
         formula = space.kernel.formula
         if formula is not None and formula.has_unit_diagonal and space.n_rows > n_clusters:
-            _check_similarity(space)
+            _check_similarity(space, self.constants["gamma"] is None)
         with stages.stage("kernel k-means"):
             found = kernel_kmeans(
                 space,
@@ -131,7 +131,7 @@ def _check_weights(space: FeatureSpace, cost: float) -> None:
         )
 
 
-def _check_similarity(space: FeatureSpace) -> None:
+def _check_similarity(space: FeatureSpace, is_default: bool) -> None:
     """Warn where a kernel between 0 and 1 is the same number between all rows, so that any clusters will do."""
     least, largest = space.mean_similarity
     if least > 1 - 1e-13:
@@ -140,12 +140,11 @@ def _check_similarity(space: FeatureSpace) -> None:
         extreme, found, better = "large", "no row is like any other", "smaller"
     else:
         return
-    warn(
-        CutwiseWarning(
-            f"gamma={space.kernel.constants.gamma:g} is so {extreme} that {found}, and the clusters are arbitrary. "
-            f"Use a {better} one, or None for one that suits the spread of the columns."
-        )
-    )
+    step = f"Use a {better} one, or None for one that suits the spread of the columns."
+    if is_default and extreme == "small":
+        step = "Multiply X by a constant: its differences are too small for float64."
+    gamma = f"gamma={space.kernel.constants.gamma:g}"
+    warn(CutwiseWarning(f"{gamma} is so {extreme} that {found}, and the clusters are arbitrary. {step}"))
 
 
 @fill_doc

@@ -8,6 +8,7 @@ an interval or its complement where it rises and falls once.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -61,7 +62,7 @@ class TaylorFeatures:
             log, square = np.log(np.abs(x)), self.gamma * x * x
             for j in range(self.order + 1):
                 power = j * log if j else np.zeros(len(x))
-                scale = 0.5 * (j * math.log(2 * self.gamma) - math.lgamma(j + 1))
+                scale = 0.5 * (j * math.log(min(2 * self.gamma, sys.float_info.max)) - math.lgamma(j + 1))
                 size = np.where(np.isfinite(square), np.exp(power - square + scale), 0.0)
                 features.append(np.where((x < 0) & (j % 2 == 1), -size, size))
         return np.array(features)
