@@ -256,6 +256,22 @@ class TestTheFileItself:
         with pytest.raises(ModelFileError, match=words):
             load_model(path)
 
+    @pytest.mark.parametrize(
+        ("edit", "words"),
+        [
+            (lambda fitted: fitted.pop("tree"), "'tree' is missing or unknown"),
+            (lambda fitted: fitted["cluster_names"].append("one more"), "an entry is of another kind or length"),
+            (lambda fitted: fitted.update(gaps=3), "an entry is of another kind or length"),
+        ],
+    )
+    def test_the_error_of_entries_that_do_not_fit_is_in_words_of_the_file(self, path, edit, words):
+        document = json.loads(path.read_text("utf-8"))
+        del document["checksum"]  # as the first files were
+        edit(document["fitted"])
+        path.write_text(json.dumps(document), "utf-8")
+        with pytest.raises(ModelFileError, match=rf"does not fit together: {words}\.\n"):
+            load_model(path)
+
     @pytest.mark.parametrize("entry", ["classes", "leaf_counts", "cost", "reference", "feature_names_in", "gaps"])
     def test_an_entry_that_is_not_what_was_saved_is_an_error(self, path, entry):
         document = json.loads(path.read_text("utf-8"))
@@ -286,7 +302,7 @@ class TestTheFileItself:
         [
             ({"threshold": None}, "threshold of a tree is a list"),
             ({"n_features": 9}, "fitted.tree is not of 4 columns and 4 clusters"),
-            ({"cluster": [-1, 0]}, "InvalidInputError"),
+            ({"cluster": [-1, 0]}, "the arrays of a tree have one length"),
         ],
     )
     def test_a_tree_that_does_not_fit_is_an_error(self, path, edit, words):

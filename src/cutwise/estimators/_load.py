@@ -10,7 +10,7 @@ from typing import Any
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._model_file import FORMAT, FORMAT_VERSION, checksum, unpack_param
-from cutwise.exceptions import CutwiseError, ModelFileError
+from cutwise.exceptions import CutwiseError, InvalidInputError, ModelFileError
 
 # Names, not classes: the baselines are built upon the estimators, and are imported only for a file that holds one.
 _HOMES = dict.fromkeys(
@@ -58,15 +58,16 @@ def load_model(path: str | os.PathLike[str]) -> TreeEstimator:
     estimator_class: type[TreeEstimator] = getattr(import_module(_HOMES[name]), name)
     try:
         if document.get("checksum") not in (None, checksum(document)):
-            raise ValueError("params, or fitted but for its tree and cluster_names, are not what was saved")
+            raise InvalidInputError("params, or fitted but for its tree and cluster_names, are not what was saved")
         params = {name: unpack_param(value) for name, value in document["params"].items()}
         model = estimator_class(**params)
         model._restore_fitted(document["fitted"])
     except _DAMAGED as error:
-        reason = str(error).rstrip(".")
+        reason = str(error).rstrip(".") if isinstance(error, CutwiseError) else "an entry is of another kind or length"
+        reason = f"{error} is missing or unknown" if isinstance(error, KeyError) else reason
         raise ModelFileError(
-            f"{path} is a cutwise model file, but its content does not fit together: {type(error).__name__}: "
-            f"{reason}.\nIt was probably edited or damaged: save the model again."
+            f"{path} is a cutwise model file, but its content does not fit together: {reason}.\n"
+            "It was probably edited or damaged: save the model again."
         ) from error
     return model
 

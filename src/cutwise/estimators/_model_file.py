@@ -57,7 +57,7 @@ def pack_array(values: npt.NDArray[Any]) -> dict[str, Any]:
 def unpack_array(packed: Mapping[str, Any]) -> npt.NDArray[Any]:
     """The inverse of :func:`pack_array`."""
     if not _DTYPE.fullmatch(packed["dtype"]):
-        raise ValueError(f"{packed['dtype']!r} is no dtype of numbers, booleans or texts")
+        raise InvalidInputError(f"{packed['dtype']!r} is no dtype of numbers, booleans or texts")
     array = np.empty(len(packed["values"]), dtype=packed["dtype"])
     array[:] = packed["values"]
     return array.reshape(packed["shape"])
@@ -161,7 +161,7 @@ def pack_scaler(transformer: Any) -> dict[str, Any] | None:
 def unpack_scaler(packed: Mapping[str, Any]) -> Any:
     """The inverse of ``pack_scaler``: not fitted."""
     if packed["class"] not in _LEARNED:
-        raise ValueError(f"{packed['class']!r} is no scaler that a model file may hold")
+        raise InvalidInputError(f"{packed['class']!r} is no scaler that a model file may hold")
     params = packed["params"].items()
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in params}
     return _scaler_class(packed["class"])(**values)
@@ -339,7 +339,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self.tree_, self.n_leaves_, self.depth_, self._kinds = tree, tree.n_leaves, tree.depth, kinds
         self.n_features_in_, self.classes_ = state["n_features_in"], unpack_array(state["classes"])
         if tree.n_features != self.n_features_in_ or tree.cluster.max() >= len(self.classes_):
-            raise ValueError(
+            raise InvalidInputError(
                 f"fitted.tree is not of {self.n_features_in_} columns and {len(self.classes_)} clusters, as the rest is"
             )
         for node in np.flatnonzero(tree.feature >= 0):
@@ -348,11 +348,11 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             finite, n_levels = [bound for bound in bounds if np.isfinite(bound)], len(kind.levels or (False, True))
             is_category = kind.name == "category"
             if (is_category and not levels) or (levels and (not is_category or levels[-1] >= n_levels)):
-                raise ValueError(f"fitted.tree asks column {feature} for levels that it does not have, or for none")
+                raise InvalidInputError(f"fitted.tree asks column {feature} for levels that it does not have, or none")
             if kind.name == "date" and not all(has_instant(bound, kind) for bound in finite):
-                raise ValueError(f"fitted.tree has other bounds of column {feature} than dates of the years 1 to 9999")
+                raise InvalidInputError(f"fitted.tree bounds column {feature} by no dates of the years 1 to 9999")
             if kind.name in ("bool", "ordered") and not all(0 <= bound < n_levels - 1 for bound in finite):
-                raise ValueError(f"fitted.tree has bounds of column {feature} that lie between no two of its levels")
+                raise InvalidInputError(f"fitted.tree has bounds of column {feature} between no two of its levels")
         if state["feature_names_in"] is not None:
             self.feature_names_in_ = np.array(state["feature_names_in"], dtype=object)
         self._frame_library, self._intake = state.get("frame_library"), state.get("intake", {})
