@@ -9,7 +9,7 @@ import pytest
 
 from cutwise import ClusterExplainer
 from cutwise.exceptions import ColumnMismatchError, ColumnNamesWarning, InvalidInputError
-from cutwise.readouts.labeled_tree import LabeledTree, count_leaves
+from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves
 from cutwise.readouts.rules import build_rules
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.each import each
@@ -178,6 +178,8 @@ def test_the_text_form():
             "cluster 2 (2 rows, 66.7 %; purity 50.0 %, coverage 100 %): income > 52000 and age <= 35",
         ]
     )
+    unknown = build_rules(LabeledTree(tree, ["income", "age"], LeafCounts.unknown(3, 3), has_names=False))
+    assert str(unknown[0]) == "cluster 0, 2 rules:\n    either: income <= 52000\n    or: income > 52000 and age > 35"
     assert str(rules[2]) == str(rules).split("\n")[-1]
     assert [cluster.cluster for cluster in rules] == [0, 1, 2]
     assert rules[1].rules == ()

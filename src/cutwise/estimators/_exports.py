@@ -58,7 +58,7 @@ def export_text(
     cluster beginners (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 <= 4
     cluster b (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 > 4
     """
-    model = _check_model(model, "export_text", "rules.tree_text")
+    model = fitted(model, "export_text")
     check_option("form", form, FORMS)
     text = str(model.rules(names=names)) if form == "rules" else tree_text(model._labeled(names))
     return f"{_headline(model)}\n{text}"
@@ -93,7 +93,7 @@ def export_markdown(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
     | `b` | 2 | 50.0 % | 100 % | 100 % | `x0 > 4` |
     <BLANKLINE>
     """
-    model = _check_model(model, "export_markdown", "rules.rules_markdown")
+    model = fitted(model, "export_markdown")
     return f"{_headline(model)}\n\n{rules_markdown(model.rules(names=names))}"
 
 
@@ -150,7 +150,7 @@ def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None 
     >>> json.loads(export_json(model))["clusters"][0]["rules"][0]["text"]
     'x0 <= 4'
     """
-    model = _check_model(model, "export_json", "rules.build_rules")
+    model = fitted(model, "export_json")
     if indent is not None:
         indent = check_integer("indent", indent, minimum=0, hint="None writes one line.")
     return json.dumps(model_document(model, names=names), ensure_ascii=False, allow_nan=False, indent=indent) + "\n"
@@ -221,7 +221,7 @@ def export_sql(
     >>> model = ClusterExplainer().fit([[1, 5], [2, 5], [8, 6], [9, 7]], ["a", "a", "b", "b"])
     >>> print(export_sql(model, "postgres", table="customers"))  # doctest: +SKIP
     """
-    model = _check_model(model, "export_sql", "sql.tree_sql")
+    model = fitted(model, "export_sql")
     return tree_sql(
         model._labeled(names),
         dialect=dialect,
@@ -303,7 +303,7 @@ def export_python(
     >>> space["cluster_of"]({0: 4.5, 1: 5})
     'b'
     """
-    model = _check_model(model, "export_python", "code.tree_python")
+    model = fitted(model, "export_python")
     return tree_python(model._labeled(names), function=function)
 
 
@@ -329,7 +329,7 @@ def export_graphviz(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
     >>> export_graphviz(model).splitlines()[3]
     '  0 [label="x0 <= 4\\n4 rows, 100 %"];'
     """
-    model = _check_model(model, "export_graphviz", "rules.tree_dot")
+    model = fitted(model, "export_graphviz")
     return tree_dot(model._labeled(names))
 
 
@@ -337,8 +337,3 @@ def _headline(model: TreeEstimator) -> str:
     """A line about the whole tree, and another where something is proved about its cost."""
     certificate = certificate_line(model)
     return model._summary() if certificate is None else f"{model._summary()}\n{certificate}"
-
-
-def _check_model(model: Any, function: str, for_trees: str) -> TreeEstimator:
-    """A model as it was fitted; of what is none an error that names the function for a bare tree."""
-    return fitted(model, function, f"For a bare ThresholdTree there is cutwise.readouts.{for_trees}.")

@@ -171,7 +171,8 @@ class ClusterRules(Titled):
             return f"{head}{measures}: {self.rules[0]}"
         lines = [f"{head}{measures}, {len(self.rules)} rules:"]
         for i, rule in enumerate(self.rules):
-            lines.append(f"    {'or    ' if i else 'either'}{_measures_text(rule)}: {rule}")
+            head = f"    {'or    ' if i else 'either'}{_measures_text(rule)}".rstrip()
+            lines.append(f"{head}: {rule}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
