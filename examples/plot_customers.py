@@ -16,7 +16,11 @@ import pandas as pd
 
 folder = os.environ.get("CUTWISE_DATA")
 there = "https://archive.ics.uci.edu/ml/machine-learning-databases/00292/Wholesale%20customers%20data.csv"
-customers = pd.read_csv(f"{folder}/wholesale_customers.csv.gz" if folder else there)
+try:
+    customers = pd.read_csv(f"{folder}/wholesale_customers.csv.gz" if folder else there)
+except OSError as error:
+    step = f"Save {there} as wholesale_customers.csv.gz (gzip), and name its folder in CUTWISE_DATA."
+    raise SystemExit(f"{error}. {step}") from None
 customers = customers.drop(columns=["Channel", "Region"])
 print(customers.describe().round().astype(int))
 

@@ -56,8 +56,10 @@ n_components : int, default=100
 reference : clusterer or array-like of shape (n_clusters, n_features), default=None
     The clustering to approximate: centers, or a clusterer (fitted or not). None means k-means. Centers are in the
     preprocessor's output where there is one. Of a clusterer that was fitted on these rows, the same scaled or not
-    as distances are here, ``labels_`` are taken; of another what it predicts. Of a pipeline the last step is the
-    clusterer, and distances are measured in the output of the others, unless ``preprocessor`` is another than "auto".
+    as distances are here, ``labels_`` are taken; of another what it predicts. Its cost is by ``cluster_centers_`` where
+    it has them and they serve its labels (MiniBatchKMeans, KMedians), else by its clusters' own means or medians
+    (GaussianMixture, AgglomerativeClustering). Of a pipeline the last step is the clusterer, and distances are measured
+    in the output of the others, unless ``preprocessor`` is another than "auto".
 preprocessor : transformer, default=None
     Distances are measured in its output (a scaler's, say), rules stay in the columns and units of ``X``. A copy is
     fitted; weights are passed on where its ``fit`` takes them. One that is not scikit-learn's may write into its

@@ -216,8 +216,9 @@ class KDTree(Baseline):
     max_leaves : int, default=None
         Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``.
     leaf_size : int, default=None
-        Rows that a leaf should hold at least. None means rows // ``max_leaves``: halving then ends at about as many
-        leaves as the largest power of two within ``max_leaves``.
+        Half the rows of a node must be as many for it to be cut; where values are equal a leaf may get fewer. None
+        means rows // ``max_leaves``: halving then ends at about as many leaves as the largest power of two within
+        ``max_leaves``.
     {reference, preprocessor, n_init, random_state, n_jobs, verbose}
 
     Attributes
