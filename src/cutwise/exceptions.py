@@ -198,6 +198,8 @@ class NotFiniteError(InvalidInputError):
         message = f"{subject} contains {kind}: {column}, row {row} (rows are counted from 0)"
         if n_values > 1:
             message += f"; {n_values} such values in {n_columns} column{'s' if n_columns > 1 else ''}"
+        if what in ("K", "costs", "centers", "init"):
+            return (MissingValueError if missing else cls)(f"{message}.\nGive finite numbers alone.")
         if missing:
             return MissingValueError(
                 f"{message}.\nFill them in (for instance with sklearn.impute.SimpleImputer or cutwise.TableScaler), "
@@ -248,7 +250,8 @@ class ColumnMismatchError(InvalidInputError):
             message += f"The tree asks about {listed(name for name in tested if name in missing)}.\n"
         names, (give, own) = f"{owner}.feature_names_in_", ways or ("X[{}]", "X.columns")
         names = f"list({names})" if there.union(missing).issuperset(fitted) else f"[n for n in {names} if n in {own}]"
-        return cls(f"{message}Pass the columns of fit, in their order and under their names: {give.format(names)}.")
+        lead = "Add what is missing, and pass" if missing else "Pass"
+        return cls(f"{message}{lead} the columns of fit, in their order and under their names: {give.format(names)}.")
 
     @classmethod
     def of_count(cls, *, given: int, fitted: int, estimator: str, names: Sequence[str] = ()) -> ColumnMismatchError:

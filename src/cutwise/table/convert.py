@@ -315,6 +315,10 @@ class NamedMatrix:
     obs: Any = None
 
     def __post_init__(self) -> None:
+        if others := [name for name in self.var_names if not isinstance(name, str)]:
+            raise InvalidInputError(
+                f"feature_names holds {listed(others)}, and names are texts. Give list(map(str, feature_names))."
+            )
         own = self.X.var_names if is_annotated(self.X) else getattr(self.X, "columns", None)
         if own is not None and list(own) != list(self.var_names):
             raise InvalidInputError(

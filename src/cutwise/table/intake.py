@@ -167,7 +167,7 @@ def check_n_clusters(
             raise InvalidInputError(
                 f"n_clusters={number} is more than the {distinct} distinct {rows} of {what}{weighted} "
                 f"(n_samples={n_samples or table.n_rows}), and every cluster needs a row that no other has.\n"
-                f"Use n_clusters <= {distinct}, or {instead}."
+                f"{f'Use n_clusters <= {distinct}, or ' if distinct > 1 else 'For more clusters, '}{instead}."
             )
     return number
 
@@ -735,7 +735,8 @@ def _check_weights(weights: npt.NDArray[np.float64], what: str) -> None:
 
 def read_centers(centers: Any, n_clusters: int, n_columns: int, *, what: str = "centers") -> Float64:
     """Check centers of clusters, shape (n_clusters, n_columns), in the order of their labels."""
-    return _dense(centers, what, (n_clusters, n_columns), "one row for each cluster, in the order of the sorted labels")
+    order = ", in the order of the sorted labels" if what == "centers" else ""
+    return _dense(centers, what, (n_clusters, n_columns), f"one row for each cluster{order}")
 
 
 def read_costs(costs: Any, n_rows: int, n_clusters: int) -> Float64:
