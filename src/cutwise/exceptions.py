@@ -348,12 +348,9 @@ class DominantColumnWarning(CutwiseWarning):
     """One column of several holds nearly all of the cost: the clusters are those of that column alone."""
 
     @classmethod
-    def of(cls, column: str, share: float, *, is_plain: bool = True) -> DominantColumnWarning:
-        """Names the column, as ``Columns.describe`` does, and the share of the reference's cost that it holds.
-
-        ``is_plain``: whether the table is of complete numbers.
-        """
-        scaled = "StandardScaler(). Where they should not, say preprocessor=None" if is_plain else "TableScaler()"
+    def of(cls, column: str, share: float, scaler: str) -> DominantColumnWarning:
+        """Names the column, as ``Columns.describe`` does, and the share of the reference's cost that it holds."""
+        scaled = scaler if scaler == "TableScaler()" else f"{scaler}. Where they should not, say preprocessor=None"
         return cls(
             f"{column[0].upper()}{column[1:]} holds {share:.1%} of the cost, so the other columns hardly "
             f"count. Where they should, scale them: preprocessor={scaled}."

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import dataset
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectKBest
@@ -25,7 +26,7 @@ from cutwise import (
     KernelKMeans,
     KMedians,
 )
-from cutwise.exceptions import InvalidInputError, LargeIntegersWarning, UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, LargeIntegersWarning, NotFiniteError, UnsupportedInputError
 from cutwise.metrics import weighted_average_depth
 
 RNG = np.random.default_rng(0)
@@ -86,6 +87,44 @@ LEARNS_FROM_Y = "learns from y, and clusters are measured in X alone"
             lambda: ExplainableKMeans(3).fit(2**62 + np.arange(20)[:, None]),
             InvalidInputError,
             ["1 distinct row", "integers beyond 2**53", "subtract a constant"],
+        ),
+        (
+            lambda: ExplainableKMeans(2, algorithm="optimal").fit(np.ones((5, 2))),
+            InvalidInputError,
+            ["1 distinct row", "other has.\nFor more clusters, give more rows."],
+        ),
+        (
+            lambda: ExplainableKMeans(3).fit(X, feature_names=["a", 2]),
+            InvalidInputError,
+            ["feature_names holds 2, ", "list(map(str, feature_names))"],
+        ),
+        (
+            lambda: ExplainableKMeans(3, random_state=0).fit(TABLE).transform(TABLE[["b"]]),
+            InvalidInputError,
+            ["missing:\n- a\nAdd what is missing, and pass the columns of fit"],
+        ),
+        (lambda: KMedians(3, init=X[:2]).fit(X), InvalidInputError, ["Give one row for each cluster: shape (3, 2)"]),
+        (
+            lambda: ClusterExplainer().fit(X, Y, costs=np.where(X[:, [0, 0, 0]] > 8, np.inf, 1.0)),
+            NotFiniteError,
+            ["costs contains infinity: column 0, row ", "\nGive finite numbers alone."],
+        ),
+        (
+            lambda: ExplainableKernelKMeans(3, kernel="precomputed", algorithm="exkmc").fit(
+                X, K=np.full((60, 60), np.nan)
+            ),
+            NotFiniteError,
+            ["K contains NaN: column 0, row 0", "\nGive finite numbers alone."],
+        ),
+        (
+            lambda: ExplainableKMeans(3).fit(Batches([TABLE.astype(pd.SparseDtype(float, 0.0))])),
+            UnsupportedInputError,
+            ["batches of sparse rows", "part.sparse.to_dense()"],
+        ),
+        (
+            lambda: ExplainableKMeans(3, preprocessor=StandardScaler()).fit(sparse.csr_array(X)),
+            UnsupportedInputError,
+            ["StandardScaler() does not take these sparse rows (ValueError: Cannot", "or use MaxAbsScaler()"],
         ),
     ],
 )

@@ -156,18 +156,20 @@ def test_scaled_columns_of_a_frame_are_named():
     ExplainableKMeans(3, random_state=0).fit(scaled.to_numpy())
 
 
+@pytest.mark.parametrize("scaler", ["StandardScaler", "MaxAbsScaler"])
 @pytest.mark.parametrize(("estimator", "power"), [(ExplainableKMeans, 2), (ExplainableKMedians, 1)])
-def test_one_warning_names_the_column_that_holds_nearly_all_of_the_cost(estimator, power):
+def test_one_warning_names_the_column_that_holds_nearly_all_of_the_cost(estimator, power, scaler):
     # Limits are priced by growing another tree, and that says nothing again.
-    table = X.assign(proline=10 * X["proline"])
+    table = X.assign(proline=10 * X["proline"], flag=(X["ash"] > 2.5) * 1.0)
     model = estimator(3, random_state=0, max_depth=2)
+    table = table.astype(pd.SparseDtype(float, 0.0)) if scaler == "MaxAbsScaler" else table
     with pytest.warns(DominantColumnWarning) as warned:
         model.fit(table)
     costs = (np.abs(table.to_numpy() - model.reference_.centers[model.reference_.labels]) ** power).sum(axis=0)
     assert table.columns[costs.argmax()] == "proline"
     assert len(warned) == 1
     assert f"Column 'proline' holds {costs.max() / costs.sum():.1%} of the cost" in str(warned[0].message)
-    assert "preprocessor=StandardScaler()" in str(warned[0].message)
+    assert f"preprocessor={scaler}()" in str(warned[0].message)
 
 
 def test_the_column_that_outweighs_all_others_of_a_mixed_table_as_it_is_is_named():

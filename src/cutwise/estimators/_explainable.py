@@ -102,9 +102,9 @@ _DOMINANT = 0.95
 
 
 def _dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[int, float] | None:
-    """Of several dense columns the one that holds nearly all of the reference's cost, and its share of it, if any."""
+    """Of several columns the one that holds nearly all of the reference's cost, and its share of it, if any."""
     n, reference = context.table.n_columns, context.reference
-    if context.n_clusters < 2 or n < 2 or context.table.is_sparse or reference.cost <= 0:
+    if context.n_clusters < 2 or n < 2 or reference.cost <= 0:
         return None
     costs = context.column_costs()
     source = np.arange(n) if scaler is None else scaler.derived(context.table).source
@@ -170,7 +170,9 @@ class ExplainableClusterer(TreeClusterer):
         warns = columns.has_names and self.reference is None and self.preprocessor is not None
         found = _dominant_column(context, scaler) if warns or self.verbose else None
         if found is not None and warns:
-            warn(DominantColumnWarning.of(columns.describe(found[0]), found[1], is_plain=are_plain(columns.kinds)))
+            advised = "StandardScaler()" if are_plain(columns.kinds) else "TableScaler()"
+            advised = "MaxAbsScaler()" if context.table.is_sparse else advised
+            warn(DominantColumnWarning.of(columns.describe(found[0]), found[1], advised))
         elif found is not None:
             stages.say(f"{columns.describe(found[0])} holds {found[1]:.1%} of the cost")
 

@@ -176,9 +176,7 @@ class LazyContext(FitContext):
         centers = self.reference.centers
 
         def add(found: Total, rows: Slice) -> None:
-            weights = np.ones(rows.n) if rows.weights is None else rows.weights
-            values = core.gather_rows(rows.metric.matrix, np.arange(rows.n))
-            found.update([KMEANS.column_costs(values, rows.labels, centers, weights)])
+            found.update([KMEANS.column_costs(rows.metric, rows.labels, centers, rows.weights)])
 
         found: Float64 = self.batches.go_over("costs of columns", Total(), add).values[0]
         return found

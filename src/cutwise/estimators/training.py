@@ -6,7 +6,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -35,7 +35,7 @@ from cutwise.reference.objective import (
     sum_weights,
 )
 from cutwise.reference.search import find_clustering
-from cutwise.table.convert import as_dense, bare_matrix
+from cutwise.table.convert import as_dense, bare_matrix, reading
 from cutwise.table.intake import check_n_jobs, read_table, take_rows
 from cutwise.table.table import (
     NUMBER,
@@ -58,7 +58,7 @@ from .table_scaler import EXACT_SCALERS, TableScaler, standardize_table
 
 _BLOCK = 1 << 13
 """Rows at a time: few enough that they stay in the processor's caches."""
-MEASURED, FINER_PREPROCESSOR = "the preprocessor's output", "a preprocessor that keeps more rows apart"
+MEASURED, FINER_PREPROCESSOR = "the preprocessor's output", "use a preprocessor that keeps more rows apart"
 """What errors call the rows where distances are measured, and what they propose where too few of these differ."""
 
 
@@ -294,7 +294,8 @@ def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Flo
         )
     fitted = copying_clone(preprocessor)
     own = _rows_for(fitted, X, table)
-    with np.errstate(all="ignore"), _refusing_y(preprocessor):  # what comes of an overflow is said once, with its row
+    # What comes of an overflow is said once, with its row.
+    with np.errstate(all="ignore"), _refusing_y(preprocessor), _refusing_sparse(fitted, table):
         if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
             fitted.fit(own, sample_weight=sample_weight)
         elif sample_weight is not None and not sample_weight.all():
@@ -335,6 +336,12 @@ def _refusing_y(preprocessor: Any) -> Iterator[None]:
         ) from error
 
 
+def _refusing_sparse(fitted: Any, table: Table) -> AbstractContextManager[None]:
+    """Say what to do with a transformer that cannot take sparse rows."""
+    what = f"preprocessor={shown(fitted)} does not take these sparse rows"
+    return reading(what, "Give dense rows, or use MaxAbsScaler().") if table.is_sparse else nullcontext()
+
+
 def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
     """The output of a fitted preprocessor, as it gives it and as a table; nothing is written into ``X``.
 
@@ -348,7 +355,8 @@ def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
             return None, Table(derived, tuple(f"x{j}" for j in range(width)), False, (NUMBER,) * width)
     with np.errstate(all="ignore"), warnings.catch_warnings():  # as when it was fitted
         warnings.filterwarnings("ignore", message="X does not have valid feature names")  # they were compared before
-        Z = fitted.transform(_rows_for(fitted, X, table))
+        with _refusing_sparse(fitted, table):
+            Z = fitted.transform(_rows_for(fitted, X, table))
     return Z, _read_metric(Z, table.n_rows)
 
 
@@ -735,14 +743,8 @@ class FitContext:
 
     def column_costs(self) -> Float64:
         """What the rows cost by the reference, by column where distances are measured."""
-        rows, costs = self.rows, np.zeros(self.reference.centers.shape[1])
-        weights = np.ones(rows.n_rows) if rows.sample_weight is None else rows.sample_weight
-        for start in range(0, rows.n_rows, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            values = core.gather_rows(rows.metric.matrix, np.arange(start, min(block.stop, rows.n_rows)))
-            labels = self.reference.labels[block]
-            costs += self.objective.column_costs(values, labels, self.reference.centers, weights[block])
-        return costs
+        rows, reference = self.rows, self.reference
+        return self.objective.column_costs(rows.metric, reference.labels, reference.centers, rows.sample_weight)
 
     @cached_property
     def one_cluster_cost(self) -> float:

@@ -104,8 +104,9 @@ def _named(batch: Any, names: tuple[str, ...]) -> Any:
 def _refuse_sparse(batch: Any) -> None:
     if sparse.issparse(batch):
         raise UnsupportedInputError(
-            "X gives batches of sparse matrices, and dense ones are needed. Give them as such: "
-            "Batches(lambda: (part.toarray() for part in parts)), or all in memory: scipy.sparse.vstack(parts)."
+            "X gives batches of sparse rows, and dense ones are needed. Give them as such: Batches(lambda: "
+            "(part.toarray() for part in parts)), of frames part.sparse.to_dense(); or all in memory: "
+            "scipy.sparse.vstack(parts), pandas.concat(parts)."
         )
 
 
@@ -480,6 +481,7 @@ class Part(NamedTuple):
         batch, own, given = _apart(batch, weights, y)
         with _in_batches(is_again=columns is not None):
             table = read_table(batch, fitted=columns, unknown=None)
+        _refuse_sparse(table.values)  # a frame may be
         x = table.values
         counts = np.ones(len(x), dtype=np.int64) if own is None else own.astype(np.int64)
         taken, codes = counts > 0, np.zeros(len(x), dtype=np.int32)

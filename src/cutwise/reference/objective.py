@@ -17,12 +17,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cutwise import core
 from cutwise._docs import table_html
 from cutwise.core import Float64, Int32, Int64, Matrix, ObjectiveName, exact_sum
 from cutwise.exceptions import InvalidInputError, shown
 from cutwise.table.table import Table, as_matrix
+
+_BLOCK = 1 << 13
+"""Rows at a time: few enough that they stay in the processor's caches."""
 
 SumWeights = Int64 | Float64 | None
 
@@ -80,13 +84,24 @@ class Objective:
         return core.label_costs(matrix, centers, labels, self.name, n_jobs)
 
     def column_costs(
-        self, values: npt.NDArray[Any], labels: Int32, centers: Float64, weights: npt.NDArray[Any]
+        self, rows: Table, labels: Int32, centers: Float64, sample_weight: npt.NDArray[Any] | None
     ) -> Float64:
-        """The same of some dense rows together, by column."""
+        """The same of all rows together, by column; of sparse rows only stored values are looked at."""
+        power, n_rows = 1 if self.name == "kmedians" else 2, rows.n_rows
+        weights = np.ones(n_rows) if sample_weight is None else sample_weight
         with np.errstate(over="ignore", invalid="ignore"):
-            apart = np.abs(values - centers[labels])
-            found: Float64 = weights @ (apart if self.name == "kmedians" else apart**2)
-        return found
+            if isinstance(rows.values, sparse.csr_array):
+                stored, of_zeros = rows.values.tocoo(), np.abs(centers) ** power
+                own = labels[stored.row], stored.col
+                more = np.abs(stored.data - centers[own]) ** power - of_zeros[own]
+                costs: Float64 = np.bincount(labels, weights, len(centers)) @ of_zeros
+                return costs + np.bincount(stored.col, weights[stored.row] * more, rows.n_columns)
+            costs = np.zeros(rows.n_columns)
+            for start in range(0, n_rows, _BLOCK):
+                block = np.arange(start, min(start + _BLOCK, n_rows))
+                apart = np.abs(core.gather_rows(rows.matrix, block) - centers[labels[block]])
+                costs += weights[block] @ apart**power
+        return costs
 
 
 KMEANS = Objective("kmeans", "k-means", "mean", "squared distances")
