@@ -25,6 +25,7 @@ from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
     KMEANS,
+    ROW_BLOCK,
     LazyCosts,
     Objective,
     Reference,
@@ -56,8 +57,6 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize_table
 
-_BLOCK = 1 << 13
-"""Rows at a time: few enough that they stay in the processor's caches."""
 MEASURED, FINER_PREPROCESSOR = "the preprocessor's output", "use a preprocessor that keeps more rows apart"
 """What errors call the rows where distances are measured, and what they propose where too few of these differ."""
 
@@ -152,8 +151,8 @@ class TrainingRows:
     def _variances(self, columns: Sequence[int]) -> Float64:
         """Weighted variances of the known values, by one pass over blocks of rows (Chan, Golub, LeVeque 1983)."""
         total, mean, squares = np.zeros((3, len(columns)))
-        for start in range(0, self.n_rows, _BLOCK):
-            rows = np.arange(start, min(start + _BLOCK, self.n_rows))
+        for start in range(0, self.n_rows, ROW_BLOCK):
+            rows = np.arange(start, min(start + ROW_BLOCK, self.n_rows))
             row_of = rows if self.encoded.row_of is None else self.encoded.row_of[rows].astype(np.int64)
             x = core.gather_rows(self.table.matrix, row_of, np.asarray(columns, dtype=np.int64))
             w = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[rows]

@@ -25,7 +25,7 @@ from cutwise.core import Float64, Int32, Int64, Matrix, ObjectiveName, exact_sum
 from cutwise.exceptions import InvalidInputError, shown
 from cutwise.table.table import Table, as_matrix
 
-_BLOCK = 1 << 13
+ROW_BLOCK = 1 << 13
 """Rows at a time: few enough that they stay in the processor's caches."""
 
 SumWeights = Int64 | Float64 | None
@@ -97,8 +97,8 @@ class Objective:
                 costs: Float64 = np.bincount(labels, weights, len(centers)) @ of_zeros
                 return costs + np.bincount(stored.col, weights[stored.row] * more, rows.n_columns)
             costs = np.zeros(rows.n_columns)
-            for start in range(0, n_rows, _BLOCK):
-                block = np.arange(start, min(start + _BLOCK, n_rows))
+            for start in range(0, n_rows, ROW_BLOCK):
+                block = np.arange(start, min(start + ROW_BLOCK, n_rows))
                 apart = np.abs(core.gather_rows(rows.matrix, block) - centers[labels[block]])
                 costs += weights[block] @ apart**power
         return costs
