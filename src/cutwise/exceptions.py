@@ -318,12 +318,12 @@ class IdentifierWarning(CutwiseWarning):
     """Columns that name or number rows, or hold nothing: they say nothing of what rows are like."""
 
     @classmethod
-    def of(cls, lines: Sequence[str], what: str) -> IdentifierWarning:
+    def of(cls, lines: Sequence[str]) -> IdentifierWarning:
         """Says of each column why; those that number rows are used all the same."""
         more = f"; and {len(lines) - 8} more" if len(lines) > 8 else ""
         steps = []
         if any("numbers the rows" in line for line in lines):
-            steps.append(f"Drop what only names rows from {what}.")
+            steps.append("Leave out what only names rows.")
         if any("written as text" in line for line in lines):
             steps.append("Make a column of dates of them (pandas.to_datetime).")
         if any("different texts" in line for line in lines):

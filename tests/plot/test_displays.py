@@ -170,7 +170,7 @@ def test_a_map_of_three_columns_holds_the_third():
     fixed = table.assign(x_1=1.5)
     same = model.apply(fixed) == model.apply(table)
     assert display.is_shown.tolist() == same.tolist()
-    assert display.ax_.get_title(loc="left") == f"where x_1 = 1.5: {same.sum()} of {len(table)} rows"
+    assert display.ax_.get_title(loc="left") == f"where x_1 = 1.5: {same.sum()} of {len(table)} rows in these leaves"
     of_itself = PartitionDisplay.from_estimator(model, table)
     ((column, value),) = of_itself.fixed.items()
     assert value == np.sort(table.iloc[:, column])[(len(table) - 1) // 2]

@@ -137,7 +137,7 @@ def test_values_say_what_the_cells_did():
 
 def test_plain_numbers_are_read_as_ever_and_numbers_of_rows_are_named():
     frame = pd.DataFrame({"row": np.arange(30)[::-1], "x": np.arange(30) * 2.0})
-    with pytest.warns(IdentifierWarning, match=r"row numbers the rows. Drop what only names rows"):
+    with pytest.warns(IdentifierWarning, match=r"row numbers the rows. Leave out what only names rows"):
         table = read(frame)
     assert table.values.dtype == read_table(frame).values.dtype
     assert read(frame.to_numpy()).values.base is not None  # not copied, and not second-guessed

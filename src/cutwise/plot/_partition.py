@@ -168,9 +168,9 @@ class PartitionDisplay(Display):
         is_shown = np.isin(leaf, [number for number, regions, _ in walk_leaves(tree) if _is_cut(regions, at)])
         caption = []
         if at:
-            kind_of, of_all = labeled.columns.kinds, f"{np.count_nonzero(is_shown):,} of {rows(table.n_rows)}"
+            kind_of, n_shown = labeled.columns.kinds, np.count_nonzero(is_shown)
             caption = [f"{shorten(plain(labeled.names[c]), 30)} = {_written(kind_of[c], v)}" for c, v in at.items()]
-            caption.append(of_all)
+            caption.append(f"{n_shown:,} of {rows(table.n_rows)} in these leaves")
         names = labeled.names[across], labeled.names[up]
         titles = text_titles(labeled)
         kinds = labeled.columns.kinds[across], labeled.columns.kinds[up]

@@ -445,7 +445,7 @@ def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> T
         try:
             values, kinds = _convert(X, columns, what)
             if is_all_finite(values):
-                return _warned(Table(values, columns.names, columns.has_names, kinds, library_of(X)), what)
+                return _warned(Table(values, columns.names, columns.has_names, kinds, library_of(X)))
         except NotNumericError:
             pass  # what the columns hold is found out one by one
     weights = read_weights(options.sample_weight, len(X))
@@ -459,7 +459,7 @@ def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> T
             read[:, i] = values_by_kind(raw, kind, describe=sums[i].describe, unknown=None)
     columns = _checked(columns, sums, kinds_found, what)
     check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in kinds_found])
-    return _warned(Table(read, columns.names, columns.has_names, columns.kinds, library_of(X)), what)
+    return _warned(Table(read, columns.names, columns.has_names, columns.kinds, library_of(X)))
 
 
 def _raw_columns(
@@ -607,13 +607,13 @@ def _start(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _warned(table: Table, what: str) -> Table:
+def _warned(table: Table) -> Table:
     """The table of a fit, with a warning of columns that say nothing of what rows are like."""
-    warn_of_columns(table.columns, lambda i: not table.is_sparse and counts_rows(table.values[:, i]), what)
+    warn_of_columns(table.columns, lambda i: not table.is_sparse and counts_rows(table.values[:, i]))
     return table
 
 
-def warn_of_columns(columns: Columns, counts: Callable[[int], bool], what: str = "X") -> None:
+def warn_of_columns(columns: Columns, counts: Callable[[int], bool]) -> None:
     """Warn of columns that only name or number rows; ``counts``: whether the whole numbers of one count these."""
     own = list(zip(columns.names, columns.kinds, strict=True))
     lines = [f"{name} is left out: {kind.left_out}" for name, kind in own if kind.left_out]
@@ -623,7 +623,7 @@ def warn_of_columns(columns: Columns, counts: Callable[[int], bool], what: str =
         if kind.name == "integer" and not kind.has_gaps and counts(i)
     ]
     if lines:
-        warn(IdentifierWarning.of(lines, what))
+        warn(IdentifierWarning.of(lines))
 
 
 def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:

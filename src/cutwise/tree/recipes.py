@@ -133,8 +133,8 @@ class LimitsGiven:
         if share < 1 and n_clusters * share > 1:
             raise InfeasibleLimitsError(
                 f"min_samples_leaf={self.min_samples_leaf!r} leaves room for {room} lea{'f' if room == 1 else 'ves'}, "
-                f"fewer than n_clusters={n_clusters}. Use min_samples_leaf <= {_share_below(n_clusters)}, or fewer "
-                f"clusters, or {self._another}."
+                f"fewer than n_clusters={n_clusters}. Use min_samples_leaf <= {_share_below(n_clusters)}, less where "
+                f"clusters differ in size, or fewer clusters, or {self._another}."
             )
 
     def read(
@@ -208,13 +208,13 @@ class LimitsGiven:
         few = f"{', '.join(clusters[:-1])} and {clusters[-1]}"
         who = f"clusters {few if len(clusters) <= 20 else listed(clusters, most=20, write=str)}"
         where = f"the {error.n_rows} rows where {rule}" if rule else f"all {error.n_rows} rows"
-        leaves, step = "leaves" if len(said) == 1 else "leave", "Relax a limit"
+        leaves, step = "leaves" if len(said) == 1 else "leave", "Relax a limit, or ask for"
         message = f"{', '.join(said)} {leaves} no cut for {who}, which share {where}."
         if isinstance(least, int) and least > smallest > 0:
             message += f"\nWithout it the smallest leaf would have {smallest} rows."
-            step = f"Use min_samples_leaf <= {smallest}"
+            step = f"Use min_samples_leaf <= {smallest}, or"
         return InfeasibleLimitsError(
-            f'{message} {step}, or fewer clusters, or algorithm="exkmc", which may leave a cluster without a leaf.'
+            f'{message} {step} fewer clusters, or use algorithm="exkmc", which may leave a cluster without a leaf.'
         )
 
 
