@@ -14,6 +14,7 @@ from cutwise.baselines import CART, KDTree
 from cutwise.exceptions import InvalidInputError
 from cutwise.tree.recipes import grow_on
 from cutwise.tree.refine import SearchCheaper
+from tests.each import each
 
 X = load_wine().data
 
@@ -217,3 +218,14 @@ def test_parameters_that_no_fit_takes_are_refused_by_name(options):
     model = ExplainableKMeans(3).set_params(**options)
     with pytest.raises(InvalidInputError, match=next(iter(options))):
         cost_curve(model, X)
+
+
+@each("seed", range(6))
+def test_the_unit_of_weights_does_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    rows, weights = rng.normal(size=(300, 4)), rng.random(300)
+    curves = [
+        cost_curve(ExplainableKMeans(4, random_state=0), rows, sample_weight=weights * unit) for unit in (2**-10, 2**10)
+    ]
+    assert curves[0].n_leaves.tolist() == curves[1].n_leaves.tolist()
+    np.testing.assert_allclose(curves[0].cost * 2**20, curves[1].cost, rtol=1e-9)

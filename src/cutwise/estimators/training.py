@@ -732,7 +732,8 @@ class FitContext:
             share[clusters, np.arange(len(leaves))] = weight
             of_each = share.sum(axis=1)
             sums = np.einsum("kl,ld->kd", share, np.nan_to_num(means))  # adds up in one order, unlike BLAS
-            costs.append(cost_around_mean(sums / np.maximum(of_each, 1.0)[:, np.newaxis], of_each))
+            of_any = np.where(of_each > 0.0, of_each, 1.0)
+            costs.append(cost_around_mean(sums / of_any[:, np.newaxis], of_each))
         return costs
 
     @property
