@@ -124,7 +124,7 @@ class CostCurve(_Trees):
         last = int(self.n_leaves[-1])
         step = f"Allow more than {last} leaves, or a larger difference."
         if last < self.max_leaves:
-            step = "No further cut within the limits gains anything: allow a larger difference, or another algorithm."
+            step = "No further cut gains anything: allow a larger difference, fewer limits, or another algorithm."
         raise InvalidInputError(
             f"No tree of up to {last} leaves is within {within:.4g} of the reference's cost: the best"
             f" has {int(self.n_leaves[best])} leaves and {_costs(self.cost[best], self.reference_cost)}. {step}"
