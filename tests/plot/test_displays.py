@@ -376,6 +376,21 @@ def test_axes_that_are_given_are_drawn_on_and_the_tree_shrinks_to_them():
     assert max(sizes) < 8.5
 
 
+def test_a_tree_shrinks_with_axes_that_a_neighbor_makes_narrower():
+    from matplotlib import pyplot
+
+    model, table = model_and_rows(3, n_columns=2)
+    figure, axes = pyplot.subplots(1, 2, figsize=(8, 3), layout="constrained")
+    TreeDisplay.from_estimator(model, ax=axes[0])
+    width = axes[0].get_window_extent().width
+    before = [text.get_fontsize() for text in axes[0].texts]
+    PartitionDisplay.from_estimator(model, table, ax=axes[1])
+    assert_legible(figure)
+    shrunk = axes[0].get_window_extent().width / width
+    assert shrunk < 0.97
+    assert np.allclose([text.get_fontsize() for text in axes[0].texts], np.multiply(before, shrunk), rtol=0.02)
+
+
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 @pytest.mark.parametrize("case", list(CASES)[:2] + ["a chain of 12"])
 def test_half_a_page_is_enough_on_light_and_dark_styles(case, style):

@@ -119,8 +119,8 @@ class PartitionDisplay(Display):
         fixed : mapping of int or str to value, default=None
             A value for other columns that the tree tests, by position or name: a number, a level, a date (also as text:
             ``"2024-03-01"``) or a duration, None for a missing one; the median of the rows, or their most frequent
-            level, for those not named. Rows that another value of these columns sends elsewhere are left out; the
-            caption says how many.
+            level, for those not named. Drawn are the leaves that these values lead to, and all of their rows, also
+            those of other values; the caption says how many.
         ax : matplotlib Axes, default=None
 
         Returns
@@ -168,9 +168,9 @@ class PartitionDisplay(Display):
         is_shown = np.isin(leaf, [number for number, regions, _ in walk_leaves(tree) if _is_cut(regions, at)])
         caption = []
         if at:
-            kind_of, n_shown = labeled.columns.kinds, np.count_nonzero(is_shown)
+            kind_of = labeled.columns.kinds
             caption = [f"{shorten(plain(labeled.names[c]), 30)} = {_written(kind_of[c], v)}" for c, v in at.items()]
-            caption.append(f"{n_shown:,} of {rows(table.n_rows)} in these leaves")
+            caption.append(f"{np.count_nonzero(is_shown):,} of {rows(table.n_rows)} in these leaves")
         names = labeled.names[across], labeled.names[up]
         titles = text_titles(labeled)
         kinds = labeled.columns.kinds[across], labeled.columns.kinds[up]

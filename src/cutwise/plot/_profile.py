@@ -144,9 +144,10 @@ class ProfileDisplay(Display):
         said = k <= 12 and cell > text_width("+9.9", 6.0 if small else 7.5)
         if said:
             for (i, j), value in np.ndenumerate(shown):
-                if np.isfinite(value) and abs(value) >= 0.05:
+                if np.isfinite(value):
                     ink = LIGHT if abs(value) > 0.62 * limit else DARK
-                    ax.text(j, i, f"{value:+.1f}".replace("-", "−"), ha="center", va="center",
+                    written = f"{value:+.1f}".replace("-", "−") if abs(value) >= 0.05 else "0.0"
+                    ax.text(j, i, written, ha="center", va="center",
                             fontsize=6.0 if small else 7.5, color=ink)  # fmt: skip
         ax.set_yticks(range(m), labels=names, fontsize=font, color=inks.text, parse_math=False)
         ax.set_xticks(

@@ -140,6 +140,8 @@ class TreeDisplay(Display):
         """
         tree = self.tree
         need_matplotlib()
+        from cutwise.plot._text import ScaledText
+
         labeled = LabeledTree(tree, self.names)
         tests = [None, *map(labeled.condition, range(1, tree.n_nodes))]
         name_of = ShortNames(labeled.names)
@@ -163,7 +165,7 @@ class TreeDisplay(Display):
 
         def write(at: float, line: float, text: str, font: float, **style: Any) -> None:
             style = {"color": inks.text, "va": "center", **style}
-            ax.text(at, line, text, fontsize=font * scale, parse_math=False, clip_on=False, **style)
+            ScaledText(at, line, text, ax=ax, font=font, fontsize=font * scale, **style)
 
         branch = tint(inks.text, 0.45, inks.ground)
         for node in range(1, tree.n_nodes):
