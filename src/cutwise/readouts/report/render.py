@@ -156,7 +156,8 @@ def short_number(value: float | None) -> str:
     """A figure that describes, to three digits or whole; thresholds are never written with this."""
     if value is None or math.isnan(value):
         return "n/a"
-    text = f"{value:,.0f}" if 100 <= abs(value) < 1e9 else f"{value:.3g}".replace("e+", "e").replace("e0", "e")
+    mark = "," if abs(value) >= 10_000 else ""  # years have none
+    text = f"{value:{mark}.0f}" if 100 <= abs(value) < 1e9 else f"{value:.3g}".replace("e+", "e").replace("e0", "e")
     return text.replace("-", "−")
 
 

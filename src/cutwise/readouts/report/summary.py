@@ -282,7 +282,7 @@ def _sentence(
         own, whole = _typical(profile, j, kinds, code), _typical(profile, j, kinds)
         if kind.name in ("category", "bool"):
             is_true = " is true" if kind.name == "bool" else ""
-            shares.append(f"{own} have {name}{is_true} ({whole} of all rows)")
+            shares.append(f"{name}{is_true} in {own} of them ({whole} of all rows)")
         else:
             less, more = _COMPARED.get("date" if kind.unit == "time" else kind.name, ("lower", "higher"))
             how = f"{'far ' if abs(d) >= 1.5 else ''}{more if d > 0 else less}"
