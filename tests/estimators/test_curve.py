@@ -187,7 +187,7 @@ def test_what_could_be_done_is_said_where_no_tree_is_close_enough():
         cost_curve(recipe, iris, max_leaves=3).smallest(0)
     ended = cost_curve(recipe.set_params(algorithm="exgreedy"), iris, max_leaves=40)
     assert ended.n_leaves[-1] < ended.max_leaves == 40
-    with pytest.raises(InvalidInputError, match="No further cut gains anything"):
+    with pytest.raises(InvalidInputError, match="No further cut that is allowed gains anything"):
         ended.smallest(0)
 
 

@@ -124,9 +124,9 @@ class CostCurve(_Trees):
         last = int(self.n_leaves[-1])
         step = f"Allow more than {last} leaves, or a larger difference."
         if last < self.max_leaves:
-            step = "No further cut gains anything: allow a larger difference, fewer limits, or another algorithm."
+            step = "No further cut that is allowed gains anything: take a larger difference, or another algorithm."
         raise InvalidInputError(
-            f"No tree of up to {last} leaves is within {within:.4g} of the reference's cost: the best"
+            f"No tree of up to {last} leaves is within {100 * within:.4g} % of the reference's cost: the best"
             f" has {int(self.n_leaves[best])} leaves and {_costs(self.cost[best], self.reference_cost)}. {step}"
         )
 
@@ -460,7 +460,7 @@ class TreeFront(_Trees):
         if (place := self._first_within(within)) is not None:
             return place
         raise InvalidInputError(
-            f"No tree is within {within:.4g} of the reference's cost: the cheapest of these {len(self)} "
+            f"No tree is within {100 * within:.4g} % of the reference's cost: the cheapest of these {len(self)} "
             f"{_costs(self.cost[-1], self.reference_cost)}. Allow more leaves, or a larger difference."
         )
 

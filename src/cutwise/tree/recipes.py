@@ -208,7 +208,7 @@ class LimitsGiven:
         few = f"{', '.join(clusters[:-1])} and {clusters[-1]}"
         who = f"clusters {few if len(clusters) <= 20 else listed(clusters, most=20, write=str)}"
         where = f"the {error.n_rows} rows where {rule}" if rule else f"all {error.n_rows} rows"
-        leaves, step = "leaves" if len(said) == 1 else "leave", "Relax a limit, or ask for"
+        leaves, step = ("leaves", "Use a laxer limit") if len(said) == 1 else ("leave", "Use laxer limits")
         message = f"{', '.join(said)} {leaves} no cut for {who}, which share {where}."
         if isinstance(least, int) and least > smallest > 0:
             message += f"\nWithout it the smallest leaf would have {smallest} rows."
