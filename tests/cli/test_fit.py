@@ -51,6 +51,7 @@ def test_it_says_what_is_explained_and_advises_where_that_is_little(cutwise, blo
     noise = pd.DataFrame(np.random.default_rng(0).random((300, 40))).add_prefix("x")
     noise.to_csv(tmp_path / "noise.csv", index=False)
     assert "advice: the k-means clusters explain little" in cutwise("fit", tmp_path / "noise.csv", "-k", 4).out
+    assert "advice: the rules of cluster 5 share next to nothing" in cutwise("fit", "--example", "digits", "-k", 10).out
 
 
 @pytest.mark.parametrize("scale", ["minmax", "robust", "none"])

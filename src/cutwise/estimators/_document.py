@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cutwise.estimators._base import TreeEstimator, fitted
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InvalidInputError, listed
 from cutwise.readouts.guarantee import ImmCertificate, mistake_spread
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.words import advice, finite
@@ -15,6 +15,8 @@ from cutwise.reference.objective import FEATURE_SPACE, KMEDIANS, OBJECTIVES
 
 DOCUMENT_VERSION = 1
 """Raised by one whenever a reader of an older document could misread a newer one; entries may be added at any time."""
+
+_SHARES_NOTHING = 0.05  # of a cluster's rows, in that cluster of the reference
 
 _PAIRS = ("adjusted_rand_index", "normalized_mutual_info")  # agreement as a kernel estimator measures it
 
@@ -71,14 +73,23 @@ def advice_of(model: TreeEstimator, more_leaves: str = "max_leaves") -> str | No
     allowed = params.get("max_leaves") or len(model.classes_)
     # A growth that ended by itself gains nothing from more leaves.
     grows = params.get("algorithm") != "optimal" and model.n_leaves_ >= allowed
-    return advice(
+    steps = f"{more_leaves} {2 * allowed}" if grows else None
+    said = advice(
         model.explained_,
         # Costs under a bounded kernel are high whatever the clusters are.
         math.inf if model.reference_.objective == FEATURE_SPACE else model.reference_explained_,
         words_of(model)[0],
         chosen=params.get("n_clusters", 1) > 1,
-        more_leaves=f"{more_leaves} {2 * allowed}" if grows else None,
+        more_leaves=steps,
     )
+    strange = [str(cluster.cluster) for cluster in model.rules() if cluster.purity < _SHARES_NOTHING]
+    if said is None and strange:
+        said = (
+            f"the rules of cluster {listed(strange, write=str)} share next to nothing with it in {words_of(model)[0]}"
+        )
+        said += f": allow more leaves ({steps}), or read it" if grows else ": read it"
+        said += " by its rules alone"
+    return said
 
 
 def agreement_of(model: TreeEstimator) -> float:
