@@ -1,5 +1,8 @@
 """One option has one wording, one meaning and one default, whichever command it belongs to."""
 
+import os
+import subprocess
+import sys
 from collections import defaultdict
 
 import pytest
@@ -75,3 +78,21 @@ def test_shells_complete_commands_and_options(capsys, monkeypatch, typed, comple
     with pytest.raises(SystemExit, match="0"):
         main([])
     assert capsys.readouterr().out.split() == completed
+
+
+def test_a_shell_completes_the_words_that_an_option_takes():
+    words = {"fit --algorithm exs": "exshallow", "rules m.json --dialect po": "postgres", "fit --scale r": "robust"}
+    for line, word in words.items():
+        asked = {"_CUTWISE_COMPLETE": "complete_bash", "COMP_WORDS": f"cutwise {line}"}
+        asked["COMP_CWORD"] = str(line.count(" ") + 1)
+        done = subprocess.run(
+            [sys.executable, "-m", "cutwise"], env={**os.environ, **asked}, capture_output=True, text=True, check=True
+        )
+        assert word in done.stdout.split()
+
+
+def test_a_wrong_separator_and_labels_that_are_dates_are_named(cutwise, tmp_path):
+    path = tmp_path / "sales.csv"
+    path.write_text("day,a,b\n2024-01-01,1,2\n2024-01-02,3,4\n2024-01-03,5,7\n")
+    assert "--separator ',' makes more" in cutwise("fit", path, "-k", 2, "--separator", ";").err
+    assert "sales.csv holds dates" in cutwise("fit", path, "--labels-from", "day").err

@@ -230,7 +230,7 @@ def test_a_single_column_may_hold_spaces(text):
     ],
 )
 def test_text_that_is_another_format_is_called_by_its_name(text, kind):
-    with pytest.raises(InvalidInputError, match=f"looks like {kind}. CSV, TSV and Parquet"):
+    with pytest.raises(InvalidInputError, match=f"looks like {kind}. Save the table as CSV or Parquet"):
         read(text)
 
 

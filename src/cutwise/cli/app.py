@@ -127,7 +127,9 @@ def _exit_code_of(job: Callable[[], Any]) -> int:
             code = job()
         sys.stdout.flush()
     except UsageError as error:
-        return _fail(error.format_message() if hasattr(error, "format_message") else str(error))
+        said = error.format_message() if hasattr(error, "format_message") else str(error)
+        context = getattr(error, "ctx", None)
+        return _fail(said if context is None else f"{said.rstrip('.')}. See {context.command_path} --help.")
     except CutwiseError as error:
         return _fail(_in_options(str(error)))
     except BrokenPipeError:
@@ -183,5 +185,6 @@ def _in_options(message: str) -> str:
     message = message.replace("or None for", "or leave it out for").replace("None gives", "Left out, it gives")
     message = re.sub(r"preprocessor=(Standard|Table)Scaler\(\)", "--scale standard", message)
     message = re.sub(r" of X( of positive weight)? \(n_samples=(\d+)\)", r"\1 (of \2 in all)", message)
+    message = message.replace("Drop what only names rows from X", "Leave out what only names rows: --drop")
     message = message.removesuffix(" Where they should not, say preprocessor=None.")
     return re.sub(r"(?<![\w-])([a-z_]+)\b(=?)", option, message)

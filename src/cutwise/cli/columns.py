@@ -348,6 +348,11 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     weights = table.weights
     named = {"--weights": weights, "--labels-from": labels_from}
     apart = [need_column(source.frame, name, option, source) for option, name in named.items() if name is not None]
+    if labels_from is not None and source.frame[labels_from].dtype.kind in "mM":
+        raise InvalidInputError(
+            f"--labels-from: {labels_from} of {source.name} holds dates or durations, and labels are whole numbers or "
+            "words. Name another column."
+        )
     requested = {
         option: chosen_names(source, given or [], option)
         for option, given in (("--only", table.only), ("--category", table.category), ("--number", table.number))
@@ -454,7 +459,7 @@ def _say_readings(source: Source, columns: Iterable[str]) -> None:
     """Say what was decided about columns of text: a line a column, and one line for many that are read alike."""
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for name in columns:
-        if reading := source.readings.get(name):
+        if (reading := source.readings.get(name)) and name not in source.numbers:
             alike.setdefault((tuple(sorted(reading.markers)), reading.how), []).append(name)
     for names in alike.values():
         readings = [source.readings[name] for name in names]
@@ -500,7 +505,7 @@ def with_numbers(source: Source, names: Sequence[str]) -> Source:
             note(f"{name}: {n:,} cells that are no numbers are taken as missing")
     if source.lazy is not None:
         return replace(source, frame=source.frame.astype(dict.fromkeys(names, "float64")), numbers=names)
-    return replace(source, frame=with_columns(source.frame, numbers)) if names else source
+    return replace(source, frame=with_columns(source.frame, numbers), numbers=names) if names else source
 
 
 def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -> None:

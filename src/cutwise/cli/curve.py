@@ -19,6 +19,7 @@ from cutwise.cli.options import (
     number_or_percent,
     of_output,
     of_tree,
+    one_of,
     refuse_beside,
 )
 from cutwise.cli.screen import Outputs, note, print_json, print_line, print_table, warnings_name, working
@@ -117,6 +118,7 @@ def command(
         of_tree(
             help=f"How the tree is grown: {', '.join(recipes_for('centers'))}; auto for given labels.",
             show_default="search",
+            autocompletion=one_of((*recipes_for("centers"), "auto")),
         ),
     ] = None,
     max_leaves: Annotated[

@@ -10,7 +10,6 @@ import typer
 from cutwise.cli.columns import clustering
 from cutwise.cli.models import check_model_path, labels_frame, labels_path, name_clusters, print_fit, write_labels
 from cutwise.cli.options import (
-    SCALE_HELP,
     AsJson,
     ClusteringOptions,
     GrowthOptions,
@@ -20,7 +19,9 @@ from cutwise.cli.options import (
     MaxLeaves,
     Names,
     of_output,
+    of_scale,
     of_tree,
+    one_of,
     refuse_beside,
     words_given,
 )
@@ -48,7 +49,7 @@ _NOT_OF_THE_MODEL = ("example", "max_memory", "jobs", "out", "labels", "as_json"
 class FitOptions(ClusteringOptions):
     """The same, where a kernel may be."""
 
-    scale: Annotated[str | None, of_tree(help=SCALE_HELP, show_default="auto; none for kernels of histograms")] = None
+    scale: Annotated[str | None, of_scale(show_default="auto; none for kernels of histograms")] = None
 
 
 def command(
@@ -64,6 +65,7 @@ def command(
             f"imm, {', '.join(recipes_for('kernel'))} with a kernel; auto, expand, spex, cart "
             "for given labels.",
             show_default="search; imm with a kernel",
+            autocompletion=one_of((*recipes_for("centers"), "optimal", "auto", "expand", "spex", "cart")),
         ),
     ] = None,
     max_leaves: MaxLeaves = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +36,12 @@ of_tree = partial(typer.Option, rich_help_panel="Clusters and tree")
 of_output = partial(typer.Option, rich_help_panel="Output")
 out_option = partial(typer.Option, "--out", "-o")
 
+
+def one_of(words: Iterable[str]) -> Callable[[str], list[str]]:
+    """What a shell proposes for an option that takes one of a few words."""
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
+
 FILE_HELP = (
     "CSV, TSV or Parquet file, packed (gzip, bzip2, xz, zip) or not; - for standard input. Several of the same columns "
     "are one table: a folder, or a pattern in quotes, such as 'part-*.parquet'."
@@ -44,7 +50,8 @@ SEVERAL = "names separated by commas; may be repeated."
 
 TableFiles = Annotated[list[str], typer.Argument(metavar="FILE...", help=FILE_HELP)]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")]
-Example = Annotated[str | None, of_table(help=f"A bundled table in place of FILE: {', '.join(EXAMPLE_TABLES)}.")]
+EXAMPLE_HELP = f"A bundled table in place of FILE: {', '.join(EXAMPLE_TABLES)}."
+Example = Annotated[str | None, of_table(help=EXAMPLE_HELP, autocompletion=one_of(EXAMPLE_TABLES))]
 DropMissing = Annotated[bool, of_table("--drop-missing", help="Leave out rows with missing values.")]
 Weights = Annotated[str | None, of_table(help="Column that says how much each row counts.")]
 Number = Annotated[
@@ -67,6 +74,7 @@ OBJECTIVE_HELP = (
     "outliers)."
 )
 SCALE_HELP = f"How columns are made comparable for clustering: {', '.join(SCALES)}. Rules keep the file's units."
+of_scale = partial(of_tree, help=SCALE_HELP, autocompletion=one_of(SCALES))
 LabelsFrom = Annotated[
     str | None,
     of_tree(help="Explain the labels in this column (numbers or words, -1 for noise) in place of clustering."),
@@ -114,8 +122,8 @@ class ClusteringOptions(TableOptions):
     """Which table, and what its clusters are."""
 
     n_clusters: Annotated[int | None, of_tree("-k", "--clusters", help="How many clusters.", show_default=False)] = None
-    objective: Annotated[str, of_tree(help=OBJECTIVE_HELP)] = "kmeans"
-    scale: Annotated[str | None, of_tree(help=SCALE_HELP, show_default="auto")] = None
+    objective: Annotated[str, of_tree(help=OBJECTIVE_HELP, autocompletion=one_of(OBJECTIVES))] = "kmeans"
+    scale: Annotated[str | None, of_scale(show_default="auto")] = None
 
 
 @dataclass(frozen=True)
@@ -213,7 +221,11 @@ class KernelOptions:
     """The options of kernel k-means."""
 
     kernel: Annotated[
-        str | None, of_tree(help=f"Cluster by kernel k-means, whose clusters may bend: {', '.join(KERNEL_NAMES)}.")
+        str | None,
+        of_tree(
+            help=f"Cluster by kernel k-means, whose clusters may bend: {', '.join(KERNEL_NAMES)}.",
+            autocompletion=one_of(KERNEL_NAMES),
+        ),
     ] = None
     gamma: Annotated[
         float | None, of_tree(help="Width of the kernel, of the scaled columns; found from their spread by default.")

@@ -32,6 +32,7 @@ from cutwise.cli.options import (
     TableFiles,
     TextOptions,
     Weights,
+    one_of,
     out_option,
     refuse_beside,
     words_given,
@@ -64,7 +65,9 @@ def command(
     labels_from: Annotated[
         str | None, typer.Option(help="Column of the clusters that the model explains, for the curve of its cost.")
     ] = None,
-    dialect: Annotated[str, typer.Option(help=f"SQL dialect: {', '.join(DIALECTS)}.")] = "duckdb",
+    dialect: Annotated[
+        str, typer.Option(help=f"SQL dialect: {', '.join(DIALECTS)}.", autocompletion=one_of(DIALECTS))
+    ] = "duckdb",
     table: Annotated[
         str | None, typer.Option(help="The table's name in the SQL, such as sales.customers.", show_default="data")
     ] = None,

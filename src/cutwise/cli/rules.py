@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cutwise.cli.models import name_clusters, print_certificate, print_rules
-from cutwise.cli.options import ModelFile, Names, out_option
+from cutwise.cli.options import ModelFile, Names, one_of, out_option
 from cutwise.cli.screen import Outputs, file_or_stdout, note, print_document
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.sql import DIALECTS, SQL_FORMS
@@ -33,6 +33,7 @@ EXAMPLES = (
 
 FORMATS = ("text", "markdown", "json", "sql", "python", "dot")
 for_sql = partial(typer.Option, rich_help_panel="With --format sql")
+of_dialect = partial(for_sql, help=f"One of {', '.join(DIALECTS)}.", autocompletion=one_of(DIALECTS))
 NULLS_HELP = "What a row gets that has NULL or NaN in a column that is tested, such as -1."
 
 
@@ -40,7 +41,7 @@ NULLS_HELP = "What a row gets that has NULL or NaN in a column that is tested, s
 class SqlOptions:
     """The options of SQL; None where one is not given."""
 
-    dialect: Annotated[str | None, for_sql(help=f"One of {', '.join(DIALECTS)}.", show_default="duckdb")] = None
+    dialect: Annotated[str | None, of_dialect(show_default="duckdb")] = None
     table: Annotated[str | None, for_sql(help="The table to read, such as sales.customers.", show_default="data")] = (
         None
     )
@@ -61,7 +62,10 @@ def command(
     *,
     model: ModelFile,
     form: Annotated[
-        str | None, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.", show_default="text")
+        str | None,
+        typer.Option(
+            "--format", help=f"One of {', '.join(FORMATS)}.", show_default="text", autocompletion=one_of(FORMATS)
+        ),
     ] = None,
     tree: Annotated[bool, typer.Option("--tree", help="Print the tree in place of the rules.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,

@@ -99,7 +99,7 @@ def read_text(file: IO[bytes], name: str, known: Format = UNKNOWN) -> Text:
         other = _OTHER_TEXT.match(text)
         if other:
             kind = "HTML or XML" if other.group(1) == "<" else "JSON"
-            raise InvalidInputError(f"{name} looks like {kind}. CSV, TSV and Parquet files can be read.")
+            raise InvalidInputError(f"{name} looks like {kind}. Save the table as CSV or Parquet.")
         return _read_as(file, text, encoding, name, known)
     except UnicodeDecodeError:
         note(f"{name} is not UTF-8; read as Windows-1252")
@@ -145,6 +145,9 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
         raise InvalidInputError(
             f"{name} is empty. It must hold a table: a line of column names, then one line per row."
         )
+    is_whole = known.given_separator and all(len(cells) == 1 for _, cells in rows)
+    if is_whole and (likely := _find_separator(sample)) in rows[0][1][0]:
+        note(f"no line of {name} holds {separator!r}, so it has one column; --separator {likely!r} makes more")
     at = _line_of_names(rows, known)
     above = _lines_above(rows) if at is None else at
     if header is None and (at is not None or known.has_names is False):
@@ -232,7 +235,7 @@ def sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
     sample = b"".join(lines)
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if sample.startswith(mark)), "utf-8")
     if encoding != "utf-16" and b"\0" in sample:
-        raise InvalidInputError(f"{name} does not look like a table in text. CSV, TSV and Parquet files can be read.")
+        raise InvalidInputError(f"{name} does not look like a table in text. Save the table as CSV or Parquet.")
     return sample, encoding
 
 
