@@ -185,6 +185,6 @@ def _in_options(message: str) -> str:
     message = message.replace("or None for", "or leave it out for").replace("None gives", "Left out, it gives")
     message = re.sub(r"preprocessor=(Standard|Table)Scaler\(\)", "--scale standard", message)
     message = re.sub(r" of X( of positive weight)? \(n_samples=(\d+)\)", r"\1 (of \2 in all)", message)
-    message = message.replace("Drop what only names rows from X", "Leave out what only names rows: --drop")
+    message = message.replace("Leave out what only names rows", "Leave out what only names rows (--drop)")
     message = message.removesuffix(" Where they should not, say preprocessor=None.")
     return re.sub(r"(?<![\w-])([a-z_]+)\b(=?)", option, message)

@@ -212,9 +212,9 @@ class LimitsGiven:
         message = f"{', '.join(said)} {leaves} no cut for {who}, which share {where}."
         if isinstance(least, int) and least > smallest > 0:
             message += f"\nWithout it the smallest leaf would have {smallest} rows."
-            step = f"Use min_samples_leaf <= {smallest}, or"
+            step = f"Use min_samples_leaf <= {smallest}"
         return InfeasibleLimitsError(
-            f'{message} {step} fewer clusters, or use algorithm="exkmc", which may leave a cluster without a leaf.'
+            f'{message} {step}, or fewer clusters, or algorithm="exkmc", which may leave a cluster without a leaf.'
         )
 
 
