@@ -253,7 +253,7 @@ def test_a_front_holds_the_trees_that_none_beats_in_cost_and_size(estimator, tmp
         waes = weighted_average_explanation_size(other.tree_, X)
         assert ((front.waes <= waes + 1e-12) & (front.cost <= other.cost_ * (1 + 1e-12))).any()
     assert front.shortest(front.cost_ratio[1] - 1 + 1e-9) == 1
-    with pytest.raises(InvalidInputError, match=r"within 1e-05.*Allow more leaves"):
+    with pytest.raises(InvalidInputError, match=r"within 0.001 %.*Allow more leaves"):
         front.shortest(1e-5)
     with pytest.raises(InvalidInputError, match=f"from 0 to {len(front) - 1}"):
         front.model(len(front))
