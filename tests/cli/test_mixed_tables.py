@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from cutwise import ExplainableKMeans, load_model
+from cutwise import ClusterExplainer, ExplainableKMeans, load_model
 
 N = 200
 
@@ -172,3 +172,17 @@ def test_cells_are_read_as_at_fit_whatever_few_of_them_look_like(cutwise, tmp_pa
         assert done.code == 0, done.err
         pages.append((tmp_path / "r.md").read_text().replace(" --max-memory 1B", ""))
     assert pages[0] == pages[1]
+
+
+def test_cart_is_compared_on_the_same_questions(cutwise, tmp_path):
+    rng = np.random.default_rng(0)
+    code = rng.integers(1, 9, 400) * 10
+    x = (code // 10 % 2) * 9 + rng.normal(size=400)
+    frame = pd.DataFrame({"code": code, "x": x})
+    frame.to_csv(path := tmp_path / "codes.csv", index=False)
+    result = cutwise("compare", path, "-k", 2, "--category", "code", "--never", "x", "--json")
+    rows = {tree["algorithm"]: tree for tree in json.loads(result.out)["trees"]}
+    same = {"categorical_features": ["code"], "cut_features": ["code"]}
+    labels = ExplainableKMeans(2, algorithm="exkmc", random_state=0, **same).fit(frame).reference_.labels
+    cart = ClusterExplainer(algorithm="cart", max_leaves=2, **same).fit(frame, labels)
+    assert rows["CART"]["agreement"] == np.mean(cart.predict(frame) == labels) < 0.8

@@ -79,6 +79,14 @@ def test_text_in_a_column_is_named():
         _says(model, X=[[1.0, "high"], [2.0, "low"], [3.0, "low"]])
 
 
+@pytest.mark.parametrize(
+    "model", [ExplainableKMeans(3, categorical_features=[1]), ClusterExplainer(categorical_features=[1])]
+)
+def test_columns_of_a_sparse_matrix_are_no_categories(model):
+    y = {"y": CODES} if isinstance(model, ClusterExplainer) else {}
+    _says(model, "categorical_features", "sparse", "data frame", X=scipy.sparse.csr_array(X), **y)
+
+
 def test_dates_are_not_numbers():
     _says(
         ExplainableKMeans(3, preprocessor=None), "since", X=FRAME.assign(since=pd.date_range("2024-01-01", periods=30))

@@ -162,3 +162,14 @@ def test_labels_and_weights_may_be_wide_integers():
     ):
         assert str(model.rules()) == str(expected.rules())
         assert model.predict(X[["x"]]).tolist() == AT.tolist()
+
+
+@pytest.mark.parametrize("values", [[True, False, True], [True, False, None]], ids=["whole", "gaps"])
+@pytest.mark.parametrize("named", [[], ["c"]], ids=["as it is", "named"])
+def test_truth_values_are_such_in_pandas_categories_too(values, named):
+    columns = columns_of(values)
+    frame = pd.DataFrame({"c": pd.Categorical(columns["c"]), "x": columns["x"]})
+    model = ClusterExplainer(categorical_features=named or "from_dtype").fit(frame, LABELS)
+    assert model.column_kinds_["c"] == "bool"
+    for same in (frame, frame.astype({"c": object}), pl.DataFrame(columns)):
+        assert predicted(model, same) == list(model.labels_)

@@ -167,7 +167,8 @@ class CART(Baseline):
     """Plain CART on the labels of a k-means clustering, as a tree of clusters.
 
     The tree is that of ``DecisionTreeClassifier(max_leaf_nodes=max_leaves)`` but where cuts gain the same, of which the
-    lowest column's is taken; thresholds are placed in the same gaps, where they read best.
+    lowest column's is taken, and where values are one number in float32, which scikit-learn compares; thresholds are
+    placed in the same gaps, where they read best.
 
     Parameters
     ----------

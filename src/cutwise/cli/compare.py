@@ -51,7 +51,7 @@ def command(
     start = clustering(table, growth, limits, command="compare", labels_from=labels_from, in_memory=in_memory)
     task, is_labeled = start.task, labels_from is not None
     entries, algorithms = [], recipes_for("labels" if is_labeled else "centers")
-    with working(f"clustering {task.size}", steps=len(algorithms) + 2) as begin:
+    with working(f"clustering {task.size}", steps=len(algorithms) + 2 - is_labeled) as begin:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
             free = start.model(algorithm="exkmc", max_leaves=max_leaves)
@@ -66,9 +66,10 @@ def command(
                     entries.append(_figures(algorithm, *_fit(model, task), task))
                 except InfeasibleLimitsError as error:
                     warn(CutwiseWarning(f"left out: {error}"))
-        begin("growing a tree by CART")
-        with warnings_name("CART"):
-            entries.append(_cart(first, table.objective, task, start.limits))
+        if not is_labeled:  # else it is one of the algorithms
+            begin("growing a tree by CART")
+            with warnings_name("CART"):
+                entries.append(_cart(first, table.objective, task, start.limits))
     if as_json:
         print_json({**start.about, "objective": table.objective, "trees": entries})
         return
@@ -142,8 +143,8 @@ def _cart(first: TreeEstimator, objective: str, task: Task, limits: Mapping[str,
     from cutwise.metrics import tree_cost
 
     reference = first.reference_
-    shared = {name: getattr(first, name) for name in ("max_leaves", "preprocessor", "n_jobs")}
-    model = ClusterExplainer(algorithm="cart", **shared, **limits)
+    shared = ("max_leaves", "preprocessor", "categorical_features", "handle_unknown", "n_jobs")
+    model = ClusterExplainer(algorithm="cart", **{name: getattr(first, name) for name in shared}, **limits)
     started = time.perf_counter()
     model.fit(task.table, reference.labels, sample_weight=task.weights)
     seconds = time.perf_counter() - started

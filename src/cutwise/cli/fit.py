@@ -62,10 +62,10 @@ def command(
         str | None,
         of_tree(
             help=f"How the tree is grown: {', '.join(recipes_for('centers'))}, optimal (-k 2); "
-            f"imm, {', '.join(recipes_for('kernel'))} with a kernel; auto, expand, spex, cart "
+            f"imm, {', '.join(recipes_for('kernel'))} with a kernel; auto, {', '.join(recipes_for('labels'))} "
             "for given labels.",
             show_default="search; imm with a kernel",
-            autocompletion=one_of((*recipes_for("centers"), "optimal", "auto", "expand", "spex", "cart")),
+            autocompletion=one_of(dict.fromkeys((*recipes_for("centers"), "optimal", "auto", *recipes_for("labels")))),
         ),
     ] = None,
     max_leaves: MaxLeaves = None,

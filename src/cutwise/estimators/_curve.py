@@ -71,7 +71,8 @@ class CostCurve(_Trees):
         which the clusters cost no less than with fewer leaves are left out, where a fit would return the smaller tree.
     cost : ndarray of shape (n_points,), float64
         ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; the same holds for the rest (``agreement``: but
-        for the rounding of fractional weights).
+        for the rounding of fractional weights). Of ``ClusterExplainer("auto")``, whose trees may have fewer leaves than
+        they were allowed: of a fit with ``model(n_leaves[i]).max_leaves``.
     surrogate_cost, cost_ratio, explained : ndarray of shape (n_points,), float64
     agreement : ndarray of shape (n_points,), float64
         Share of the weight that the tree puts where the reference has it.

@@ -77,8 +77,9 @@ class ClusterExplainer(TreeEstimator):
         numbers, what a search makes of the best three: it chooses cuts anew and moves leaves to where more rows agree.
         ``"expand"`` minimizes the rows whose cluster differs from ``y``; ``"spex"`` separates as few
         pairs of one cluster as it can, for the size of the sides; ``"cart"`` is plain CART: the tree of a
-        DecisionTreeClassifier with as many leaves, but where cuts tie; the others are those
-        of :class:`ExplainableKMeans`, on the cost of each row by each cluster.
+        DecisionTreeClassifier with as many leaves, but where cuts tie, and where values are one number in float32,
+        which scikit-learn compares; the others are those of :class:`ExplainableKMeans`, on the cost of each row by
+        each cluster.
     expansion : {"exkmc", "expand"}, default="exkmc"
         How a tree with one leaf a cluster grows to ``max_leaves``. ``"auto"`` always uses ``"expand"``.
     depth_penalty : float, default=0.03

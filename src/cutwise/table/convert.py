@@ -467,6 +467,8 @@ def _source_of(series: Series) -> _Source | NonNumericValue:
     if dtype in (nw.Categorical, nw.Enum):
         # Categories may hold numbers, but they are names to the user, and their order may be arbitrary.
         row = next(row for row, value in enumerate(items) if not is_missing(value))
+        if isinstance(items[row], bool | np.bool_):  # truth values are such wherever they stand
+            return _source_of_objects(np.array(items, dtype=object))
         return NonNumericValue(row, items[row], "categories")
     wrong = find_non_numeric(items)
     return wrong if wrong is not None else NonNumericValue(0, items[0])

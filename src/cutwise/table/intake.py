@@ -371,6 +371,11 @@ def read_table(
     check_shape(X.shape, what=what)
     if mixed is not None and not sparse.issparse(X):
         return _read_mixed(X, columns, mixed, what)
+    if mixed is not None and mixed.categories(columns):
+        raise InvalidInputError(
+            f"categorical_features names columns of {what}, a sparse matrix, which holds numbers alone. "
+            "Give a data frame, or leave it out."
+        )
     values, kinds = _read(X, columns, None if fitted is None else fitted.kinds, what, unknown)
     return Table(values, columns.names, columns.has_names, kinds, library_of(X))
 
