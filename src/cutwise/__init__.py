@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Public names that cutwise.estimators does not have: modules, and two classes.
-_HOMES = {name: f"cutwise.{name}" for name in ("baselines", "datasets", "metrics", "plot")}
+_HOMES = {name: f"cutwise.{name}" for name in ("baselines", "datasets", "exceptions", "metrics", "plot")}
 _HOMES["Batches"] = "cutwise.passes.sources"
 _HOMES["ThresholdTree"] = "cutwise.tree.threshold_tree"
 
 __all__ = [
     "Batches", "ClusterExplainer", "CostCurve", "ExplainableKMeans", "ExplainableKMedians", "ExplainableKernelKMeans",
     "KMedians", "KernelKMeans", "Report", "TableScaler", "ThresholdTree", "TreeFront", "baselines", "cost_curve",
-    "datasets", "explain_pipeline", "export_graphviz", "export_json", "export_markdown", "export_polars",
+    "datasets", "exceptions", "explain_pipeline", "export_graphviz", "export_json", "export_markdown", "export_polars",
     "export_python", "export_sql", "export_text", "load_model", "metrics", "plot", "report", "tune_depth_penalty",
 ]  # fmt: skip
 

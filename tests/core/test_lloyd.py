@@ -1,5 +1,7 @@
 """k-means and k-medians in the core: Lloyd's iterations and seeds, against their plain twins."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -148,16 +150,20 @@ def test_one_center_is_the_mean_or_the_median():
 # ---- seeds
 
 
-def plain_seeds(values, uniforms, weights, objective):
+def plain_seeds(values, uniforms, weights, objective, centers=None):
     """Greedy k-means++ by its definition."""
-    closest, seeds = None, []
-    for s, draws in enumerate(uniforms):
+    seeds = []
+    closest = None if centers is None else center_costs(as_matrix(values), centers, objective).min(axis=1)
+    for draws in uniforms:
         share = weights if closest is None else weights * closest
         running = np.cumsum(share)
-        candidates = [int(np.searchsorted(running, u * running[-1], side="right")) for u in draws[: None if s else 1]]
+        draws = draws[:1] if closest is None else draws
+        candidates = [int(np.searchsorted(running, u * running[-1], side="right")) for u in draws]
+        if centers is not None:
+            candidates[0] = int(share.argmax())
         costs = center_costs(as_matrix(values), values[candidates].astype(float), objective)
         lowered = costs if closest is None else np.minimum(costs, closest[:, None])
-        best = int((weights[:, None] * lowered).sum(axis=0).argmin()) if s else 0
+        best = int((weights[:, None] * lowered).sum(axis=0).argmin())
         seeds.append(candidates[best])
         closest = lowered[:, best]
     return seeds
@@ -171,9 +177,11 @@ def test_seeds_are_those_of_greedy_plusplus(weighted, objective):
     values = rng.integers(0, 30, (700, 3)).astype(np.float32)
     weights = rng.integers(1, 9, 700) if weighted else None
     uniforms = rng.random((12, 4))
-    expected = plain_seeds(values, uniforms, np.ones(700) if weights is None else weights.astype(float), objective)
-    assert plusplus(as_matrix(values), uniforms, weights, objective).tolist() == expected
-    assert plusplus(as_matrix(sparse.csr_array(values)), uniforms, weights, objective).tolist() == expected
+    counts = np.ones(700) if weights is None else weights.astype(float)
+    for centers in (None, values[:3].astype(float)):
+        expected = plain_seeds(values, uniforms, counts, objective, centers)
+        assert plusplus(as_matrix(values), uniforms, weights, objective, centers).tolist() == expected
+        assert plusplus(as_matrix(sparse.csr_array(values)), uniforms, weights, objective, centers).tolist() == expected
 
 
 def test_seeds_are_distinct_points_while_there_are_any():
@@ -183,8 +191,9 @@ def test_seeds_are_distinct_points_while_there_are_any():
         uniforms = np.random.default_rng(seed).random((10, 3))
         rows = plusplus(as_matrix(values), uniforms)
         assert len(set(values[rows, 0])) == len(set(values[:, 0]))
-    rows = plusplus(as_matrix(values), np.random.default_rng(9).random((14, 3)))
-    assert ((rows >= 0) & (rows < 500)).all()
+    for centers in (None, points):
+        rows = plusplus(as_matrix(values), np.random.default_rng(9).random((14, 3)), centers=centers)
+        assert ((rows >= 0) & (rows < 500)).all()
 
 
 @pytest.mark.parametrize("edge", [0.0, np.nextafter(1.0, 0.0)])
@@ -196,17 +205,22 @@ def test_the_ends_of_the_uniform_range_draw_rows_too(edge):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @both
-def test_the_center_that_is_missed_least_goes(weighted, objective):
+def test_the_center_goes_without_which_rows_cost_least_once_their_next_center_has_moved(weighted, objective):
     rng = np.random.default_rng(10)
     values = rng.integers(0, 30, (400, 3)).astype(np.float32)
     weights = rng.integers(1, 9, 400) if weighted else None
     centers = np.concatenate([rng.integers(0, 30, (11, 3)), [[3, 3, 3], [3, 3, 3]]]).astype(float)
-    expected = centers
+    expected, counts = centers, np.ones(400) if weights is None else weights
     while len(expected) > 4:
         costs = center_costs(as_matrix(values), expected, objective)
-        without = [np.delete(costs, j, axis=1).min(axis=1) for j in range(len(expected))]
-        leaving = int(np.argmin([np.average(each, weights=weights) for each in without]))
-        expected = np.delete(expected, leaving, axis=0)
+        own, second = np.argsort(costs, axis=1, kind="stable")[:, :2].T
+        further, of_cluster = np.diff(np.sort(costs, axis=1)[:, :2])[:, 0], np.bincount(own, counts, len(expected))
+        losses = np.zeros(len(expected))
+        for j, c in itertools.permutations(range(len(expected)), 2):
+            moving = (own == j) & (second == c)
+            if moving.any():
+                losses[j] += counts[moving] @ further[moving] * of_cluster[c] / (of_cluster[c] + counts[moving].sum())
+        expected = np.delete(expected, int(losses.argmin()), axis=0)
     for x in (values, sparse.csr_array(values)):
         left = drop_centers(as_matrix(x), centers, 4, weights, objective)
         assert sorted(left.tolist()) == sorted(expected.tolist())

@@ -508,3 +508,12 @@ def test_steps_of_a_pipeline_that_no_file_can_hold_are_missed_where_distances_ar
         again.transform(iris)
     again.preprocessor_ = model.preprocessor_
     assert again.score(iris) == model.score(iris)
+
+
+@pytest.mark.parametrize(
+    "params", [{"max_size": (2.5, 3.0)}, {"cut_features": [0, 2]}, {"categorical_features": []}, {"max_size": 3}]
+)
+def test_lists_and_tuples_come_back_as_they_were(params, iris, tmp_path):
+    model = ExplainableKMeans(3, random_state=0, **params).fit(iris)
+    model.save(tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json").get_params() == model.get_params()

@@ -31,6 +31,7 @@ def test_nothing_is_public_by_accident():
         "baselines",
         "cost_curve",
         "datasets",
+        "exceptions",
         "explain_pipeline",
         "export_graphviz",
         "export_json",

@@ -89,6 +89,16 @@ def test_a_cluster_of_a_few_rows_far_away_gets_its_center(objective):
         assert set(cluster[labels == label]) == {rare}
 
 
+def test_a_few_far_rows_get_their_center_and_not_half_of_a_large_cluster():
+    """What half of the large cluster gains is about half of what the three rows do, and they lie near sixty others."""
+    rng = np.random.default_rng(4)
+    far = np.array([[0.0] * 5, [90.0, 0, 0, 0, 40.0], [90.0, 0, 0, 0, -57.0]])
+    parts = zip((24_000, 60, 3), far, strict=True)
+    X = np.concatenate([rng.normal(center, 1.0, (n, 5)) for n, center in parts])
+    for seed in range(20):
+        assert sorted(np.bincount(find_reference(read_table(X), 3, random_state=seed).labels)) == [3, 60, 24_000]
+
+
 def test_far_clusters_at_many_scales_are_found_by_sampling_again():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40_000, 3))

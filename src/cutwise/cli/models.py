@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -55,7 +56,8 @@ def format_of(model: TreeEstimator, text: TextOptions) -> Format:
     levels = frozenset[str]().union(*words.values())
     tested = [names[i] for i in _tested(model)] if names else ()
     given = {"given_separator": text.separator, "given_header": text.header}
-    return Format(**{**saved, "cells": cells, **given}, tested=tested, levels=levels, names=names)
+    known = {field.name: saved[field.name] for field in fields(Format) if field.name in saved}
+    return Format(**{**known, "cells": cells, **given}, tested=tested, levels=levels, names=names)
 
 
 def with_lost_words(model: TreeEstimator, source: Source) -> Source:

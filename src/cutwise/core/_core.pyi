@@ -359,12 +359,14 @@ def plusplus(
     uniforms: NDArray[numpy.float64],
     weights: NDArray[numpy.int64] | None = None,
     objective: str = 'kmeans',
+    centers: NDArray[numpy.float64] | None = None,
 ) -> NDArray[numpy.int64]:
     """
     Rows to start Lloyd's iterations from, (k,): greedy k-means++ (Arthur, Vassilvitskii 2007).
 
     uniforms (k, n_trials): numbers in [0, 1), one for each candidate; of the candidates of a seed, each drawn by its share of
-    the cost, the one that lowers the cost most is kept. Distinct points as long as there are any.
+    the cost, the one that lowers the cost most is kept. Distinct points as long as there are any. centers (n_centers, d): those
+    that there are already; the first candidate is then the row that costs most.
     """
 
 def drop_centers(
@@ -375,7 +377,8 @@ def drop_centers(
     objective: str = 'kmeans',
 ) -> NDArray[numpy.float64]:
     """
-    So many of the centers (k, d): again and again the one goes without which all rows cost least. Weights are positive.
+    So many of the centers (k, d): again and again the one goes without which all rows cost least, once the centers next to
+    them have moved for them. Weights are positive.
     """
 
 def principal_axes(

@@ -255,6 +255,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         >>> str(change), change.target
         ('x0 from 3 to at least 5', 5.0)
         """
+        check_is_fitted(self)
         return smallest_changes(self._labeled(names), self._read_tested(X), self._column_spreads)
 
     def rules(self, *, names: Mapping[Any, str | None] | None = None) -> Rules:
@@ -365,9 +366,10 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return reference_share_explained(self.reference_.cost, self.total_cost_)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "labels_" and "n_passes_" in self.__dict__:
+        if name == "labels_" and "tree_" in self.__dict__:
             raise AttributeError(
-                "A fit of a table in batches keeps nothing about its rows: predict(X) gives the labels."
+                "Neither a fit of a table in batches nor a model file keeps what concerns single rows: "
+                "predict(X) gives the labels."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -522,11 +522,12 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
     def of_number(number: int) -> Any:
         taken, one = front[number].tree(), copy(probe)
         leaves = taken.tree.n_leaves
-        one.set_params(max_leaves=leaves if leaves > k else None, max_size=model.max_size, algorithm=model.algorithm)
+        one.set_params(max_leaves=leaves if leaves > k else None, max_size=model.max_size)
         # The fit has said what is wrong with the clusters.
         with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
             one._take_tree(context, taken)
         one.limits_price_ = math.nan  # there is no tree without limits to compare it with
+        one.__dict__.pop("search_", None)  # it is about all trees of the front
         return one
 
     costs, reference = np.array([one.cost for one in front]), probe.reference_.cost

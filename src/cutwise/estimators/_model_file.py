@@ -86,8 +86,10 @@ def pack_param(value: Any) -> Any:
     scaler = pack_scaler(value)
     if scaler is not None:
         return {"scaler": scaler}
-    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-        return {"texts": list(value)}
+    if isinstance(value, list | tuple):
+        items = [pack_param(item) for item in value]
+        if not any(isinstance(item, dict) and "float" not in item for item in items):  # of plain values
+            return {type(value).__name__: items}
     array = _as_plain_array(value)
     if array is not None:
         return {"array": pack_array(array)}
@@ -114,6 +116,8 @@ def unpack_param(value: Any) -> Any:
         "float": float,
         "described": UnserializableParam,
         "texts": list,
+        "list": lambda items: [*map(unpack_param, items)],
+        "tuple": lambda items: (*map(unpack_param, items),),
         "array": unpack_array,
         "scaler": unpack_scaler,
     }

@@ -172,14 +172,10 @@ class Points:
         """So many of the centers: again and again the one that is missed least goes."""
         return drop_centers(self.matrix, centers, n_left, self.weights, self.objective.name)
 
-    def draw(self, centers: Centers, n: int, rng: np.random.Generator) -> Centers:
-        """Rows drawn by what they cost; none where that is nothing, or beyond float64."""
-        own = self.objective.assign(self.matrix, centers, 1)[1]
-        running = np.cumsum(own if self.weights is None else own * self.weights)
-        n = n if 0.0 < running[-1] < np.inf else 0
-        drawn = np.searchsorted(running, rng.random(n) * running[-1], side="right")
-        # Of the smallest numbers there are so few that a share of them is rounded to all.
-        return self.rows(np.minimum(drawn, np.searchsorted(running, running[-1])))
+    def seeds(self, n: int, rng: np.random.Generator, centers: Centers | None = None) -> Centers:
+        """Rows for further centers by greedy k-means++."""
+        uniforms = rng.random((n, SEED_TRIALS))
+        return self.rows(plusplus(self.matrix, uniforms, self.weights, self.objective.name, centers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -671,7 +667,7 @@ class _Search:
         for _ in range(MOST_IMPROVEMENTS):
             if n_more < 1:
                 break
-            more = np.concatenate([best.centers, sample.draw(best.centers, n_more, self.rng)])
+            more = np.concatenate([best.centers, sample.seeds(n_more, self.rng, best.centers)])
             wide = sample.iterate(more, Stop(COARSE, self.max_iter), self.n_jobs, costed=False)
             further = sample.iterate(sample.drop(wide.centers, self.n_clusters), stop, self.n_jobs)
             if further.cost < IMPROVED * best.cost:
@@ -706,12 +702,6 @@ def _agree(best: Run, runs: list[Run]) -> bool:
     return sum(run.cost <= AGREED * best.cost for run in runs) >= AGREEING
 
 
-def costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
-    """Greedy k-means++: as many candidates a seed as the cost kernels measure in the time of one."""
-    uniforms = rng.random((k, SEED_TRIALS))
-    return points.rows(plusplus(points.matrix, uniforms, points.weights, points.objective.name))
-
-
 def merged_rows(points: Points, k: int) -> list[Centers]:
     """Means of ``k`` clusters by Ward's linkage (1963): good where most are of a row or two. None where rows tie."""
     from scipy.cluster.hierarchy import fcluster, ward  # takes longer to import than most fits
@@ -731,7 +721,7 @@ def _any_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
 
 
 _SEEDS: dict[str, Callable[[Points, int, np.random.Generator], Centers]] = {
-    "k-means++": costly_rows,
+    "k-means++": Points.seeds,
     "random": _any_rows,
 }
 

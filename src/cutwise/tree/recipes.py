@@ -103,8 +103,7 @@ class LimitsGiven:
     @property
     def is_none(self) -> bool:
         """Whether nothing is limited."""
-        least = self.min_samples_leaf
-        return self.cut_features is None and self.max_depth is None and isinstance(least, int) and least == 1
+        return self.cut_features is None and self.max_depth is None and self.min_samples_leaf == 1
 
     @property
     def _another(self) -> str:
@@ -161,10 +160,10 @@ class LimitsGiven:
             mask = (sources if searched is None else sources[searched.source]).astype(np.uint8)
             if not self.may_leave_out:
                 _check_separable(columns, searched, coordinates, mask, classes)
-        by_weight, least = isinstance(self.min_samples_leaf, float) and self.min_samples_leaf < 1, 0
+        by_weight, least = bool(self.min_samples_leaf < 1), 0
         total = totals[by_weight]
         if by_weight:
-            least = -int(-Fraction(repr(self.min_samples_leaf)) * total // 1)
+            least = -int(-Fraction(repr(float(self.min_samples_leaf))) * total // 1)
         elif self.min_samples_leaf > 1:
             least = int(self.min_samples_leaf)
             if least * len(classes) > total and not self.may_leave_out:

@@ -24,7 +24,7 @@ from cutwise import core
 from cutwise._docs import table_html
 from cutwise.core import Float64, Int32, Int64
 from cutwise.reference.objective import KMEANS, Objective, fixed_costs
-from cutwise.reference.search import COARSE, Points, Stop, costly_rows
+from cutwise.reference.search import COARSE, Points, Stop
 from cutwise.table.table import EncodedTable, as_matrix
 
 from .criteria.induced import ShallowCriterion
@@ -618,7 +618,7 @@ def _cluster_sample(
     runs = list[Float64]()
     while len(runs) < n_runs:
         seeds = range(2 * len(runs), 2 * (len(runs) + RUNS_AT_A_TIME))
-        rows_of = [costly_rows(points, n_clusters, np.random.default_rng(seed)) for seed in seeds]
+        rows_of = [points.seeds(n_clusters, np.random.default_rng(seed)) for seed in seeds]
         found = [points.iterate(each, Stop(COARSE, MOST_ITERATIONS), n_jobs) for each in rows_of]
         runs += [run.centers for run in sorted(found, key=attrgetter("cost"))[:RUNS_AT_A_TIME]]
     return runs[:n_runs]

@@ -33,8 +33,11 @@ int64_t draw(const std::vector<double> &running, double uniform) {
   return (row != running.end() ? row : std::lower_bound(running.begin(), running.end(), running.back())) - running.begin();
 }
 
-Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const Weights &weights, const std::string &name) {
+Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const Weights &weights, const std::string &name,
+                           const std::optional<In2<double>> &centers) {
   const int64_t n = x.n_rows(), d = x.n_cols(), k = uniforms.shape(0), n_trials = static_cast<int64_t>(uniforms.shape(1));
+  const int64_t n_centers = centers ? static_cast<int64_t>(centers->shape(0)) : 0;
+  require(!centers || (n_centers > 0 && static_cast<int64_t>(centers->shape(1)) == d), "centers have the columns of the rows");
   if (n == 0 || k == 0 || n_trials == 0) throw std::invalid_argument("seeding needs a row, a seed and a trial");
   for (int64_t i = 0; i < k * n_trials; ++i)
     if (!(uniforms.data()[i] >= 0.0 && uniforms.data()[i] < 1.0)) throw std::invalid_argument("uniforms are in [0, 1)");
@@ -49,16 +52,32 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
       double sum = 0.0;
       for (int64_t i = 0; i < n; ++i) running[i] = sum += by_cost ? weight[i] * closest[i] : weight[i];
     };
+    const auto costliest = [&] {
+      int64_t row = 0;
+      for (int64_t i = 1; i < n; ++i)
+        if (weight[i] * closest[i] > weight[row] * closest[row]) row = i;
+      return row;
+    };
     const std::unique_ptr<RowReader> reader = RowReader::of(x);
-    accumulate(false);
+    if (n_centers > 0) {
+      const CenterPanels panels(centers->data(), n_centers, d, objective, !reader->gives_tiles());
+      for_each_tile(*reader, panels, 1, [&](int64_t first, int64_t rows, const double *c, const Tile &) {
+        for (int64_t r = 0; r < rows; ++r)
+          closest[first + r] = *std::min_element(c + r * panels.padded(), c + r * panels.padded() + n_centers);
+      });
+    }
+    accumulate(n_centers > 0);
     std::vector<double> costs;
     std::vector<int64_t> drawn;
     for (int64_t s = 0; s < k; ++s) {
-      const int64_t trials = s == 0 ? 1 : n_trials;
+      const bool is_first = s == 0 && n_centers == 0;
+      if (!(running[n - 1] > 0.0)) accumulate(false);  // every row is a seed already: any row will do
+      const int64_t trials = is_first ? 1 : n_trials;
       drawn.clear();
       candidates.resize(trials * d);
       for (int64_t t = 0; t < trials; ++t) {
-        drawn.push_back(draw(running, uniforms(s, t)));
+        const bool is_costliest = t == 0 && n_centers > 0;
+        drawn.push_back(is_costliest ? costliest() : draw(running, uniforms(s, t)));
         reader->read(drawn.back(), candidates.data() + t * d);
       }
       const CenterPanels panels(candidates.data(), trials, d, objective, !reader->gives_tiles());
@@ -67,23 +86,22 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
       costs.resize(n * padded);
       for_each_tile(*reader, panels, 1, [&](int64_t first, int64_t rows, const double *c, const Tile &) {
         std::copy(c, c + rows * padded, costs.begin() + first * padded);
-        if (s > 0) lower_potentials(c, rows, padded, closest.data() + first, weight.data() + first, potentials.data());
+        if (!is_first) lower_potentials(c, rows, padded, closest.data() + first, weight.data() + first, potentials.data());
       });
       const int64_t best = std::min_element(potentials.begin(), potentials.begin() + trials) - potentials.begin();
       seeds.data()[s] = drawn[best];
       for (int64_t i = 0; i < n; ++i) {
         const double c = costs[i * padded + best];
-        closest[i] = s == 0 || c < closest[i] ? c : closest[i];
+        closest[i] = is_first || c < closest[i] ? c : closest[i];
       }
       accumulate(true);
-      if (!(running[n - 1] > 0.0)) accumulate(false);  // every row is a seed already: any row will do
     }
   }
   return seeds.to_numpy();
 }
 
-// Centers that go one at a time: the one without which all rows, each with its nearest center, cost least. Sums are taken in
-// the order of the rows.
+// Drops centers one at a time: the one without which all rows cost least, each with its next center after this has moved to the
+// mean of its old and new rows. Sums are taken in the order of the rows.
 class FewerCenters {
  public:
   FewerCenters(const RowReader &x, const double *centers, int64_t k, const int64_t *weights, Objective objective)
@@ -100,9 +118,7 @@ class FewerCenters {
   }
 
   void drop() {
-    losses_.assign(k_, 0.0);
-    for (size_t i = 0; i < near_.size(); ++i) losses_[near_[i].center] += weight_[i] * (near_[i].second_cost - near_[i].cost);
-    const auto leaving = static_cast<int32_t>(std::min_element(losses_.begin(), losses_.end()) - losses_.begin());
+    const int32_t leaving = missed_least();
     const auto last = static_cast<int32_t>(--k_);
     const int64_t d = x_.n_cols();
     std::copy_n(centers_.begin() + last * d, d, centers_.begin() + leaving * d);
@@ -141,6 +157,37 @@ class FewerCenters {
     return near;
   }
 
+  // A center of weight w gets rows of weight v, which cost c more there. It moves v / (v + w) of the way to them, and c w / (v
+  // + w) is left of c (for squared distances; without the factor a small far cluster goes before one of two in a large one).
+  int32_t missed_least() {
+    std::vector<int64_t> end(k_ + 1, 0);
+    for (const Near &near : near_) ++end[near.center + 1];
+    std::partial_sum(end.begin(), end.end(), end.begin());
+    std::vector<int64_t> at(end.begin(), end.end() - 1);
+    by_center_.resize(near_.size());
+    std::vector<double> total(k_, 0.0), gets(k_, 0.0), more(k_, 0.0), losses(k_, 0.0);
+    for (size_t i = 0; i < near_.size(); ++i) {
+      by_center_[at[near_[i].center]++] = static_cast<int64_t>(i);
+      total[near_[i].center] += weight_[i];
+    }
+    std::vector<int32_t> to;
+    for (int32_t j = 0; j < k_; ++j) {
+      to.clear();
+      for (int64_t p = end[j]; p < end[j + 1]; ++p) {
+        const Near &near = near_[by_center_[p]];
+        const double weight = weight_[by_center_[p]];
+        if (gets[near.second] == 0.0) to.push_back(near.second);
+        gets[near.second] += weight;
+        more[near.second] += weight * (near.second_cost - near.cost);
+      }
+      for (const int32_t c : to) {
+        losses[j] += more[c] * (total[c] / (total[c] + gets[c]));
+        gets[c] = more[c] = 0.0;
+      }
+    }
+    return static_cast<int32_t>(std::min_element(losses.begin(), losses.end()) - losses.begin());
+  }
+
   void find_lost() {
     const CenterPanels panels(centers_.data(), k_, x_.n_cols(), objective_, !x_.gives_tiles());
     CostTile tile(x_, panels);
@@ -159,8 +206,8 @@ class FewerCenters {
   int64_t k_;
   std::vector<double> centers_, weight_;
   std::vector<Near> near_;
-  std::vector<double> losses_, rows_;
-  std::vector<int64_t> lost_;  // rows whose nearest or second center left
+  std::vector<double> rows_;
+  std::vector<int64_t> by_center_, lost_;  // rows; those whose nearest or second center left
 };
 
 Owned<double, 2> drop_centers(const Matrix &x, const In2<double> &centers, int64_t n_left, const Weights &weights,
@@ -346,13 +393,17 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> project(const Matrix &x, const In
 void bind_seeds(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("plusplus", &cutwise::plusplus, "matrix"_a, "uniforms"_a, "weights"_a.none() = nb::none(), "objective"_a = "kmeans",
+        "centers"_a.none() = nb::none(),
         R"(Rows to start Lloyd's iterations from, (k,): greedy k-means++ (Arthur, Vassilvitskii 2007).
 
 uniforms (k, n_trials): numbers in [0, 1), one for each candidate; of the candidates of a seed, each drawn by its share of
-the cost, the one that lowers the cost most is kept. Distinct points as long as there are any.)");
+the cost, the one that lowers the cost most is kept. Distinct points as long as there are any. centers (n_centers, d): those
+that there are already; the first candidate is then the row that costs most.)");
   m.def("drop_centers", &drop_centers, "matrix"_a, "centers"_a, "n_left"_a, "weights"_a.none() = nb::none(),
         "objective"_a = "kmeans",
-        "So many of the centers (k, d): again and again the one goes without which all rows cost least. Weights are positive.");
+        "So many of the centers (k, d): again and again the one goes without which all rows cost least, once the centers next "
+        "to\n"
+        "them have moved for them. Weights are positive.");
   m.def("principal_axes", &principal_axes, "matrix"_a, "rows"_a, "weights"_a.none(), "n_axes"_a, "n_rounds"_a,
         R"(About the directions in which some rows reach farthest from the origin, (n_cols, n_axes), orthonormal.
 
