@@ -83,6 +83,7 @@ CASES = [
     *(make_case(seed, as_csr=seed % 2 == 0, n=14) for seed in (6, 13)),  # where the best cut leaves a side too few rows
     *(coarse_case(seed) for seed in range(2)),
     coarse_case(2, k=40),
+    coarse_case(3, k=100),
 ]
 
 
@@ -333,9 +334,10 @@ def test_the_best_surrogate_cut_is_that_of_all_cuts(case: Case, with_histogram: 
     assert found[5] == costs[~is_left].sum(axis=0).argmin()
 
 
+@pytest.mark.parametrize("with_histogram", [True, False])
 @pytest.mark.parametrize("gini", [False, True])
 @each("case", CASES)
-def test_the_best_disagreement_cut_is_that_of_all_cuts(case: Case, gini: bool) -> None:
+def test_the_best_disagreement_cut_is_that_of_all_cuts(case: Case, gini: bool, with_histogram: bool) -> None:
     histogram, totals = histogram_of(case, case.labels, case.weights, None, 1)
     found = core.best_disagreement_cut(
         case.encoded,
@@ -343,7 +345,7 @@ def test_the_best_disagreement_cut_is_that_of_all_cuts(case: Case, gini: bool) -
         case.rows,
         case.labels,
         case.weights,
-        histogram[:, :, 0],
+        histogram[:, :, 0] if with_histogram else None,
         totals[:, 0],
         gini,
         n_jobs=2,

@@ -48,8 +48,58 @@ constexpr int64_t kMostKept = 256;      // columns whose spans are kept: those o
 struct Open {
   Key bound;
   int32_t feature, n_left;
+  double begin = 0.0, end = 0.0;
 
   friend bool operator<(const Open &a, const Open &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
+};
+
+constexpr size_t kManyCenters = 64;  // of a node whose rows are worth lists of those near to them
+constexpr int64_t kNear = 16;
+
+// The surviving clusters nearest to every row of a node, in order. Of many clusters most sides have one among the first few,
+// and nobody looks at all of the side. A list is made when a row asks for the second time.
+template <class Cost, class Index>
+class NearLists {
+ public:
+  NearLists(const NodeRows &node, const std::vector<int32_t> &survivors)
+      : survivors_(survivors), place_(new int32_t[node.encoded.n_rows]), state_(node.n), lists_(node.n * kNear) {
+    for (int64_t i = 0; i < node.n; ++i) place_[node.rows[i]] = static_cast<int32_t>(i);
+  }
+
+  // The least cost of a row on a side, or `none` where that takes a look at all of the side.
+  Cost least(int32_t row, const Cost *cost, const std::vector<uint8_t> &is_left, bool left, Cost none) {
+    const int64_t place = place_[row];
+    Index *near = lists_.data() + place * kNear;
+    std::atomic<uint8_t> &state = state_[place];
+    uint8_t seen = state.load(std::memory_order_acquire);
+    if (seen == kNew) state.compare_exchange_strong(seen, kAsked);
+    else if (seen == kAsked && state.compare_exchange_strong(seen, kInWork)) {
+      make(cost, near);
+      state.store(seen = kMade, std::memory_order_release);
+    }
+    if (seen != kMade) return none;
+    for (int64_t j = 0; j < kNear; ++j)
+      if (static_cast<bool>(is_left[near[j]]) == left) return cost[near[j]];
+    return none;
+  }
+
+ private:
+  enum : uint8_t { kNew, kAsked, kInWork, kMade };
+
+  void make(const Cost *cost, Index *near) const {
+    int64_t n = 0;
+    for (const int32_t c : survivors_) {
+      if (n == kNear && cost[c] >= cost[near[n - 1]]) continue;
+      int64_t j = n < kNear ? n++ : n - 1;
+      for (; j > 0 && cost[c] < cost[near[j - 1]]; --j) near[j] = near[j - 1];
+      near[j] = static_cast<Index>(c);
+    }
+  }
+
+  const std::vector<int32_t> &survivors_;
+  std::unique_ptr<int32_t[]> place_;  // by row of the table
+  std::vector<std::atomic<uint8_t>> state_;
+  std::vector<Index> lists_;
 };
 
 template <class State>
@@ -77,6 +127,7 @@ struct InducedSearch {
   };
   SideTotals *side_totals = nullptr;
   DepthBounds *depths = nullptr;
+  NearLists<Cost, Index> *near = nullptr;  // null: clusters are few
 
   // The bound of cuts that all cost so much more than it says.
   Key raised(Key bound, int64_t by) const {
@@ -89,13 +140,15 @@ struct InducedSearch {
 
   struct SideCosts {
     const InducedSearch &search;
-    CenterLine line;
-    size_t n_left;
+    std::vector<int32_t> clusters[2];  // on the right, on the left
     std::vector<uint8_t> is_left;
 
-    SideCosts(const InducedSearch &s, const Span &span)
-        : search(s), line(s.node.survivors.along(span.feature)), n_left(span.n_left), is_left(s.node.k, 0) {
-      for (size_t r = 0; r < n_left; ++r) is_left[line.cluster[r]] = 1;
+    SideCosts(const InducedSearch &s, const Span &span) : search(s), is_left(s.node.k, 0) {
+      const Survivors &all = s.node.survivors;
+      for (const int32_t c : all.clusters) {
+        is_left[c] = all.coordinates[static_cast<int64_t>(c) * all.n_cols + span.feature] <= span.begin;
+        clusters[is_left[c]].push_back(c);
+      }
     }
 
     // beyond: raised by what it costs above its second nearest center, where neither of the two is on the side.
@@ -105,12 +158,13 @@ struct InducedSearch {
       const int64_t loss = search.node.loss_of(row);
       if (static_cast<bool>(is_left[search.second[row]]) == left) return loss;
       const Cost *cost = search.excess + row * search.node.k;
-      const size_t begin = left ? 0 : n_left, end = left ? n_left : line.size();
-      Cost least = std::numeric_limits<Cost>::max();
-      for (size_t r = begin; r < end; ++r) {  // costs come in no order: a mask keeps compilers from branches on them
-        const Cost here = cost[line.cluster[r]];
-        least ^= (least ^ here) & -static_cast<Cost>(here < least);
-      }
+      constexpr Cost kNoCost = std::numeric_limits<Cost>::max();
+      Cost least = search.near == nullptr ? kNoCost : search.near->least(row, cost, is_left, left, kNoCost);
+      if (least == kNoCost)
+        for (const int32_t c : clusters[left]) {  // costs come in no order: a mask keeps compilers from branches on them
+          const Cost here = cost[c];
+          least ^= (least ^ here) & -static_cast<Cost>(here < least);
+        }
       const int64_t more = least - cost[nearest];
       beyond += more - loss;
       return more;
@@ -369,7 +423,8 @@ struct InducedSearch {
   void evaluate(const Span &span, Key &mine) const {
     const Column &column = node.encoded.columns[span.feature];
     const SideCosts sides(*this, span);
-    if (node.prefers_rows(column)) {
+    // Bins spare the order of rows, which takes longer than a look at every bin once rows are more.
+    if (node.prefers_rows(column) && (node.encoded.sparse || node.n < column.n_bins)) {
       const std::vector<PlacedRow> placed = place_all(node, span.feature);
       int64_t sum = current;
       for (const PlacedRow &row : placed) sum += sides.of(row.row, false);
@@ -469,6 +524,8 @@ struct InducedSearch {
     side_totals = &totals;
     DepthBounds bounds(depth);
     depths = &bounds;
+    std::optional<NearLists<Cost, Index>> lists;
+    if (node.survivors.clusters.size() > kManyCenters) near = &lists.emplace(node, node.survivors.clusters);
     if (cuts.has_distinct(node.survivors.clusters.size())) {
       valid_cuts = &cuts;
       search(n_jobs);
@@ -532,13 +589,12 @@ struct InducedSearch {
           if (found.empty()) look(lowest.feature, found);
           for (const Span &span : found) {
             if (!may_be_best(span.bound)) continue;
-            heap.push_back({span.bound, lowest.feature, static_cast<int32_t>(span.n_left)});
+            heap.push_back({span.bound, lowest.feature, static_cast<int32_t>(span.n_left), span.begin, span.end});
             std::push_heap(heap.begin(), heap.end());
           }
         } else {
-          const std::vector<double> centers = node.survivors.along(lowest.feature).coordinate;
           const auto n_left = static_cast<size_t>(lowest.n_left);
-          batch.push_back({lowest.feature, n_left, centers[n_left - 1], centers[n_left], lowest.bound, {}});
+          batch.push_back({lowest.feature, n_left, lowest.begin, lowest.end, lowest.bound, {}});
         }
       }
       const size_t n = batch.size(), n_pieces = is_sparse ? std::min<size_t>(n, std::max(1, n_jobs)) : n;

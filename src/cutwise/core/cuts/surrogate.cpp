@@ -317,10 +317,30 @@ labels (n_rows,): 0 to k - 1; histogram (n_slots, k) of int64 or uint16, or None
               require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
               require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
               const NodeRows node(encoded, matrix, rows);
-              const LabelCounts sums{labels.data(), checked(weights, encoded.n_rows), k, purity};
-              SurrogateSearch<LabelCounts, Cell> search{node, data_or_null(histogram), nullptr, sums,
-                                                        k,    copied(totals),          limits};
-              return found(search, n_jobs);
+              // Rows in order of a column have counts for every label: of very many labels few are in a node.
+              std::vector<int64_t> counts = copied(totals);
+              std::vector<int32_t> present;
+              for (int32_t label = 0; label < k; ++label)
+                if (counts[label] != 0) present.push_back(label);
+              const bool is_short = !histogram && !present.empty() && static_cast<int64_t>(present.size()) < k;
+              std::unique_ptr<int32_t[]> own(is_short ? new int32_t[encoded.n_rows] : nullptr);
+              if (is_short) {
+                std::vector<int32_t> number(k);
+                for (size_t j = 0; j < present.size(); ++j) {
+                  number[present[j]] = static_cast<int32_t>(j);
+                  counts[j] = counts[present[j]];
+                }
+                counts.resize(present.size());
+                for (int64_t i = 0; i < node.n; ++i) own[node.rows[i]] = number[labels.data()[node.rows[i]]];
+              }
+              const auto n_labels = static_cast<int64_t>(counts.size());
+              const LabelCounts sums{is_short ? own.get() : labels.data(), checked(weights, encoded.n_rows), n_labels, purity};
+              SurrogateSearch<LabelCounts, Cell> search{node,     data_or_null(histogram), nullptr, sums,
+                                                        n_labels, std::move(counts),       limits};
+              FoundCut best = found(search, n_jobs);
+              if (is_short && best)
+                for (int32_t *label : {&std::get<4>(*best), &std::get<5>(*best)}) *label = present[*label];
+              return best;
             },
             "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "histogram"_a.noconvert().none(), "totals"_a,
             "gini"_a, "limits"_a.none() = nb::none(), "n_jobs"_a = 1, "gini_alone"_a = false, doc);
