@@ -293,6 +293,48 @@ def test_many_small_clusters_are_nothing_to_warn_of():
     assert (ClusterExplainer().fit(X, labels).predict(X) == labels).all()
 
 
+def groups_and_a_row(seed, k=24):
+    """Groups that overlap, and a cluster of one row."""
+    rng = np.random.default_rng(seed)
+    y = np.append(np.arange(240) % (k - 1), [k - 1])
+    return rng.uniform(-1, 1, (k, 2))[y] + rng.normal(0, 0.12, (241, 2)), y
+
+
+def without_leaf(model):
+    return set(range(len(model.classes_))) - set(model.tree_.cluster[model.tree_.leaves].tolist())
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+@pytest.mark.parametrize("seed", [0, 2, 5, 7])
+def test_only_trees_with_two_leaves_a_cluster_leave_out_clusters_that_columns_tell_apart(seed):
+    X, y = groups_and_a_row(seed)
+    model = ClusterExplainer().fit(X, y)
+    assert not without_leaf(model) or seed in (0, 7)
+    if without_leaf(model):
+        largest = ClusterExplainer(48).fit(X, y)
+        assert model.candidates_ | {"search": 0} == largest.candidates_ | {"search": 0}
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+def test_the_tree_does_not_grow_to_its_most_for_a_cluster_that_no_column_tells_apart():
+    X, y = groups_and_a_row(2)
+    X[-1] = X[0]
+    y = np.append(y, y[0])  # where the cluster of one row lies, two rows are of another
+    model = ClusterExplainer().fit(np.append(X, X[:1], axis=0), y)
+    assert without_leaf(model) == {23}
+    assert model.n_leaves_ <= 24 + 1 + 2 + 4 + 8
+
+
+def test_of_many_clusters_the_tree_that_grew_once_is_the_one_grown_for_its_size():
+    rng, k = np.random.default_rng(0), 60
+    y = np.arange(6 * k) % k
+    X = rng.uniform(-1, 1, (k, 3))[y] + rng.normal(0, 0.03, (6 * k, 3))
+    model, again = ClusterExplainer().fit(X, y), ClusterExplainer(k).fit(X, y)
+    assert model.n_leaves_ == k
+    assert model.candidates_ == again.candidates_
+    assert model.tree_.to_dict() == again.tree_.to_dict()
+
+
 def test_two_leaves_a_cluster_are_most_and_clusters_without_one_are_named():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 2)), rng.integers(0, 30, 400)  # labels that no column tells

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from cutwise import core
 from cutwise.estimators._tuning import size_of_explanations
 from cutwise.estimators.training import FitContext
 from cutwise.table.table import are_plain
@@ -18,6 +19,7 @@ from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.subtree import prune_to_agreement, truncate_growth, without_empty_leaves
 
 ATTEMPTS = 4
+_MANY_CLUSTERS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,22 +105,35 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
 
     A small cluster may have no leaf in the tree that agrees best: its rows disagree least inside another's. The tree
     is then let grow further, up to two leaves a cluster, rather than made to agree worse. Clusters that the columns
-    cannot tell apart never get leaves of their own, so the attempts are few.
+    cannot tell apart never get leaves of their own: where no others are without one, the attempts are few.
     """
-    most = 2 * problem.context.n_clusters
-    grown, n_grown = grow_all(problem), problem.max_leaves
-    candidates = candidates_of(problem, grown)
-    for attempt in range(ATTEMPTS):
-        missing = best_candidate(candidates).n_without_leaf
-        max_leaves = min(problem.max_leaves + (missing << attempt), most)
-        if max_leaves == problem.max_leaves:
+    context, most = problem.context, 2 * problem.context.n_clusters
+    # Best-first growth has all smaller trees on its way: of many clusters it takes long, and is done once.
+    n_grown = most if context.in_memory and context.n_clusters > _MANY_CLUSTERS else problem.max_leaves
+    grown = grow_all(replace(problem, max_leaves=n_grown))
+    candidates, attempt = candidates_of(problem, grown), 0
+    while (missing := best_candidate(candidates).n_without_leaf) and problem.max_leaves < most:
+        if attempt >= ATTEMPTS and missing <= _n_never_heaviest(context):
             break
-        problem = replace(problem, max_leaves=max_leaves)
-        if max_leaves > n_grown:  # best-first growth has all smaller trees on its way
-            n_grown = min(max_leaves + 2 * missing, most) if attempt == 0 else most
+        problem = replace(problem, max_leaves=min(problem.max_leaves + (missing << attempt), most))
+        if problem.max_leaves > n_grown:
+            n_grown = min(problem.max_leaves + 2 * missing, most) if attempt == 0 else most
             grown = grow_all(replace(problem, max_leaves=n_grown))
-        candidates = candidates_of(problem, grown)
+        candidates, attempt = candidates_of(problem, grown), attempt + 1
     return candidates
+
+
+def _n_never_heaviest(context: FitContext) -> int:
+    """How many clusters weigh less than another among the rows equal to each of theirs; not in memory: all."""
+    if not context.in_memory:
+        return context.n_clusters
+    table, labels = context.rows.encoded, context.reference.labels
+    group = np.unique(core.row_hashes(table.matrix, context.rows.n_jobs), return_inverse=True)[1].astype(np.int64)
+    pairs, of_row = np.unique(group * context.n_clusters + labels, return_inverse=True)
+    weight, own = np.bincount(of_row, weights=table.weights), pairs // context.n_clusters
+    heaviest = np.zeros(own[-1] + 1)
+    np.maximum.at(heaviest, own, weight)
+    return context.n_clusters - len(np.unique(pairs[weight == heaviest[own]] % context.n_clusters))
 
 
 def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> dict[str, Candidate]:

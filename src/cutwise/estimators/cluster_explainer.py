@@ -69,7 +69,8 @@ class ClusterExplainer(TreeEstimator):
     ----------
     max_leaves : int, default=None
         Number of leaves at most, at least one a cluster. None means one leaf a cluster, and with ``"auto"`` more, at
-        most two a cluster, where the tree that agrees best would leave a cluster without one.
+        most two a cluster, where the tree that agrees best would leave a cluster without one. A cluster of few rows may
+        still have none in a tree of so many leaves, where other cuts agree on more rows: a warning names it.
     algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"}, default="auto"
         How the tree grows. ``"auto"`` grows several, takes the one that agrees with ``y`` on most rows (of these, one
         that gives every cluster a leaf; of these, one with the shortest rules), and says in ``growth_`` which it was.
