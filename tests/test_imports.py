@@ -203,6 +203,11 @@ def test_importing_cutwise_loads_no_optional_package():
     assert not modules_after("import cutwise") & HEAVY
 
 
+def test_a_help_text_or_a_shells_proposal_loads_neither_scikit_learn_nor_a_package_for_tables():
+    loaded = modules_after("import cutwise.cli.app")
+    assert not loaded & {"sklearn", "joblib", "scipy.optimize", "scipy.stats", "pandas", "polars", "pyarrow"}
+
+
 def test_looking_at_the_pictures_imports_no_matplotlib():
     assert "matplotlib" not in modules_after("import cutwise; cutwise.plot.TreeDisplay")
 

@@ -27,7 +27,6 @@ from cutwise.cli.options import (
 )
 from cutwise.cli.screen import Outputs, note, noted, print_json, working
 from cutwise.cli.tables import find_files
-from cutwise.estimators import model_document
 from cutwise.table.intake import check_option, names_given
 from cutwise.tree.recipes import recipes_for
 
@@ -131,6 +130,8 @@ def command(
         if n:
             note(f"{n} of {task.n_rows} rows {what}: sizes and figures leave them out")
     if as_json:
+        from cutwise.estimators import model_document
+
         print_json(model_document(model, about={**task.about, "scale": scale}))
     else:
         print_fit(model, source=source.name, n_rows=task.n_rows, scale=scale)

@@ -14,7 +14,6 @@ from cutwise.cli.columns import with_numbers
 from cutwise.cli.options import SCALES, TextOptions
 from cutwise.cli.screen import note, print_line, print_table
 from cutwise.cli.tables import Source, open_source
-from cutwise.estimators import advice_of, agreement_of, algorithm_of, certificate_line, words_of
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
 from cutwise.readouts.rules import table_lines
 from cutwise.readouts.shown import MOST_LEVELS, shortened
@@ -200,6 +199,8 @@ MEASURES = ("rows", "share", "purity", "coverage")
 
 def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> None:
     """Print what was done on the rows of a table, the rules, and what they cost."""
+    from cutwise.estimators import algorithm_of
+
     columns = model._columns_of_fit()
     what = _count(model.n_features_in_, "column") if are_plain(columns.kinds) else columns.in_words()
     print_line(f"{source}: {_count(n_rows, 'row')}, {what}")
@@ -245,6 +246,8 @@ def note_long_sets(rules: Rules) -> None:
 
 def print_certificate(model: TreeEstimator) -> None:
     """Print what is proved about a tree's cost, where something is."""
+    from cutwise.estimators import certificate_line
+
     line = certificate_line(model)
     if line is not None:
         print_line(line)
@@ -258,6 +261,8 @@ def note_lost_weights(model: TreeEstimator) -> None:
 
 def _price_lines(model: TreeEstimator) -> list[str]:
     """What saying the clusters with this tree costs, in words."""
+    from cutwise.estimators import advice_of, agreement_of, words_of
+
     own, cost_words = words_of(model)
     lines = [f"agreement {percent(agreement_of(model))}: rows that the rules put where {own} have them"]
     if hasattr(model, "adjusted_rand_index_"):  # not flattered by chance, nor by bounded kernels as cost ratios are

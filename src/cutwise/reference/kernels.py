@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import pairwise as sk
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from cutwise.core import Float64
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
@@ -73,12 +71,19 @@ def _linear(A: Rows, B: Rows, c: Constants) -> Float64:
     return as_dense(A @ B.T)
 
 
+def _pairwise(name: str, *given: Any, **constants: float) -> Float64:
+    """What a function of scikit-learn says, which takes long to import: the names of kernels stand in help texts."""
+    from sklearn.metrics import pairwise
+
+    return np.asarray(getattr(pairwise, name)(*given, **constants))
+
+
 def _rbf(A: Rows, B: Rows, c: Constants) -> Float64:
-    return np.asarray(sk.rbf_kernel(A, B, gamma=c.gamma))
+    return _pairwise("rbf_kernel", A, B, gamma=c.gamma)
 
 
 def _laplacian(A: Rows, B: Rows, c: Constants) -> Float64:
-    return np.asarray(sk.laplacian_kernel(A, B, gamma=c.gamma))
+    return _pairwise("laplacian_kernel", A, B, gamma=c.gamma)
 
 
 def _polynomial(A: Rows, B: Rows, c: Constants) -> Float64:
@@ -95,7 +100,7 @@ def _half_of_sums_minus(distance: Float64, A: Rows, B: Rows) -> Float64:
 def _additive_chi2(A: Rows, B: Rows, c: Constants) -> Float64:
     # scikit-learn's kernel of this name is minus the sum of (a - b)^2 / (a + b), a distance with its sign turned.
     # As 2ab / (a + b) = (a + b - (a - b)^2 / (a + b)) / 2, both see 0/0 as 0.
-    return _half_of_sums_minus(-sk.additive_chi2_kernel(_writable(A), _writable(B)), A, B)
+    return _half_of_sums_minus(-_pairwise("additive_chi2_kernel", _writable(A), _writable(B)), A, B)
 
 
 def _writable(A: Rows) -> Float64:
@@ -104,12 +109,12 @@ def _writable(A: Rows) -> Float64:
 
 
 def _chi2(A: Rows, B: Rows, c: Constants) -> Float64:
-    return np.asarray(sk.chi2_kernel(_writable(A), _writable(B), gamma=c.gamma))
+    return _pairwise("chi2_kernel", _writable(A), _writable(B), gamma=c.gamma)
 
 
 def _intersection(A: Rows, B: Rows, c: Constants) -> Float64:
     # min(a, b) = (a + b - |a - b|) / 2.
-    return _half_of_sums_minus(np.asarray(sk.manhattan_distances(A, B)), A, B)
+    return _half_of_sums_minus(_pairwise("manhattan_distances", A, B), A, B)
 
 
 def _powers(A: Rows, c: Constants) -> Rows:
@@ -349,6 +354,8 @@ def default_gamma(kernel: str, table: Table, weights: Float64 | None = None) -> 
 def _column_moments(table: Table, weights: Float64 | None) -> tuple[Float64, Float64]:
     """Weighted mean and variance of every column; infinite or nan where they are beyond float64."""
     if isinstance(table.values, sparse.csr_array):
+        from sklearn.utils.sparsefuncs import mean_variance_axis
+
         values = table.values.astype(np.float64)
         mean, variance = mean_variance_axis(sparse.csr_matrix(values), axis=0, weights=weights)
         return np.asarray(mean), np.asarray(variance)

@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, TypeGuard, TypeVar
 
-import joblib
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from cutwise.core import Float64, count_distinct_rows
 from cutwise.exceptions import (
@@ -121,6 +119,8 @@ def check_number(
 
 def check_n_jobs(n_jobs: object) -> int:
     """How many threads ``n_jobs`` asks for, by joblib's rule: -1 is all cores, None is 1 outside a joblib context."""
+    import joblib  # it and scikit-learn take longer to import than a help text to print
+
     if n_jobs is None:
         return int(joblib.effective_n_jobs(None))
     if not _is_integer(n_jobs) or n_jobs == 0:
@@ -133,6 +133,8 @@ def check_n_jobs(n_jobs: object) -> int:
 
 def read_random_state(random_state: object) -> np.random.RandomState:
     """The source of chance that ``random_state`` stands for: a seed's, the given one, or numpy's own for None."""
+    from sklearn.utils import check_random_state
+
     try:
         source: np.random.RandomState = check_random_state(random_state)
     except ValueError as error:

@@ -11,7 +11,6 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.exceptions import DataConversionWarning
 
 from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError
 
@@ -96,6 +95,8 @@ def read_labels(
         )
     values = as_vector(y, what=what)
     if values.ndim == 2 and values.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
         warnings.warn(
             f"A column-vector {what} was passed when a 1d array was expected. Please change the shape of {what} to "
             "(n_samples, ), for example using ravel().",
