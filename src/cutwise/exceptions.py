@@ -168,7 +168,9 @@ class NotNumericError(UnsupportedInputError):
             Whether leaving such columns out is to be proposed.
         """
         # numpy's own repr would say np.str_('a') and np.datetime64('2020-01-01').
-        given = repr(str(value)) if type(value).__module__ == "numpy" else repr(value)
+        given = repr(value)
+        if type(value).__module__ == "numpy":
+            given = str(value) if hasattr(value, "dtype") and value.dtype.kind in "mM" else repr(str(value))
         given = given if len(given) <= 60 else given[:57] + "..."
         message = f"{what} must hold {takes}, but {column} holds {kind}: {given} in row {row} (rows are counted from 0)"
         if n_values > 1:
@@ -423,6 +425,7 @@ _TO_NUMBERS = {
     "text among numbers": "If {} marks a missing value, read it as one (pandas.read_csv has na_values; "
     "pandas.to_numeric has errors='coerce') and fill it in; else make texts of all values (astype(str) in pandas)",
     "texts and other values": "Make texts of all values (astype(str) in pandas)",
+    "decimals of more digits than float64 has": "Make texts of all values (astype(str) in pandas)",
     "times and other values": "Make dates (to_datetime in pandas), durations (to_timedelta) or texts of all values",
     "levels other than texts and finite numbers": "Give dates and durations as such, not as categories: rules then ask "
     "about before and after. Make texts of others (astype(str) in pandas)",

@@ -90,9 +90,8 @@ def test_a_level_is_the_same_in_every_type_and_library(name, named):
 )
 def test_other_values_are_no_levels_and_the_error_says_what_to_do(values):
     for library, make in LIBRARIES.items():
-        with pytest.raises(
-            NotNumericError, match=r"(?s)'c'|column 0.*holds levels other than texts.*in row 0.*texts of"
-        ):
+        said = r"(?s)column ('c'|0) holds levels other than texts.*in row \d.*dates and durations as such.*texts of"
+        with pytest.raises(NotNumericError, match=said):
             ClusterExplainer(categorical_features=[0]).fit(
                 make(columns_of(values)), LABELS if library not in ("lazy", "duckdb", "batches") else "x"
             )
@@ -111,6 +110,20 @@ def test_levels_of_one_column_are_all_texts_or_all_numbers(values):
     X = pd.DataFrame({"c": pd.Series(values * 30, dtype=object), "x": 1.0})
     with pytest.raises(NotNumericError, match=r"(?s)column 'c' holds .*in row [01] .*[Mm]ake texts of"):
         ClusterExplainer(categorical_features=["c"]).fit(X, [0, 1] * 30)
+
+
+@pytest.mark.parametrize("tail", [".01", ".02", "." + "3" * 20])
+def test_decimals_that_float64_rounds_are_no_levels_for_they_would_be_one_with_their_neighbors(tail):
+    for library in ("pandas", "polars", "pyarrow", "lazy"):
+        columns = columns_of([Decimal(7), Decimal(12345678901234567), Decimal("12345678901234567" + tail)])
+        said = r"(?s)'c' holds decimals of more digits than float64 has: Decimal\('12345.*in row \d.*Make texts of all"
+        with pytest.raises(NotNumericError, match=said):
+            ClusterExplainer(categorical_features=["c"]).fit(
+                LIBRARIES[library](columns), "x" if library == "lazy" else LABELS
+            )
+    X = pd.DataFrame(columns_of([Decimal(7), Decimal(12345678901234567), Decimal(12345678901234568)]))
+    model = ClusterExplainer(max_leaves=3, categorical_features=["c"], cut_features=["c"]).fit(X, LABELS)
+    assert predicted(model, X) == LABELS
 
 
 def test_parts_of_a_table_in_batches_have_levels_of_one_type():

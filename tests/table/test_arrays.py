@@ -179,7 +179,7 @@ def test_an_unnamed_table_has_made_up_names():
         ([["1"], ["2"]], NotNumericError, "numbers written as text: '1' in row 0(.|\n)*pandas.to_numeric"),
         (np.array([["1"], ["?"]]), NotNumericError, r"text among numbers: '\?' in row 1"),
         (np.array([[b"a"]]), NotNumericError, "column 0 holds values of type 'bytes"),
-        (np.array([["2020-01-01"]], dtype="M8[D]"), NotNumericError, "dates or times: '2020-01-01'"),
+        (np.array([["2020-01-01"]], dtype="M8[D]"), NotNumericError, "dates or times: 2020-01-01 in row 0"),
         (np.array([[1]], dtype="m8[s]"), NotNumericError, "durations"),
         (np.array([[np.timedelta64(1, "s")]], dtype=object), NotNumericError, "durations"),
     ],

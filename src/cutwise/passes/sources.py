@@ -560,10 +560,10 @@ class Again:
 
 _WORD = 2**32 - 1
 
-_STEPS = (
-    "leave out rows with gaps or infinity (X.drop_nulls() in polars, X.dropna() in Spark and Dask), or fill these.",
-    'take other columns (X.select("age", "income") in polars and Spark, X[["age", "income"]] in Dask).',
+_LEAVE_OUT = (
+    "Leave out rows with gaps or infinity (X.drop_nulls() in polars, X.dropna() in Spark and Dask), or fill these."
 )
+_TAKE_OTHERS = 'take other columns (X.select("age", "income") in polars and Spark, X[["age", "income"]] in Dask).'
 
 
 def _apart(batch: Any, weights: str | None, y: str | None) -> tuple[Any, Float64 | None, Any]:
@@ -601,8 +601,10 @@ def _in_batches(*, is_again: bool = False) -> Iterator[None]:
             raise ChangedDataError.of(f"what one found of its columns is not so in another. {said}") from error
         if not isinstance(error, NotFiniteError | NotNumericError):
             raise
-        said, step = str(error).splitlines()[0], _STEPS[isinstance(error, NotNumericError)]
-        raise type(error)(f"{said}\nX comes in batches, and rows are counted within one: {step}") from error
+        said, _, own = str(error).partition("\n")
+        own = own.partition(", or leave it out")[0].rstrip(".") or "Give numbers"
+        step = f"{own}, or {_TAKE_OTHERS}" if isinstance(error, NotNumericError) else _LEAVE_OUT
+        raise type(error)(f"{said}\nX comes in batches, and rows are counted within one. {step}") from error
 
 
 MAX_WEIGHT = 2**31

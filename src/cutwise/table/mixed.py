@@ -40,12 +40,15 @@ def distinct_items(items: Sequence[Any]) -> tuple[npt.NDArray[np.intp], list[Any
 def plain_level(item: Any) -> Any:
     """A level as every reader has it: a text, or a number, a whole one without a fraction; None for no level at all.
 
-    Intervals, which pandas alone has, go by their text.
+    Intervals, which pandas alone has, go by their text. A decimal that float64 rounds is none: it would be one level
+    with its neighbors, and a rule that no such value in a database equals.
     """
     if isinstance(item, np.generic) and item.dtype.kind in "biufU":
         item = item.item()
-    if isinstance(item, Decimal | Fraction):
-        item = float(item)
+    if isinstance(item, Decimal | Fraction) and math.isfinite(item):
+        exact = Fraction(item)
+        item = int(exact) if exact.denominator == 1 else float(exact)
+        return item if Fraction(repr(item)) == exact else None
     if isinstance(item, float):
         return int(item) if item.is_integer() else item if math.isfinite(item) else None
     return str(item) if type(item).__name__ == "Interval" else item if isinstance(item, str | int) else None
@@ -234,6 +237,8 @@ def _of_levels(
     for i, (item, level) in enumerate(zip(items, levels, strict=True)):
         if item is not None and (level is None or isinstance(level, str) != are_texts):
             said = "texts and other values" if level is not None else "levels other than texts and finite numbers"
+            if isinstance(item, Decimal | Fraction) and math.isfinite(item) and level is None:
+                said = "decimals of more digits than float64 has"
             return NonNumericValue(int(np.argmax(codes == i)), item, said)
     place, levels = distinct_items(levels)
     return RawColumn(name, codes=place[codes], items=levels, order=order and list(map(plain_level, order)))
