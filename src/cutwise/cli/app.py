@@ -127,9 +127,7 @@ def _exit_code_of(job: Callable[[], Any]) -> int:
             code = job()
         sys.stdout.flush()
     except UsageError as error:
-        said = error.format_message() if hasattr(error, "format_message") else str(error)
-        context = getattr(error, "ctx", None)
-        return _fail(said if context is None else f"{said.rstrip('.')}. See {context.command_path} --help.")
+        return _fail(_what_is_wrong(error))
     except CutwiseError as error:
         return _fail(_in_options(str(error)))
     except BrokenPipeError:
@@ -148,6 +146,17 @@ def _exit_code_of(job: Callable[[], Any]) -> int:
 def _fail(message: str) -> int:
     note(message)
     return BAD_INPUT
+
+
+def _what_is_wrong(error: Any) -> str:
+    """A usage error with the value that was given, which newer versions of typer leave to pydantic, and a next step."""
+    said, cause = error.format_message() if hasattr(error, "format_message") else str(error), error.__cause__
+    if hasattr(cause, "errors"):
+        wanted = error.message.partition(", unable")[0]
+        said = f"{error.param.opts[0]} {cause.errors()[0]['input']}: {wanted[:1].lower()}{wanted[1:]}"
+    context = getattr(error, "ctx", None)
+    command = "cutwise COMMAND" if context is None else context.command_path
+    return f"{said.rstrip('.')}{'' if said.endswith('?') else '.'} See {command} --help."
 
 
 def _what_the_system_said(error: OSError) -> str:
