@@ -95,7 +95,8 @@ verbose : int, default=0
 tree_ : ThresholdTree
     The model.
 labels_ : ndarray of shape (n_samples,), int32
-    Cluster of each training row, by the tree. Numbers are those of the reference.
+    Cluster of each training row, by the tree. Numbers are those of the reference; that of a cluster without rows is
+    skipped.
 cluster_centers_ : ndarray of shape (n_clusters, n_features), float64
     Means of the tree's clusters, in the preprocessor's output where there is one. A cluster without rows keeps the
     reference's center.

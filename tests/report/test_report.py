@@ -178,6 +178,18 @@ class TestWhatCannotBeSaid:
         assert any("needs the clusters that the model explains" in note for note in without["notes"])
         assert cutwise.report(again, X, y=y).summary["curve"] == summary["curve"]
 
+    def test_its_point_of_this_tree_and_the_headline_are_one_figure_also_by_fractions_of_weights(self):
+        rng = np.random.default_rng(1)
+        X, names = rng.normal(size=(200, 3)), ("cost", "cost_ratio", "explained", "agreement")
+        for _ in range(5):
+            weights = rng.random(200)
+            model = ExplainableKMeans(4, max_leaves=6, random_state=0).fit(X, sample_weight=weights)
+            summary = cutwise.report(model, X, sample_weight=weights).summary
+            headline, curve = summary["headline"], summary["curve"]
+            at = curve["n_leaves"].index(headline["n_leaves"])
+            assert {name: curve[name][at] for name in names} == {name: headline[name] for name in names}
+            assert curve["reference_explained"] == headline["reference_explained"]
+
     def test_a_weighted_fit_needs_its_weights_for_the_curve(self):
         weights = np.arange(len(X)) % 3 + 1.0
         model = ExplainableKMeans(3, preprocessor=None, random_state=0).fit(X, sample_weight=weights)
@@ -504,6 +516,8 @@ class TestFiles:
     def test_another_ending_is_refused_before_anything_is_written(self, wine, tmp_path):
         with pytest.raises(InvalidInputError, match=r"ends in \.pdf; a report is written as \.html, \.md or \.json"):
             wine[1].save(tmp_path / "r.pdf")
+        with pytest.raises(InvalidInputError, match=r"path=array.* is no name of a file.* labels are y=labels"):
+            cutwise.report(wine[0], wine[0].labels_, wine[0].labels_)
         assert list(tmp_path.iterdir()) == []
 
 

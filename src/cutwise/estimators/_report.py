@@ -31,7 +31,9 @@ from cutwise.exceptions import (
     InvalidInputError,
     NotFiniteError,
     NotNumericError,
+    UnsupportedInputError,
     listed,
+    shown,
 )
 from cutwise.passes.rows import BatchedRows
 from cutwise.passes.sources import as_lazy, check_column_name, weights_of_batch
@@ -108,6 +110,10 @@ class Report:
 
 def check_form(path: str | os.PathLike[str]) -> str:
     """The method of ``Report`` that writes files of that ending; another ending is an error."""
+    if not isinstance(path, str | os.PathLike):
+        raise UnsupportedInputError(
+            f"path={shown(path)} is no name of a file. Give one that ends in .html, .md or .json; labels are y=labels."
+        )
     ending = Path(path).suffix.lower()
     if ending not in _WRITERS:
         raise InvalidInputError(
@@ -200,9 +206,15 @@ def report(
         "cost_words": cost_words,
         "cart": None if found is None or found._context is None else _plain_cart(found._context, model.n_leaves_),
     }
+    of_curve = None if found is None else found.to_dict()
+    if of_curve is not None:  # a tree has one figure: other sums of fractional weights differ in their last digit
+        of_curve |= {name: headline[name] for name in ("reference_cost", "reference_explained")}
+        for name, figure in {**headline, "agreement": finite(model._leaf_counts.agreement)}.items():
+            if isinstance(points := of_curve.get(name), list):
+                points[of_curve["n_leaves"].index(model.n_leaves_)] = figure
     more = {
         "title": title or "Clusters in words",
-        "curve": None if found is None else found.to_dict(),
+        "curve": of_curve,
         "sql": _sql(model, dialect, table, notes),
         "settings": _settings(model),
         "reproduce": [reproduce] if isinstance(reproduce, str) else list(reproduce),
