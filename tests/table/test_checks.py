@@ -47,6 +47,9 @@ def test_bounds_of_whole_numbers_are_kept():
     with pytest.raises(InvalidInputError, match="Use an integer from 1 to 5"):
         check_integer("n_init", 6, minimum=1, maximum=5)
     assert check_integer("n_init", 5, minimum=1, maximum=5) == 5
+    assert check_integer("n_init", 2**63 - 1, minimum=1) == 2**63 - 1
+    with pytest.raises(InvalidInputError, match=r"is out of range. Use an integer from 1 to 2\*\*63 - 1\."):
+        check_integer("n_init", 2**63, minimum=1)
 
 
 def test_bounds_of_numbers_are_kept():
@@ -58,6 +61,8 @@ def test_bounds_of_numbers_are_kept():
         check_number("gamma", -1, minimum=0, maximum=1)
     with pytest.raises(InvalidInputError, match="gamma=2 is out of range"):
         check_number("gamma", 2, minimum=0, maximum=1)
+    with pytest.raises(InvalidInputError, match=r"gamma=10.* is not a finite number. Use a number >= 0"):
+        check_number("gamma", 10**400, minimum=0)
 
 
 @pytest.mark.parametrize("value", [True, "1", None, float("nan"), float("inf"), 1j])

@@ -6,10 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from cutwise import ClusterExplainer, ExplainableKMeans, core, load_model
+from cutwise import ClusterExplainer, ExplainableKMeans, core, load_model, report
+from cutwise.baselines import KDTree
 from cutwise.exceptions import EmptyClusterWarning, InfeasibleLimitsError, InvalidInputError
 from cutwise.table.table import NUMBER, as_matrix
 from cutwise.tree import recipes
@@ -377,3 +379,19 @@ def mistakes_by_leaves(p: Problem, tree: ThresholdTree) -> list[int]:
         is_left, is_right = (np.isin(p.labels[rows], tree.cluster[a:b]) for a, b in ((left, right), (right, end + 1)))
         found.append(int(p.weights[rows[(inside & is_right) | (~inside & is_left)]].sum()))
     return found
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+@pytest.mark.parametrize("least", [4, 0.125])
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32])
+def test_numbers_of_numpy_limit_as_those_of_python_do(least, kind):
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    for model in (ExplainableKMeans(4, random_state=0), ClusterExplainer(max_leaves=6)):
+        own, other = (
+            clone(model).set_params(min_samples_leaf=n).fit(X, X[:, 0] > X[:, 1]) for n in (least, kind(least))
+        )
+        assert other.tree_.to_dict() == own.tree_.to_dict()
+        assert other._limits_line == own._limits_line
+    report(KDTree(np.int64(4)).fit(X), X, curve=False)
+    with pytest.raises(InfeasibleLimitsError, match=r"min_samples_leaf=20.* leave no cut"):
+        ExplainableKMeans(2, min_samples_leaf=kind(20), max_depth=2**63 - 1).fit(np.arange(80.0)[:, None] // 70)

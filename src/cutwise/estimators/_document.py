@@ -79,7 +79,7 @@ def advice_of(model: TreeEstimator, more_leaves: str = "max_leaves") -> str | No
         # Costs under a bounded kernel are high whatever the clusters are.
         math.inf if model.reference_.objective == FEATURE_SPACE else model.reference_explained_,
         words_of(model)[0],
-        chosen=params.get("n_clusters", 1) > 1,
+        chosen=bool(params.get("n_clusters", 1) > 1),
         more_leaves=steps,
     )
     strange = [str(cluster.cluster) for cluster in model.rules() if cluster.purity < _SHARES_NOTHING]

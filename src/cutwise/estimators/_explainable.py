@@ -14,7 +14,7 @@ from scipy import sparse
 
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
-from cutwise.exceptions import DominantColumnWarning, InfeasibleLimitsError, InvalidInputError, warn
+from cutwise.exceptions import DominantColumnWarning, InfeasibleLimitsError, InvalidInputError, shown, warn
 from cutwise.reference.resources import check_fits
 from cutwise.table.intake import check_n_jobs, check_number, check_option
 from cutwise.table.table import are_plain
@@ -44,8 +44,8 @@ def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow
     bounds = max_size if isinstance(max_size, Sequence) and not isinstance(max_size, str) else (max_size, max_size)
     if isinstance(max_size, str) or len(bounds) != 2:
         raise InvalidInputError(
-            f"max_size={max_size!r} is neither a number nor two: how many conditions a rule may have in the mean, and "
-            'how many tests. Use 4.0 for both, (3.5, 4.0), or "exshallow" for those of that algorithm\'s tree.'
+            f"max_size={shown(max_size)} is neither a number nor two: how many conditions a rule may have in the mean, "
+            'and how many tests. Use 4.0 for both, (3.5, 4.0), or "exshallow" for those of that algorithm\'s tree.'
         )
     waes, wad = (check_number("max_size", bound, minimum=0) for bound in bounds)
     return waes, wad
@@ -147,8 +147,8 @@ class ExplainableClusterer(TreeClusterer):
         check_option("algorithm", self.algorithm, ALGORITHMS)
         check_option("expansion", self.expansion, EXPANSIONS)
         self._check_penalty()
-        for name in ("search_effort", "size_penalty"):
-            check_number(name, getattr(self, name), minimum=0)
+        check_number("search_effort", self.search_effort, minimum=0, maximum=1e6)
+        check_number("size_penalty", self.size_penalty, minimum=0)
         check_max_size(self.max_size)
         self._check_limits(n_clusters)
         if self.algorithm == "optimal":

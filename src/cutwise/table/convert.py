@@ -132,7 +132,7 @@ def to_numbers(items: Sequence[object]) -> npt.NDArray[np.generic]:
             return np.array(items, dtype=np.int64)
         except OverflowError:
             pass
-    return np.array([_as_float(value) for value in items], dtype=np.float64)
+    return np.array([as_float(value) for value in items], dtype=np.float64)
 
 
 def not_numeric_error(
@@ -173,7 +173,8 @@ def _acts_as_number(value: object) -> bool:
     return True
 
 
-def _as_float(value: object) -> float:
+def as_float(value: object) -> float:
+    """A number as float64, infinite where it is beyond; NaN where it is missing."""
     if is_missing(value):
         return float("nan")
     try:

@@ -35,6 +35,7 @@ from .convert import (
     NonNumericValue,
     as_array,
     as_dense,
+    as_float,
     as_frame,
     bare_matrix,
     convert_array,
@@ -73,6 +74,9 @@ Option = TypeVar("Option")
 Seed = int | np.random.RandomState | None
 """What ``random_state`` may be."""
 
+# The core counts by 64-bit integers.
+_MOST = 2**63 - 1
+
 # No machine profits from more threads, and the core counts them by 32-bit integers.
 _MAX_JOBS = 1 << 12
 
@@ -93,6 +97,8 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
         given = shown(value)
         raise InvalidInputError(f"{name}={given} is not a whole number. Use an integer {bounds}. {hint}".rstrip())
     number = int(value)
+    if maximum is None and number > _MOST:
+        maximum, bounds = _MOST, f"from {minimum} to 2**63 - 1"
     if number < minimum or (maximum is not None and number > maximum):
         raise InvalidInputError(f"{name}={number} is out of range. Use an integer {bounds}. {hint}".rstrip())
     return number
@@ -108,10 +114,11 @@ def check_number(
 ) -> float:
     """A finite real number within bounds as a float; ``above`` refuses ``minimum`` itself, ``hint`` ends the error."""
     bounds = f"{'>' if above else '>='} {minimum:g}" + ("" if maximum == math.inf else f" and <= {maximum:g}")
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not math.isfinite(value):
+    is_number = not isinstance(value, (bool, np.bool_)) and isinstance(value, Real)
+    number = as_float(value) if is_number else math.nan
+    if not math.isfinite(number):
         given = shown(value)
         raise InvalidInputError(f"{name}={given} is not a finite number. Use a number {bounds}. {hint}".rstrip())
-    number = float(value)
     if number < minimum or number > maximum or (above and number == minimum):
         raise InvalidInputError(f"{name}={shown(value)} is out of range. Use a number {bounds}. {hint}".rstrip())
     return number

@@ -160,11 +160,12 @@ class LimitsGiven:
             mask = (sources if searched is None else sources[searched.source]).astype(np.uint8)
             if not self.may_leave_out:
                 _check_separable(columns, searched, coordinates, mask, classes)
-        by_weight, least = bool(self.min_samples_leaf < 1), 0
+        share, least = float(self.min_samples_leaf), 0
+        by_weight = share < 1
         total = totals[by_weight]
         if by_weight:
-            least = -int(-Fraction(repr(float(self.min_samples_leaf))) * total // 1)
-        elif self.min_samples_leaf > 1:
+            least = -int(-Fraction(repr(share)) * total // 1)
+        elif share > 1:
             least = int(self.min_samples_leaf)
             if least * len(classes) > total and not self.may_leave_out:
                 raise InfeasibleLimitsError(
@@ -186,7 +187,7 @@ class LimitsGiven:
         if self.max_depth is not None:
             said.append(f"at most {self.max_depth} question{'s' if self.max_depth > 1 else ''}")
         least = self.min_samples_leaf
-        if isinstance(least, float) and least < 1:
+        if least < 1:
             said.append(f"at least {100 * least:g} % in a leaf")
         elif least > 1:
             said.append(f"at least {least:g} rows in a leaf")
@@ -202,7 +203,7 @@ class LimitsGiven:
         least = self.min_samples_leaf
         said = ["cut_features=..."] * (self.cut_features is not None)
         said += [f"max_depth={self.max_depth}"] * (self.max_depth is not None)
-        said += [f"min_samples_leaf={least}"] * (least != 1)
+        said += [f"min_samples_leaf={least}"] * bool(least != 1)
         clusters = [str(classes[cluster]) for cluster in error.clusters]
         few = f"{', '.join(clusters[:-1])} and {clusters[-1]}"
         who = f"clusters {few if len(clusters) <= 20 else listed(clusters, most=20, write=str)}"

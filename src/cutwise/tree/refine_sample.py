@@ -305,7 +305,7 @@ def room(limits: Limits | None, weight: float) -> tuple[float, int]:
     """What a leaf of a sample of this weight holds at least, and how deep it may be; about as much as in all rows."""
     if limits is None:
         return 0.0, NO_DEPTH
-    return limits.least * weight / limits.total, NO_DEPTH if limits.max_depth is None else limits.max_depth
+    return limits.least * weight / limits.total, min(limits.max_depth or NO_DEPTH, NO_DEPTH)
 
 
 def _weights(table: EncodedTable, drawn: DrawnRows) -> Int64:
