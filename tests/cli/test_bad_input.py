@@ -85,6 +85,10 @@ def test_it_is_refused_in_one_line(refused, table, tmp_path, args, words):
     [
         ("", ["is empty"]),
         ("a,b\n", ["no rows"]),
+        (
+            "sales,draft\nname,cost\n" + "1,2\n3,4\n5,6\n" * 9,
+            ["'name' in row 0 (line 2", "Remove lines above", "--number 'sales'"],
+        ),
         ("a,a\n1,2\n3,4\n", ["duplicate column names: 'a'", "rename the copies in its line of names."]),
         ("a,b\n1,2\n3,\n5,6\n", ["'b' has 1 missing value (NaN)", "row 1 (line 3", "--drop-missing", "--drop b"]),
         ("a,b\r\n\r\n1,2\r\n\r\n3,4\r\n5,\r\n", ["'b' has 1 missing value (NaN)", "row 2 (line 6"]),

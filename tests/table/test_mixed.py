@@ -135,6 +135,14 @@ def test_values_say_what_the_cells_did():
     assert column["visit"][5] == FRAME["visit"][5].total_seconds() * 1e6
 
 
+def test_dates_written_as_text_of_which_some_are_known_together_are_warned_of():
+    days = pd.Series(pd.date_range("2024-01-01", periods=300)).astype(str)
+    X = pd.DataFrame({"day": [*days, *days], "x": 1.0})
+    with pytest.warns(IdentifierWarning, match=r"day holds dates written as text, of which the 254 .*to_datetime"):
+        read_table(X, mixed=MixedOptions())
+    read_table(X[X["day"] < "2024-06"], mixed=MixedOptions())
+
+
 def test_plain_numbers_are_read_as_ever_and_numbers_of_rows_are_named():
     frame = pd.DataFrame({"row": np.arange(30)[::-1], "x": np.arange(30) * 2.0})
     with pytest.warns(IdentifierWarning, match=r"row numbers the rows. Leave out what only names rows"):

@@ -427,9 +427,11 @@ def _columns_left_out(
     }
     left_out = {name: reason for name, reason in reasons.items() if reason is not None}
     if len(left_out) == len(scans):
+        step = "Name those to use all the same with --only."
+        if words := next((scan.name for scan in scans if scan.words), None):
+            step = f"Remove lines above the names of columns, or take words as missing: --number {words!r}."
         raise InvalidInputError(
-            f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. "
-            "Name those to use all the same with --only."
+            f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. {step}"
         )
     return left_out
 
@@ -502,7 +504,8 @@ def with_numbers(source: Source, names: Sequence[str]) -> Source:
         lost.update({name: int((own.isna() & batch[name].notna()).sum()) for name, own in numbers.items()})
     for name, n in lost.items():
         if n:
-            note(f"{name}: {n:,} cells that are no numbers are taken as missing")
+            what = "cell that is no number is" if n == 1 else "cells that are no numbers are"
+            note(f"{name}: {n:,} {what} taken as missing")
     if source.lazy is not None:
         return replace(source, frame=source.frame.astype(dict.fromkeys(names, "float64")), numbers=names)
     return replace(source, frame=with_columns(source.frame, numbers), numbers=names) if names else source

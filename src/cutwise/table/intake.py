@@ -55,6 +55,7 @@ from .mixed import (
     ColumnSums,
     Items,
     RawColumn,
+    are_dates,
     are_numbers,
     check_truth,
     counts_rows,
@@ -631,6 +632,11 @@ def warn_of_columns(columns: Columns, counts: Callable[[int], bool]) -> None:
     """Warn of columns that only name or number rows; ``counts``: whether the whole numbers of one count these."""
     own = list(zip(columns.names, columns.kinds, strict=True))
     lines = [f"{name} is left out: {kind.left_out}" for name, kind in own if kind.left_out]
+    lines += [
+        f"{name} holds dates written as text, of which the {len(kind.levels)} most frequent are told apart"
+        for name, kind in own
+        if kind.levels and kind.has_other and are_dates(kind.levels)
+    ]
     lines += [
         f"{name} numbers the rows"
         for i, (name, kind) in enumerate(own if columns.has_names else ())
