@@ -232,13 +232,6 @@ def test_estimators_keep_limits_and_say_what_they_cost(algorithm, limits, tmp_pa
     assert load_model(tmp_path / "model.json").limits_price_ == model.limits_price_
 
 
-@pytest.mark.parametrize("least", [0.2, np.float64(0.2), np.float32(0.25), 30, np.int64(30), 30.0, 1, np.int64(1), 1.0])
-def test_a_limit_is_one_whatever_type_its_number_has(least):
-    model = ExplainableKMeans(3, algorithm="exgreedy", min_samples_leaf=least, random_state=0).fit(load_iris().data)
-    assert np.isnan(model.limits_price_) == (least == 1)
-    assert np.bincount(model.labels_).min() >= (least if least >= 1 else round(float(150 * least)))
-
-
 def test_the_price_of_limits_is_over_the_tree_without_them_with_more_leaves_too():
     X, options = load_iris().data, {"preprocessor": StandardScaler(), "random_state": 0, "max_leaves": 6}
     limited, free = (ExplainableKMeans(3, **options, **limits).fit(X) for limits in ({"min_samples_leaf": 12}, {}))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -402,13 +402,6 @@ class TreeCosts:
     between: float | None = None  # cost of the clusters' means around the mean of all rows; None for medians
 
 
-class MeasuredLabels(NamedTuple):
-    """Clusters of the m rows, and what each row costs by the reference's center of its own."""
-
-    labels: Int32
-    own: Float64
-
-
 @dataclass(frozen=True, eq=False)
 class FitContext:
     """The clustering that a tree is compared with, and the rows of both."""
@@ -421,7 +414,8 @@ class FitContext:
     given_costs: Float64 | None = None  # (m, k), of each row by each cluster, in place of the objective's
     given_classes: npt.NDArray[Any] | None = None  # (k,), the labels of the clusters, where these are not 0 to k - 1
     _searched: dict[tuple[Any, int], list[SizedTree]] = field(default_factory=dict, repr=False)  # by search and size
-    _measured: list[MeasuredLabels] = field(default_factory=list, repr=False)  # at most one: the last
+    _measured: list[tuple[Int32, Float64]] = field(default_factory=list, repr=False)  # at most one: the last clusters,
+    # and what each row costs by the reference's center of its own
     _summed: list[tuple[Int32, Sums]] = field(default_factory=list, repr=False)  # the same, with exact sums by cluster
 
     @property
@@ -508,42 +502,39 @@ class FitContext:
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """What clusters of the m rows cost, from the cluster of each; one without rows keeps the reference's center."""
-        centers, weight, surrogate = self._by_reference(codes)
+        centers, weight = self._centers_of(codes)
         centers[weight == 0] = self.reference.centers[weight == 0]
         if self.given_costs is not None:
-            return TreeCosts(surrogate, surrogate, centers, distances=False)
-        cost = self._cost_by_means(surrogate, centers, weight)
+            cost = self.rows.sum(self.given_costs[np.arange(len(codes)), codes])
+            return TreeCosts(cost, cost, centers, distances=False)
+        surrogate = self._cost_by_reference(codes)
+        known = self._cost_by_means(surrogate, centers, weight)
         return TreeCosts(
-            cost=self._cost_around(codes, centers) if cost is None else cost,
+            cost=self._cost_around(codes, centers) if known is None else known,
             surrogate_cost=surrogate,
             centers=centers,
             between=cost_around_mean(centers, weight) if self.objective is KMEANS else None,
         )
 
-    def _by_reference(self, codes: Int32) -> tuple[Float64, Float64, float]:
-        """Centers of clusters of the m rows and what these weigh, and what all rows cost by the reference's centers."""
-        rows, given = self.rows, self.given_costs
-        measured = self._measure(codes) if given is None else MeasuredLabels(codes, given[np.arange(len(codes)), codes])
-        return *self._centers_of(codes), rows.sum(measured.own)
-
     def _cost_around(self, codes: Int32, centers: Float64) -> float:
         """What clusters of the m rows cost by some centers."""
         return self.rows.sum(self.rows.costs(self.objective, centers, codes))
 
-    def _measure(self, codes: Int32) -> MeasuredLabels:
-        """What follows from what is known of the last clusters, or of the reference's, and from the rows that moved."""
+    def _cost_by_reference(self, codes: Int32) -> float:
+        """What clusters of the m rows cost by the reference's centers.
+
+        It follows from what is known of the last clusters, or of the reference's, and from the rows that moved.
+        """
         rows, reference, known = self.rows, self.reference, self.reference.row_costs
-        before = None if known is None else MeasuredLabels(reference.labels, known.own)
+        before = None if known is None else (reference.labels, known.own)
         before = self._measured.pop() if self._measured else before
-        moved = np.empty(0, dtype=np.intp) if before is None else np.flatnonzero(codes != before.labels)
-        if before is None or 2 * len(moved) > rows.n_rows:
-            now = MeasuredLabels(codes, rows.costs(self.objective, reference.centers, codes))
-        else:
-            matrix, own = as_matrix(rows.metric.values[moved]), before.own.copy()
+        if before is not None and 2 * len(moved := np.flatnonzero(codes != before[0])) <= rows.n_rows:
+            matrix, own = as_matrix(rows.metric.values[moved]), before[1].copy()
             own[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
-            now = MeasuredLabels(codes, own)
-        self._measured.append(now)
-        return now
+        else:
+            own = rows.costs(self.objective, reference.centers, codes)
+        self._measured.append((codes, own))
+        return rows.sum(own)
 
     def _centers_of(self, labels: Int32) -> tuple[Float64, Float64]:
         """Best centers of clusters of the m rows and what these weigh.

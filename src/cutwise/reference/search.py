@@ -46,20 +46,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from cutwise import core
 from cutwise._progress import show_progress
-from cutwise.core import (
-    Float64,
-    Int64,
-    Matrix,
-    distinct_rows,
-    drop_centers,
-    exact_sum,
-    hash_uniforms,
-    lloyd,
-    plusplus,
-    principal_axes,
-    project,
-)
+from cutwise.core import Float64, Int64, Matrix, exact_sum
 from cutwise.table.intake import read_random_state
 from cutwise.table.table import Table, Values, as_matrix
 
@@ -135,11 +124,11 @@ class Points:
 
     def principal_axes(self, n_axes: int) -> Float64:
         """Axes for sketches of these rows and of others, shape (n_columns, n_axes)."""
-        return principal_axes(as_matrix(self.values), self._numbers, self.weights, n_axes, AXIS_ROUNDS)
+        return core.principal_axes(as_matrix(self.values), self._numbers, self.weights, n_axes, AXIS_ROUNDS)
 
     def sketched(self, axes: Float64) -> Points:
         """Sketches of the rows."""
-        along, apart = project(as_matrix(self.values), self._numbers, axes)
+        along, apart = core.project(as_matrix(self.values), self._numbers, axes)
         mean = exact_sum(apart, self.weights) / self.total_weight if np.isfinite(apart).all() else np.inf
         return Points(along, self.weights, self.objective, whole=self, apart=mean)
 
@@ -163,19 +152,19 @@ class Points:
     def iterate(self, centers: Centers, stop: Stop, n_jobs: int, *, costed: bool = True) -> Run:
         """Lloyd's iterations from these centers."""
         tolerance, max_iter, most = stop
-        centers, n_iter, weights, start_cost, cost = lloyd(
+        centers, n_iter, weights, start_cost, cost = core.lloyd(
             self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name, costed, most
         )
         return Run(cost + self.apart, start_cost + self.apart, centers, n_iter, weights)
 
     def drop(self, centers: Centers, n_left: int) -> Centers:
         """So many of the centers: again and again the one that is missed least goes."""
-        return drop_centers(self.matrix, centers, n_left, self.weights, self.objective.name)
+        return core.drop_centers(self.matrix, centers, n_left, self.weights, self.objective.name)
 
     def seeds(self, n: int, rng: np.random.Generator, centers: Centers | None = None) -> Centers:
         """Rows for further centers by greedy k-means++."""
         uniforms = rng.random((n, SEED_TRIALS))
-        return self.rows(plusplus(self.matrix, uniforms, self.weights, self.objective.name, centers))
+        return self.rows(core.plusplus(self.matrix, uniforms, self.weights, self.objective.name, centers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,7 +311,7 @@ def draw_rows(
     """
     shares = scores * weights
     certain = shares * size >= total
-    priorities = np.where(certain, 0.0, hash_uniforms(hashes, seed) / scores)
+    priorities = np.where(certain, 0.0, core.hash_uniforms(hashes, seed) / scores)
     threshold = np.partition(priorities, size)[size]
     chosen = np.flatnonzero(priorities < threshold)
     chosen = chosen[np.argsort(hashes[chosen])]
@@ -334,7 +323,7 @@ def read_points(table: Table, sample_weight: npt.NDArray[np.float64] | None, obj
     """The rows of positive weight, equal ones merged where that leaves at most half of them."""
     values: Values = table.values
     weights, _ = integer_weights(sample_weight)
-    numbers, totals, hashes = distinct_rows(table.matrix, weights)
+    numbers, totals, hashes = core.distinct_rows(table.matrix, weights)
     if 2 * len(numbers) <= table.n_rows:
         values, weights, numbers = values[numbers], totals, np.arange(len(numbers))
     elif weights is not None and not weights.all():
@@ -591,7 +580,7 @@ class _Search:
 
     def _in_samples(self, centers: Centers) -> Centers:
         """Centers in the columns of samples."""
-        return centers if self.axes is None else project(as_matrix(centers), np.arange(len(centers)), self.axes)[0]
+        return centers if self.axes is None else core.project(as_matrix(centers), np.arange(len(centers)), self.axes)[0]
 
     def _restart(self, sample: Points, rng: np.random.Generator) -> Run:
         return sample.iterate(_SEEDS[self.init](sample, self.n_clusters, rng), Stop(COARSE, self.max_iter), 1)

@@ -60,7 +60,7 @@ using AnyArray = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;
 class Matrix {
  public:
   static Matrix dense(AnyArray values) {
-    if (values.ndim() != 2) throw std::invalid_argument("a dense matrix has two dimensions");
+    require(values.ndim() == 2, "a dense matrix has two dimensions");
     Matrix m;
     m.values_ = std::move(values);
     m.n_rows_ = static_cast<int64_t>(m.values_.shape(0));
@@ -70,14 +70,13 @@ class Matrix {
   }
 
   static Matrix csr(In1<int64_t> indptr, In1<int32_t> indices, AnyArray values, int64_t n_cols) {
-    if (values.ndim() != 1 || values.shape(0) != indices.shape(0))
-      throw std::invalid_argument("indices and values of a CSR matrix have one length");
-    if (indptr.shape(0) == 0) throw std::invalid_argument("indptr of a CSR matrix is never empty");
-    if (values.shape(0) > 1 && values.stride(0) != 1) throw std::invalid_argument("values of a CSR matrix are contiguous");
+    require(values.ndim() == 1 && values.shape(0) == indices.shape(0), "indices and values of a CSR matrix have one length");
+    require(indptr.size() > 0, "indptr of a CSR matrix is never empty");
+    require(values.shape(0) <= 1 || values.stride(0) == 1, "values of a CSR matrix are contiguous");
     const int64_t first = indptr(0), last = indptr(indptr.shape(0) - 1);
-    if (first != 0 || last < 0 || last > static_cast<int64_t>(indices.shape(0)))
-      throw std::invalid_argument("indptr of a CSR matrix goes from 0 to at most the number of stored values");
-    if (n_cols < 0) throw std::invalid_argument("a matrix has no negative number of columns");
+    require(first == 0 && last >= 0 && last <= static_cast<int64_t>(indices.shape(0)),
+            "indptr of a CSR matrix goes from 0 to at most the number of stored values");
+    require(n_cols >= 0, "a matrix has no negative number of columns");
     Matrix m;
     m.sparse_ = true;
     m.n_rows_ = static_cast<int64_t>(indptr.shape(0)) - 1;

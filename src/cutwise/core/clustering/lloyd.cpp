@@ -457,9 +457,8 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const
                                                                            double tolerance, int n_jobs,
                                                                            const std::string &objective, bool costed,
                                                                            double most_start_cost) {
-  if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
-  if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
-    throw std::invalid_argument("the centers have the columns of the rows");
+  require(centers.shape(0) > 0, "there is at least one center");
+  require(has_shape(centers, centers.shape(0), x.n_cols()), "the centers have the columns of the rows");
   const int64_t *w = checked(weights, x.n_rows());
   NewArray<double, 2> out(centers.shape(0), centers.shape(1));
   NewArray<int64_t, 1> cluster_weights(centers.shape(0));

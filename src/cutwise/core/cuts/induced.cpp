@@ -682,12 +682,9 @@ Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)",
          In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right, In3<double> valid,
          const Limits *limits) -> std::optional<std::tuple<double, int64_t, int32_t, double>> {
         const int64_t k = coordinates.shape(0), d = bins.n_cols(), width = 2 * k + 1;
-        require(
-            bins.asked && static_cast<int64_t>(sums.shape(0)) == bins.n_slots && static_cast<int64_t>(sums.shape(1)) == width,
-            "sums has a line for each bin");
-        require(static_cast<int64_t>(coordinates.shape(1)) == d && d > 0 && static_cast<int64_t>(kills_left.size()) == d &&
-                    static_cast<int64_t>(kills_right.size()) == d && valid.shape(0) == 2 &&
-                    valid.shape(1) == kills_left.size() && static_cast<int64_t>(valid.shape(2)) == k,
+        require(bins.asked && has_shape(sums, bins.n_slots, width), "sums has a line for each bin");
+        require(d > 0 && has_shape(coordinates, k, d) && has_shape(kills_left, d) && has_shape(kills_right, d) &&
+                    has_shape(valid, 2, d, k),
                 "there is one of everything for each column");
         InducedSearch<LargeState> search{{NodeRows(bins, matrix), nullptr, nullptr, 1, coordinates, survivors, limits}};
         search.base = search.current = base;

@@ -580,122 +580,120 @@ histogram (n_slots, k, width): its first numbers count. modes (n_categories, k):
 sums (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
 each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
 Gives (mistakes, cost of the sides, levels of the left side, how many partitions separate so few), or None when no allowed partition has modes on both sides.)");
-  auto for_states = [&](auto of_type, const char *doc) {
-    using State = decltype(of_type);
-    using Cost = typename State::Cost;
-    m.def(
-        "least_induced_modes",
-        [](const Matrix &matrix, In1<int32_t> rows, const std::vector<const Levels *> &levels, In1<int32_t> columns,
-           In2<Cost> excess, const Weights &weights, std::optional<In3<int64_t>> histogram, In1<int32_t> survivors,
-           In2<int32_t> modes, In2<int64_t> nearest_costs, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right,
-           std::optional<double> known_score, const Limits *limits,
-           std::optional<In2<typename State::Word>> states) -> std::optional<std::pair<size_t, ModesCut>> {
-          const int64_t k = static_cast<int64_t>(excess.shape(1)), n = static_cast<int64_t>(rows.size());
-          require(has_shape(states, matrix.n_rows(), State::width()), "states has one line per row");
-          require(static_cast<int64_t>(excess.shape(0)) == matrix.n_rows(), "costs have one line per row");
-          require(has_shape(modes, levels.size(), k) && columns.size() == levels.size(),
-                  "every category has modes and a column");
-          const int64_t *row_weights = checked(weights, matrix.n_rows()), width = histogram ? histogram->shape(2) : 1;
-          const std::vector<int32_t> clusters = survivors_of(survivors, k);
-          const auto *state = states ? reinterpret_cast<const State *>(states->data()) : nullptr;
-          int64_t current = 0, points = 0;
-          for (int32_t c : clusters) current += nearest_costs(c, 0) + nearest_costs(c, 1);
-          for (int64_t i = 0; i < n; ++i) points += row_weights ? row_weights[rows(i)] : 1;
-          const DepthScore depth{current,           points, static_cast<int64_t>(clusters.size()), penalty, kills_left.data(),
-                                 kills_right.data()};
-          std::optional<DepthPrices> prices;
-          std::optional<std::pair<size_t, ModesCut>> best;
-          double known = known_score.value_or(std::numeric_limits<double>::infinity());
-          std::vector<int32_t> own(clusters.size());
-          std::vector<Cost> thirds;
-          nb::gil_scoped_release release;
-          for (size_t j = 0; j < levels.size(); ++j) {
-            require(levels[j]->n_rows() == matrix.n_rows(), "levels have one entry per row");
-            if (limits && !limits->allow_column(columns(j))) continue;
-            for (size_t s = 0; s < own.size(); ++s) own[s] = modes(j, clusters[s]);
-            const auto n_levels = static_cast<size_t>(levels[j]->size());
-            std::vector<int64_t> sums, weight(n_levels, 0), by_group;
-            if (histogram && state) sums = levels[j]->sums(*histogram);
-            // Weights settle ties, and which modes share a group where there are too many: most columns need none.
-            if (width == 2 && !sums.empty())
-              for (size_t v = 0; v < n_levels; ++v)
-                for (const int32_t c : clusters) weight[v] += sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
-            else if (penalty != 0.0 || own.size() > kMostGroups)
-              weight = levels[j]->add_up(rows.data(), n, [&](int32_t row) { return row_weights ? row_weights[row] : 1; });
-            const ModeGroups groups(clusters, own.data(), weight);
-            if (groups.n_groups < 2) continue;
-            if (!histogram && state) {
-              sums.assign(n_levels * k, 0);
-              for (int64_t i = 0; i < n; ++i) sums[(*levels[j])(rows(i)) * k + state[rows(i)].nearest] += state[rows(i)].loss;
-            }
-            if (!sums.empty())
-              by_group = sums_by_group(groups, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
-            if (!sums.empty() && !prices)  // every row has a level
-              prices.emplace(points == 0 ? 0.0 : penalty * static_cast<double>(current) / static_cast<double>(points), points,
-                             depth.centers, static_cast<double>(std::accumulate(by_group.begin(), by_group.end(), int64_t{0})));
-            InducedModes<State> search{groups, depth, std::move(weight), k, columns(j), limits, nullptr, known};
-            search.of = {&matrix, rows.data(), n, excess.data(), row_weights, state, &thirds};
-            FoundModes found = search.run(levels[j], by_group, sums.empty() ? nullptr : &*prices);
-            if (!found) continue;
-            const auto rank = [](const ModesCut &cut) {
-              return std::make_tuple(!std::get<0>(cut), std::get<1>(cut), std::get<2>(cut));
-            };
-            if (std::get<0>(*found)) known = std::min(known, std::get<1>(*found));
-            if (!best || rank(*found) < rank(best->second)) best.emplace(j, std::move(*found));
-          }
-          return best;
-        },
-        "matrix"_a, "rows"_a, "levels"_a, "columns"_a, "excess"_a.noconvert(), "weights"_a.none(), "histogram"_a.none(),
-        "survivors"_a, "modes"_a, "nearest_costs"_a, "penalty"_a, "kills_left"_a, "kills_right"_a,
-        "known_score"_a.none() = nb::none(), "limits"_a.none() = nb::none(), "states"_a.noconvert().none() = nb::none(), doc);
-  };
-  for_states(
-      SmallState{},
+  for_types<SmallState, MiddleState, LargeState>(
       R"(The levels of one category against its others of least Price + penalty * DExp, centers on the sides of their modes.
 
 levels: of every category; columns: one of its columns, for limits and kills; modes (n_categories, k): the level of each center.
 Other arguments as in best_induced_cut. histogram None: added up from the states; without these every partition is looked at.
-known_score: of a valid cut; nothing worse is wanted. Gives the category, the first of equals, and (whether each side has as many distinct rows as centers, score, induced cost, levels of the left side).)");
-  for_states(MiddleState{}, "");
-  for_states(LargeState{}, "");
-  auto for_shares = [&](auto of_type, const char *doc) {
-    using State = decltype(of_type);
-    using Cost = typename State::Cost;
-    m.def(
-        "mode_shares",
-        [](In1<int32_t> codes, In2<Cost> excess, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes) {
-          const auto n = static_cast<int64_t>(codes.size()), k = static_cast<int64_t>(excess.shape(1));
-          const std::vector<int64_t> of_level = copied(weight);
-          require(excess.shape(0) == codes.size(), "one line a row");
-          for (size_t i = 0; i < codes.size(); ++i)
-            require(codes(i) >= 0 && codes(i) < static_cast<int32_t>(of_level.size()), "codes are levels");
-          const ModeGroups groups(survivors, k, modes, of_level);
-          std::vector<int32_t> rows(codes.size()), level;
-          std::iota(rows.begin(), rows.end(), 0);
-          std::vector<uint64_t> of_groups;
-          std::vector<int64_t> loss;
-          without_gil([&] {
-            const DepthScore none;
-            InducedModes<State> found{groups, none, of_level, k};
-            found.of = {nullptr, rows.data(), n, excess.data()};
-            found.of.codes.assign(codes.data(), codes.data() + n);
-            found.add_shares(false);
-            for (const auto &share : found.shares) {
-              level.push_back(share.level);
-              of_groups.push_back(share.groups);
-              loss.push_back(share.loss);
-            }
-          });
-          return std::make_tuple(to_numpy(std::move(level)), to_numpy(std::move(of_groups)), to_numpy(std::move(loss)));
-        },
-        "codes"_a, "excess"_a.noconvert(), "weight"_a, "survivors"_a, "modes"_a, doc);
-  };
-  for_shares(
-      SmallState{},
+known_score: of a valid cut; nothing worse is wanted. Gives the category, the first of equals, and (whether each side has as many distinct rows as centers, score, induced cost, levels of the left side).)",
+      [&](auto of_type, const char *doc) {
+        using State = decltype(of_type);
+        using Cost = typename State::Cost;
+        m.def(
+            "least_induced_modes",
+            [](const Matrix &matrix, In1<int32_t> rows, const std::vector<const Levels *> &levels, In1<int32_t> columns,
+               In2<Cost> excess, const Weights &weights, std::optional<In3<int64_t>> histogram, In1<int32_t> survivors,
+               In2<int32_t> modes, In2<int64_t> nearest_costs, double penalty, In1<uint8_t> kills_left,
+               In1<uint8_t> kills_right, std::optional<double> known_score, const Limits *limits,
+               std::optional<In2<typename State::Word>> states) -> std::optional<std::pair<size_t, ModesCut>> {
+              const int64_t k = static_cast<int64_t>(excess.shape(1)), n = static_cast<int64_t>(rows.size());
+              require(has_shape(states, matrix.n_rows(), State::width()), "states has one line per row");
+              require(static_cast<int64_t>(excess.shape(0)) == matrix.n_rows(), "costs have one line per row");
+              require(has_shape(modes, levels.size(), k) && columns.size() == levels.size(),
+                      "every category has modes and a column");
+              const int64_t *row_weights = checked(weights, matrix.n_rows()), width = histogram ? histogram->shape(2) : 1;
+              const std::vector<int32_t> clusters = survivors_of(survivors, k);
+              const auto *state = states ? reinterpret_cast<const State *>(states->data()) : nullptr;
+              int64_t current = 0, points = 0;
+              for (int32_t c : clusters) current += nearest_costs(c, 0) + nearest_costs(c, 1);
+              for (int64_t i = 0; i < n; ++i) points += row_weights ? row_weights[rows(i)] : 1;
+              const DepthScore depth{
+                  current, points, static_cast<int64_t>(clusters.size()), penalty, kills_left.data(), kills_right.data()};
+              std::optional<DepthPrices> prices;
+              std::optional<std::pair<size_t, ModesCut>> best;
+              double known = known_score.value_or(std::numeric_limits<double>::infinity());
+              std::vector<int32_t> own(clusters.size());
+              std::vector<Cost> thirds;
+              nb::gil_scoped_release release;
+              for (size_t j = 0; j < levels.size(); ++j) {
+                require(levels[j]->n_rows() == matrix.n_rows(), "levels have one entry per row");
+                if (limits && !limits->allow_column(columns(j))) continue;
+                for (size_t s = 0; s < own.size(); ++s) own[s] = modes(j, clusters[s]);
+                const auto n_levels = static_cast<size_t>(levels[j]->size());
+                std::vector<int64_t> sums, weight(n_levels, 0), by_group;
+                if (histogram && state) sums = levels[j]->sums(*histogram);
+                // Weights settle ties, and which modes share a group where there are too many: most columns need none.
+                if (width == 2 && !sums.empty())
+                  for (size_t v = 0; v < n_levels; ++v)
+                    for (const int32_t c : clusters) weight[v] += sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
+                else if (penalty != 0.0 || own.size() > kMostGroups)
+                  weight = levels[j]->add_up(rows.data(), n, [&](int32_t row) { return row_weights ? row_weights[row] : 1; });
+                const ModeGroups groups(clusters, own.data(), weight);
+                if (groups.n_groups < 2) continue;
+                if (!histogram && state) {
+                  sums.assign(n_levels * k, 0);
+                  for (int64_t i = 0; i < n; ++i)
+                    sums[(*levels[j])(rows(i)) * k + state[rows(i)].nearest] += state[rows(i)].loss;
+                }
+                if (!sums.empty())
+                  by_group = sums_by_group(groups, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
+                if (!sums.empty() && !prices)  // every row has a level
+                  prices.emplace(points == 0 ? 0.0 : penalty * static_cast<double>(current) / static_cast<double>(points),
+                                 points, depth.centers,
+                                 static_cast<double>(std::accumulate(by_group.begin(), by_group.end(), int64_t{0})));
+                InducedModes<State> search{groups, depth, std::move(weight), k, columns(j), limits, nullptr, known};
+                search.of = {&matrix, rows.data(), n, excess.data(), row_weights, state, &thirds};
+                FoundModes found = search.run(levels[j], by_group, sums.empty() ? nullptr : &*prices);
+                if (!found) continue;
+                const auto rank = [](const ModesCut &cut) {
+                  return std::make_tuple(!std::get<0>(cut), std::get<1>(cut), std::get<2>(cut));
+                };
+                if (std::get<0>(*found)) known = std::min(known, std::get<1>(*found));
+                if (!best || rank(*found) < rank(best->second)) best.emplace(j, std::move(*found));
+              }
+              return best;
+            },
+            "matrix"_a, "rows"_a, "levels"_a, "columns"_a, "excess"_a.noconvert(), "weights"_a.none(), "histogram"_a.none(),
+            "survivors"_a, "modes"_a, "nearest_costs"_a, "penalty"_a, "kills_left"_a, "kills_right"_a,
+            "known_score"_a.none() = nb::none(), "limits"_a.none() = nb::none(), "states"_a.noconvert().none() = nb::none(),
+            doc);
+      });
+  for_types<SmallState, LargeState>(
       R"(What a batch of rows loses by level and the centers nearest to it: those of batches add up for least_modes_by_shares.
 
-codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's rows. Gives (level, centers' groups, loss), each once.)");
-  for_shares(LargeState{}, "");
+codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's rows. Gives (level, centers' groups, loss), each once.)",
+      [&](auto of_type, const char *doc) {
+        using State = decltype(of_type);
+        using Cost = typename State::Cost;
+        m.def(
+            "mode_shares",
+            [](In1<int32_t> codes, In2<Cost> excess, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes) {
+              const auto n = static_cast<int64_t>(codes.size()), k = static_cast<int64_t>(excess.shape(1));
+              const std::vector<int64_t> of_level = copied(weight);
+              require(excess.shape(0) == codes.size(), "one line a row");
+              for (size_t i = 0; i < codes.size(); ++i)
+                require(codes(i) >= 0 && codes(i) < static_cast<int32_t>(of_level.size()), "codes are levels");
+              const ModeGroups groups(survivors, k, modes, of_level);
+              std::vector<int32_t> rows(codes.size()), level;
+              std::iota(rows.begin(), rows.end(), 0);
+              std::vector<uint64_t> of_groups;
+              std::vector<int64_t> loss;
+              without_gil([&] {
+                const DepthScore none;
+                InducedModes<State> found{groups, none, of_level, k};
+                found.of = {nullptr, rows.data(), n, excess.data()};
+                found.of.codes.assign(codes.data(), codes.data() + n);
+                found.add_shares(false);
+                for (const auto &share : found.shares) {
+                  level.push_back(share.level);
+                  of_groups.push_back(share.groups);
+                  loss.push_back(share.loss);
+                }
+              });
+              return std::make_tuple(to_numpy(std::move(level)), to_numpy(std::move(of_groups)), to_numpy(std::move(loss)));
+            },
+            "codes"_a, "excess"_a.noconvert(), "weight"_a, "survivors"_a, "modes"_a, doc);
+      });
   m.def(
       "least_modes_by_shares",
       [](In1<int32_t> level, In1<uint64_t> of_groups, In1<int64_t> loss, In1<int64_t> weight, In1<int64_t> distinct,

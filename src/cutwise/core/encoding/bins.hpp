@@ -21,6 +21,10 @@ struct Tally {
     value.insert(value.begin() + at, v);
     count.insert(count.begin() + at, 1);
   }
+  void add_unless_known(double v) {
+    const auto at = std::lower_bound(value.begin(), value.end(), v);
+    if (at == value.end() || *at != v) add_new(v, at - value.begin());
+  }
 };
 
 // Bin b holds the values from low[b] to high[b], and both occur.

@@ -244,8 +244,7 @@ bool number_slots(const std::vector<Bins> &bins, Encoded &encoded, const Encoded
   for (int32_t g = 0; g < encoded.n_groups; ++g) {
     encoded.group_begin[g] = static_cast<int32_t>(n_slots);
     n_slots += n_codes[g];
-    if (n_slots > std::numeric_limits<int32_t>::max())
-      throw std::invalid_argument("the table has more than 2**31 - 1 bins; encode fewer columns");
+    require_few_slots(n_slots);
   }
   encoded.n_slots = static_cast<int32_t>(n_slots);
   for (Column &column : encoded.columns) column.slot_begin += encoded.group_begin[column.group];

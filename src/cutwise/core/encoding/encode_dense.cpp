@@ -156,11 +156,7 @@ class DenseEncoder {
 
   // Adds the column's other values, until there are too many for exact bins.
   void add_unseen(int64_t c, Tally &tally) const {
-    for (int64_t i = 0; i < x_.n_rows && tally.size() <= kMaxBins; ++i) {
-      const double v = x_(i, c) + 0.0;
-      const auto at = std::lower_bound(tally.value.begin(), tally.value.end(), v);
-      if (at == tally.value.end() || *at != v) tally.add_new(v, at - tally.value.begin());
-    }
+    for (int64_t i = 0; i < x_.n_rows && tally.size() <= kMaxBins; ++i) tally.add_unless_known(x_(i, c) + 0.0);
   }
 
   // Zero is the default to try first: the columns of a one-hot group exclude each other only by their ones. Then the value

@@ -93,9 +93,8 @@ class SparseEncoder {
       int64_t previous = -1;
       for (int64_t p = indptr_[row]; p < indptr_[row + 1]; ++p) {
         const int64_t c = indices_[p];
-        if (c <= previous || c >= n_cols_)
-          throw std::invalid_argument("column indices of a CSR row increase strictly, from 0 up to n_cols - 1");
-        if (data[p] == T(0)) throw std::invalid_argument("a CSR matrix stores no zeros; call eliminate_zeros() first");
+        require(c > previous && c < n_cols_, "column indices of a CSR row increase strictly, from 0 up to n_cols - 1");
+        require(data[p] != T(0), "a CSR matrix stores no zeros; call eliminate_zeros() first");
         previous = c;
         ++begin_[c + 1];
       }
@@ -147,8 +146,7 @@ class SparseEncoder {
       column.value_begin = n_values;
       n_slots += column.n_slots();
       n_values += column.n_bins;
-      if (n_slots > std::numeric_limits<int32_t>::max())
-        throw std::invalid_argument("the table has more than 2**31 - 1 bins; encode fewer columns");
+      require_few_slots(n_slots);
     }
     out_.n_slots = static_cast<int32_t>(n_slots);
   }
@@ -232,18 +230,14 @@ class SparseEncoder {
 
   // Adds the values that the sample missed, until there are too many for exact bins; and the ends of both signs.
   static void add_unseen(const Stored *stored, int64_t n, Tally &tally) {
-    auto add = [&](double v) {
-      const auto at = std::lower_bound(tally.value.begin(), tally.value.end(), v);
-      if (at == tally.value.end() || *at != v) tally.add_new(v, at - tally.value.begin());
-    };
     V lowest = stored[0].value, highest = lowest;
     for (int64_t i = 0; i < n; ++i) {
       lowest = std::min(lowest, stored[i].value);
       highest = std::max(highest, stored[i].value);
-      if (tally.size() <= kMaxBins) add(static_cast<double>(stored[i].value));
+      if (tally.size() <= kMaxBins) tally.add_unless_known(static_cast<double>(stored[i].value));
     }
-    add(static_cast<double>(lowest));
-    add(static_cast<double>(highest));
+    tally.add_unless_known(static_cast<double>(lowest));
+    tally.add_unless_known(static_cast<double>(highest));
   }
 
   const int64_t *indptr_ = nullptr;

@@ -99,6 +99,10 @@ struct Encoded {
   }
 };
 
+inline void require_few_slots(int64_t n_slots) {
+  require(n_slots <= std::numeric_limits<int32_t>::max(), "the table has more than 2**31 - 1 bins; encode fewer columns");
+}
+
 // What a column holds: values; values, and infinity in some rows, where one is missing; or codes of levels. The last two have
 // a byte of their own, and infinity a bin.
 enum class Contents : uint8_t { values, values_and_missing, levels };

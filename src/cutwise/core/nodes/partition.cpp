@@ -125,9 +125,9 @@ struct Node {
 std::vector<Node> read_tree(const In1<int32_t> &left, const In1<int32_t> &right, const In1<int32_t> &feature,
                             const In1<double> &threshold, const In1<double> &lower, int64_t n_cols) {
   const size_t m = left.shape(0);
-  if (m == 0) throw std::invalid_argument("a tree has at least one node");
-  if (right.shape(0) != m || feature.shape(0) != m || threshold.shape(0) != m || lower.shape(0) != m)
-    throw std::invalid_argument("the arrays of a tree have one length");
+  require(m > 0, "a tree has at least one node");
+  require(has_shape(right, m) && has_shape(feature, m) && has_shape(threshold, m) && has_shape(lower, m),
+          "the arrays of a tree have one length");
   std::vector<Node> nodes(m);
   for (size_t i = 0; i < m; ++i) {
     const int32_t l = left(i), r = right(i), f = feature(i);
@@ -136,9 +136,9 @@ std::vector<Node> read_tree(const In1<int32_t> &left, const In1<int32_t> &right,
       continue;
     }
     // Children come after their parent, so every walk ends; this is what makes the unchecked walk below safe.
-    if (static_cast<size_t>(l) != i + 1 || r <= l || static_cast<size_t>(r) >= m)
-      throw std::invalid_argument("the nodes of a tree are in preorder: the left child of node i is node i + 1");
-    if (f < 0 || f >= n_cols) throw std::invalid_argument("a tree tests a column that the matrix does not have");
+    require(static_cast<size_t>(l) == i + 1 && r > l && static_cast<size_t>(r) < m,
+            "the nodes of a tree are in preorder: the left child of node i is node i + 1");
+    require(f >= 0 && f < n_cols, "a tree tests a column that the matrix does not have");
     nodes[i] = {threshold(i), lower(i), f, r};
   }
   return nodes;
@@ -171,8 +171,7 @@ void route(const Table &x, const std::vector<Node> &nodes, const uint8_t *sets, 
 
 Owned<int32_t, 1> apply(const Matrix &x, In1<int32_t> left, In1<int32_t> right, In1<int32_t> feature, In1<double> threshold,
                         In1<double> lower, std::optional<In2<uint8_t>> sets, int n_jobs) {
-  if (sets && (sets->shape(0) != left.shape(0) || sets->shape(1) != kCodes + 1))
-    throw std::invalid_argument("sets is of shape (n_nodes, 257)");
+  require(has_shape(sets, left.size(), kCodes + 1), "sets is of shape (n_nodes, 257)");
   const std::vector<Node> nodes = read_tree(left, right, feature, threshold, lower, x.n_cols());
   const int64_t n = x.n_rows();
   NewArray<int32_t, 1> leaf(n);

@@ -188,43 +188,43 @@ row. Sums of batches add up.)",
             },
             "of_columns"_a, "columns"_a, "first"_a, "rows"_a.noconvert(), doc);
       });
-  auto for_numbers = [&](auto zero, const char *doc) {
-    using Number = decltype(zero);
-    m.def(
-        "add_to_tallies",
-        [](In2<uint8_t> codes, In1<int64_t> begin, In1<int32_t> node, const Weights &weights, In2<Number> payload,
-           std::optional<In3<int32_t>> order, In1<int32_t> n_survivors, Out3<int64_t> sums) {
-          const int64_t k = payload.shape(1), n_nodes = sums.shape(0);
-          const Cells at{codes.data(),
-                         begin.data(),
-                         node.data(),
-                         checked(weights, static_cast<int64_t>(codes.shape(0))),
-                         static_cast<int64_t>(codes.shape(0)),
-                         static_cast<int64_t>(codes.shape(1)),
-                         static_cast<int64_t>(sums.shape(1))};
-          require(has_shape(node, at.n) && has_shape(payload, at.n), "there is one of everything for each row");
-          require(has_shape(begin, at.d + 1) && begin(at.d) == at.n_bins, "begin says where bins start");
-          require(has_shape(sums, n_nodes, at.n_bins, order ? 2 * k + 1 : 2 + k), "sums has a cell for each number");
-          require(!order || (has_shape(order, n_nodes, at.d, k) && has_shape(n_survivors, n_nodes)),
-                  "order is of shape (n_nodes, d, k)");
-          for (size_t j = 0; order && j < order->size(); ++j)
-            require(order->data()[j] >= 0 && order->data()[j] < k, "survivors are clusters");
-          for (size_t j = 0; order && j < n_survivors.size(); ++j)
-            require(n_survivors(j) > 0 && n_survivors(j) <= k, "survivors are clusters");
-          for (size_t i = 0; i < node.size(); ++i) require(node(i) < n_nodes, "nodes are those that sums has");
-          nb::gil_scoped_release release;
-          add_all(at, payload.data(), k, data_or_null(order), n_survivors.data(), n_nodes, sums.data());
-        },
-        "codes"_a, "begin"_a, "node"_a, "weights"_a.none(), "payload"_a.noconvert(), "order"_a.none(), "n_survivors"_a,
-        "sums"_a.noconvert(), doc);
-  };
-  for_numbers(int32_t{}, R"(Add a batch of rows to the sums of their nodes, by column and bin.
+  for_types<int32_t, int64_t>(
+      R"(Add a batch of rows to the sums of their nodes, by column and bin.
 
 codes (n, d), begin: as bin_codes gives and takes them. node (n,): of each row, -1 for none. payload (n, k): what each row adds, beside 1
 and its weight; sums is of shape (n_nodes, n_bins, 2 + k). With order (n_nodes, d, k), clusters by coordinate, and n_survivors
 (n_nodes,), how many of them a node has: payload is costs, and what is added are those by the best of all; of the first s along the
-column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of shape (n_nodes, n_bins, 2 k + 1).)");
-  for_numbers(int64_t{}, "");
+column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of shape (n_nodes, n_bins, 2 k + 1).)",
+      [&](auto zero, const char *doc) {
+        using Number = decltype(zero);
+        m.def(
+            "add_to_tallies",
+            [](In2<uint8_t> codes, In1<int64_t> begin, In1<int32_t> node, const Weights &weights, In2<Number> payload,
+               std::optional<In3<int32_t>> order, In1<int32_t> n_survivors, Out3<int64_t> sums) {
+              const int64_t k = payload.shape(1), n_nodes = sums.shape(0);
+              const Cells at{codes.data(),
+                             begin.data(),
+                             node.data(),
+                             checked(weights, static_cast<int64_t>(codes.shape(0))),
+                             static_cast<int64_t>(codes.shape(0)),
+                             static_cast<int64_t>(codes.shape(1)),
+                             static_cast<int64_t>(sums.shape(1))};
+              require(has_shape(node, at.n) && has_shape(payload, at.n), "there is one of everything for each row");
+              require(has_shape(begin, at.d + 1) && begin(at.d) == at.n_bins, "begin says where bins start");
+              require(has_shape(sums, n_nodes, at.n_bins, order ? 2 * k + 1 : 2 + k), "sums has a cell for each number");
+              require(!order || (has_shape(order, n_nodes, at.d, k) && has_shape(n_survivors, n_nodes)),
+                      "order is of shape (n_nodes, d, k)");
+              for (size_t j = 0; order && j < order->size(); ++j)
+                require(order->data()[j] >= 0 && order->data()[j] < k, "survivors are clusters");
+              for (size_t j = 0; order && j < n_survivors.size(); ++j)
+                require(n_survivors(j) > 0 && n_survivors(j) <= k, "survivors are clusters");
+              for (size_t i = 0; i < node.size(); ++i) require(node(i) < n_nodes, "nodes are those that sums has");
+              nb::gil_scoped_release release;
+              add_all(at, payload.data(), k, data_or_null(order), n_survivors.data(), n_nodes, sums.data());
+            },
+            "codes"_a, "begin"_a, "node"_a, "weights"_a.none(), "payload"_a.noconvert(), "order"_a.none(), "n_survivors"_a,
+            "sums"_a.noconvert(), doc);
+      });
   m.def(
       "rows_in_ranges",
       [](const Matrix &matrix, In1<int32_t> node, In1<int64_t> first, In1<int32_t> column, In1<double> low, In1<double> high) {
