@@ -8,10 +8,11 @@ import pytest
 
 from cutwise import core
 from cutwise.readouts.conditions import conditions_of, walk_leaves
-from cutwise.table.table import ColumnKind, Columns, as_matrix
+from cutwise.table.table import ColumnKind, Columns, Table, as_matrix, encode_table
+from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.threshold_tree import NodeTest
 from tests.each import each
-from tests.tree.mixed import Problem, category, random_problem
+from tests.tree.mixed import GAPS, Problem, category, random_problem
 
 SEEDS = range(100)
 
@@ -244,14 +245,18 @@ def test_sums_by_bin_that_would_take_too_much_memory_are_left_out_and_change_no_
         assert tree.equals(shapes(seed).grow(algorithm, 6).tree), seed
 
 
-@pytest.mark.parametrize(("levels", "unknown"), [((0, 2), False), ((1,), True), ((), True)])
-def test_rows_are_parted_by_levels_as_tests_hold(levels, unknown):
+@pytest.mark.parametrize("unknown", [False, True])
+def test_rows_without_a_value_are_parted_from_others_in_their_old_order(unknown):
     values = np.array([[-1.5, 0.0, np.nan, 2.0, 1.0, np.nan, 300.0, -0.0, 2.0]]).T
-    rows = np.array([8, 1, 2, 0, 5, 6, 7, 3], dtype=np.int32)
-    holds = NodeTest(0, np.nan, levels=levels, unknown=unknown).holds(values[rows, 0])
-    wanted = np.concatenate([rows[holds], rows[~holds]])
-    assert core.partition_levels(as_matrix(values), rows, 0, levels, unknown) == holds.sum()
-    assert rows.tolist() == wanted.tolist()
+    table = Table(values, ("x",), True, (GAPS,))
+    provider = MemoryProvider(encode_table(table, merge=False))
+    provider.partition(0, NodeTest(0, 0.0))
+    rows = provider.rows(2).copy()  # not all, and some of them without a value
+    test = NodeTest(0, np.nan, levels=(), unknown=unknown)
+    holds = test.holds(values[rows, 0])
+    provider.partition(2, test)
+    assert provider.rows(3).tolist() == rows[holds].tolist()
+    assert provider.rows(4).tolist() == rows[~holds].tolist()
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -673,16 +673,6 @@ class Levels:
         Bring the rows of these levels to the front, both sides in their old order, and give their number.
         """
 
-def count_levels(
-    levels: Sequence[Levels],
-    weights: NDArray[numpy.int64] | None,
-    labels: NDArray[numpy.int32],
-    k: int,
-) -> NDArray[numpy.int64]:
-    """
-    Weight of all rows by level and label, (n, k): the levels of all categories one after the other.
-    """
-
 @overload
 def level_costs(
     codes: NDArray[numpy.int32],
@@ -1095,19 +1085,6 @@ def partition(
 
     Gives their number, and the two values next to the threshold and to the lower end: infinite where no row is, nan where lower is
     -inf.
-    """
-
-def partition_levels(
-    matrix: Matrix,
-    rows: NDArray[numpy.int32],
-    feature: int,
-    levels: Sequence[int],
-    unknown: bool,
-) -> int:
-    """
-    Bring the rows whose code is one of the levels to the front, both sides in their old order, and give their number.
-
-    unknown: whether rows without a code (nan) are among them.
     """
 
 def bin_codes(

@@ -189,12 +189,12 @@ class TrainingRows:
     def _searched_centers(
         self, searched: SearchedColumns, objective: Objective, labels: Int32, n_clusters: int
     ) -> tuple[Float64, Float64]:
-        values, weights = self.encoded.values, self._summing_weights
+        values, weights, every_row = self.encoded.values, self._summing_weights, np.arange(self.n_rows, dtype=np.int32)
         assert values is not None
 
         def of_column(column: int) -> Any:
             if searched.kinds[column].name == "category":
-                return core.count_levels([self.encoded.levels(column)], self.weights, labels, n_clusters).T
+                return self.encoded.levels(column).count(every_row, self.weights, labels, n_clusters).T
             known = np.isfinite(values[:, column])
             own, of_known = as_matrix(values[known, column][:, np.newaxis]), None if weights is None else weights[known]
             center, weight = objective.centers(own, labels[known], n_clusters, of_known, self.n_jobs)

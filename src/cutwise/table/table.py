@@ -465,12 +465,6 @@ class EncodedTable:
         """Which columns have whole thresholds, shape (d,)."""
         return integer_columns(self.kinds)
 
-    @cached_property
-    def own(self) -> Matrix:
-        """The core's view of ``values``."""
-        assert self.values is not None
-        return as_matrix(self.values)
-
     @property
     def column_sizes(self) -> Float64:
         """The largest absolute value of each column among the m rows, shape (d,): that of a bin's end."""

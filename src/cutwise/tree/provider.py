@@ -516,7 +516,10 @@ class MemoryProvider:
             if table.kinds[test.feature].name == "category":
                 n_left = table.levels(test.feature).partition(rows, test.levels)
             else:  # whether a value is missing
-                n_left = core.partition_levels(table.own, rows, test.feature, test.levels, test.unknown)
+                assert table.values is not None
+                inside = test.holds(table.values[rows, test.feature])
+                n_left = int(np.count_nonzero(inside))
+                rows[:] = np.concatenate([rows[inside], rows[~inside]])
             gap = lower_gap = _NO_GAP
         else:
             ends = test.lower, test.threshold

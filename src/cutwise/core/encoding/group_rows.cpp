@@ -43,11 +43,15 @@ struct Groups {
   std::vector<int32_t> group_of_row;
 };
 
-struct FindGroups {
-  template <class Table>
-  std::optional<Groups> operator()(const Table &x) const {
+void check_countable(const Matrix &matrix) {
+  require(matrix.n_rows() <= std::numeric_limits<int32_t>::max(), "rows are told apart among at most 2**31 - 1");
+}
+
+std::optional<std::tuple<Owned<int32_t, 1>, Owned<int32_t, 1>>> group_rows(const Matrix &matrix) {
+  check_countable(matrix);
+  const auto find = [](const auto &x) -> std::optional<Groups> {
     if (x.n_rows > kAlwaysTried && !seems_to_pay(x, x.n_rows)) return std::nullopt;
-    DistinctRows<Table> distinct(x);
+    DistinctRows distinct(x);
     Groups groups;
     groups.group_of_row.resize(x.n_rows);
     for (int64_t row = 0; row < x.n_rows; ++row) {
@@ -56,74 +60,46 @@ struct FindGroups {
     }
     groups.first_row.assign(distinct.groups.first_rows.begin(), distinct.groups.first_rows.end());
     return groups;
-  }
-};
-
-struct Distinct {
-  std::vector<int64_t> first_rows, weights;
-  std::vector<uint64_t> hashes;
-};
-
-struct WeighRows {
-  const int64_t *weights;
-
-  template <class Table>
-  Distinct operator()(const Table &x) const {
-    DistinctRows<Table> distinct(x, 1 << 12);
-    Distinct found;
-    distinct.add_all([&](int64_t row) { return weights == nullptr || weights[row] != 0; },
-                     [&](int64_t row, size_t group) {
-                       if (group == found.weights.size()) found.weights.push_back(0);
-                       found.weights[group] += weights == nullptr ? 1 : weights[row];
-                     });
-    found.first_rows = std::move(distinct.groups.first_rows);
-    found.hashes = std::move(distinct.groups.hashes);
-    return found;
-  }
-};
-
-struct CountRows {
-  size_t limit;
-  const double *weights;
-
-  template <class Table>
-  size_t operator()(const Table &x) const {
-    DistinctRows<Table> distinct(x, 64);
-    const auto add = [&](int64_t row) {
-      if (distinct.size() < limit && (weights == nullptr || weights[row] > 0.0)) distinct.add(row);
-    };
-    // A sample has enough of them where few are wanted, also in tables that are sorted.
-    for (const int64_t row : sample_rows(x.n_rows)) add(row);
-    for (int64_t row = 0; row < x.n_rows && distinct.size() < limit; ++row) add(row);
-    return distinct.size();
-  }
-};
-
-void check_countable(const Matrix &matrix) {
-  require(matrix.n_rows() <= std::numeric_limits<int32_t>::max(), "rows are told apart among at most 2**31 - 1");
-}
-
-std::optional<std::tuple<Owned<int32_t, 1>, Owned<int32_t, 1>>> group_rows(const Matrix &matrix) {
-  check_countable(matrix);
-  auto groups = without_gil([&] { return matrix.visit(FindGroups{}); });
+  };
+  auto groups = without_gil([&] { return matrix.visit(find); });
   if (!groups) return std::nullopt;
   return std::make_tuple(to_numpy(std::move(groups->first_row)), to_numpy(std::move(groups->group_of_row)));
 }
 
 size_t count_distinct_rows(const Matrix &matrix, size_t limit, const std::optional<In1<double>> &weights) {
   check_countable(matrix);
-  require(!weights || static_cast<int64_t>(weights->size()) == matrix.n_rows(), "there is one weight for each row");
+  require(has_shape(weights, matrix.n_rows()), "there is one weight for each row");
   const double *w = data_or_null(weights);
   nb::gil_scoped_release release;
-  return matrix.visit(CountRows{limit, w});
+  return matrix.visit([&](const auto &x) {
+    DistinctRows distinct(x, 64);
+    const auto add = [&](int64_t row) {
+      if (distinct.size() < limit && (w == nullptr || w[row] > 0.0)) distinct.add(row);
+    };
+    // A sample has enough of them where few are wanted, also in tables that are sorted.
+    for (const int64_t row : sample_rows(x.n_rows)) add(row);
+    for (int64_t row = 0; row < x.n_rows && distinct.size() < limit; ++row) add(row);
+    return distinct.size();
+  });
 }
 
 std::tuple<Owned<int64_t, 1>, Owned<int64_t, 1>, Owned<uint64_t, 1>> distinct_rows(const Matrix &matrix,
                                                                                    const Weights &weights) {
   check_countable(matrix);
   const int64_t *w = checked(weights, matrix.n_rows());
-  auto found = without_gil([&] { return matrix.visit(WeighRows{w}); });
-  return {to_numpy(std::move(found.first_rows)), to_numpy(std::move(found.weights)), to_numpy(std::move(found.hashes))};
+  std::vector<int64_t> total;  // by distinct row
+  RowGroups groups = without_gil([&] {
+    return matrix.visit([&](const auto &x) {
+      DistinctRows distinct(x, 1 << 12);
+      distinct.add_all([&](int64_t row) { return w == nullptr || w[row] != 0; },
+                       [&](int64_t row, size_t group) {
+                         if (group == total.size()) total.push_back(0);
+                         total[group] += w == nullptr ? 1 : w[row];
+                       });
+      return std::move(distinct.groups);
+    });
+  });
+  return {to_numpy(std::move(groups.first_rows)), to_numpy(std::move(total)), to_numpy(std::move(groups.hashes))};
 }
 
 Owned<double, 1> hash_uniforms(const In1<uint64_t> &hashes, uint64_t seed) {

@@ -55,30 +55,6 @@ void bind_levels(nb::module_ &m) {
           },
           "rows"_a.noconvert(), "inside"_a,
           "Bring the rows of these levels to the front, both sides in their old order, and give their number.");
-  m.def(
-      "count_levels",
-      [](const std::vector<const Levels *> &levels, const Weights &weights, In1<int32_t> labels, int64_t k) {
-        int64_t n_cells = 0;
-        std::vector<int64_t> begin;
-        for (const Levels *each : levels) {
-          checked(weights, each->n_rows());
-          require(has_shape(labels, each->n_rows()), "there is one label for each row");
-          begin.push_back(n_cells);
-          n_cells += each->size() * k;
-        }
-        NewArray<int64_t, 2> sums(n_cells / k, k);
-        int64_t *cells = sums.data();
-        std::fill(cells, cells + n_cells, int64_t{0});
-        for (size_t row = 0; row < labels.size(); ++row) {
-          require(labels(row) >= 0 && labels(row) < k, "labels are those of clusters");
-          const int64_t weight = weights ? (*weights)(row) : 1;
-          for (size_t j = 0; j < levels.size(); ++j)
-            cells[begin[j] + (*levels[j])(static_cast<int64_t>(row)) * k + labels(row)] += weight;
-        }
-        return sums.to_numpy();
-      },
-      "levels"_a, "weights"_a.none(), "labels"_a, "k"_a,
-      "Weight of all rows by level and label, (n, k): the levels of all categories one after the other.");
   for_types<int32_t, int64_t>(
       "What the given rows cost by level and cluster, (n_levels, k); codes (n,): the level of each of them.",
       [&](auto zero, const char *doc) {

@@ -11,8 +11,6 @@ namespace cutwise {
 
 namespace {
 
-constexpr int64_t kCodes = 256;  // of levels
-
 constexpr double kNowhere = std::numeric_limits<double>::infinity();
 
 // How many rows went left, and the values next to the two ends of the test: infinite where no row is.
@@ -75,17 +73,6 @@ Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows,
   return {n_left, left_max, right_min, none, none};
 }
 
-// The same for levels: rows whose code is one of them first.
-int64_t partition_levels(const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, const std::vector<uint8_t> &inside) {
-  return matrix.visit([&](auto values) {
-    return split_rows(rows, n, [&](int32_t row) {
-      const double code = values(row, feature);
-      const bool is_code = code >= 0 && code < kCodes;
-      return (is_code || std::isnan(code)) && inside[is_code ? static_cast<size_t>(code) : kCodes] != 0;
-    });
-  });
-}
-
 // The same for an interval: rows with lower < value <= upper first. Reads raw values: codes
 // would leave up to four bins to look through.
 Partition partition_interval(const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double lower, double upper) {
@@ -143,6 +130,8 @@ std::vector<Node> read_tree(const In1<int32_t> &left, const In1<int32_t> &right,
   }
   return nodes;
 }
+
+constexpr int64_t kCodes = 256;  // of levels
 
 // sets: for every node which codes go left where it asks for levels (its threshold is nan), and whether a missing value does;
 // read only with_sets, else a missing value goes right.
@@ -214,23 +203,6 @@ void bind_partition(nb::module_ &m) {
 
 Gives their number, and the two values next to the threshold and to the lower end: infinite where no row is, nan where lower is
 -inf.)");
-  m.def(
-      "partition_levels",
-      [](const Matrix &matrix, Out1<int32_t> rows, int32_t feature, const std::vector<int32_t> &levels, bool unknown) {
-        require(feature >= 0 && feature < matrix.n_cols(), "feature is a column of the table");
-        std::vector<uint8_t> inside(kCodes + 1, 0);
-        for (const int32_t level : levels) {
-          require(level >= 0 && level < kCodes, "levels are below 256");
-          inside[level] = 1;
-        }
-        inside[kCodes] = unknown;
-        nb::gil_scoped_release release;
-        return partition_levels(matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, inside);
-      },
-      "matrix"_a, "rows"_a.noconvert(), "feature"_a, "levels"_a, "unknown"_a,
-      R"(Bring the rows whose code is one of the levels to the front, both sides in their old order, and give their number.
-
-unknown: whether rows without a code (nan) are among them.)");
 }
 
 void bind_apply(nanobind::module_ &m) {
