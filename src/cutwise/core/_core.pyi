@@ -1217,12 +1217,6 @@ class Ranks:
     Where these are more than 65,536, neighboring ones share a position.
     """
 
-    @property
-    def n_rows(self) -> int: ...
-
-    @property
-    def n_cols(self) -> int: ...
-
 def rank_columns(matrix: Matrix, n_jobs: int = 1) -> Ranks:
     """Sort every column once."""
 
@@ -1285,12 +1279,6 @@ class FeatureTable:
     the medians of 512 or more groups of equal weight; is_exact(column) tells which. add_features(column, values) copies features
     of shape (n_features, n_values); drop_features(column) gives the memory back.
     """
-
-    @property
-    def n_rows(self) -> int: ...
-
-    @property
-    def n_clusters(self) -> int: ...
 
     @property
     def n_cols(self) -> int: ...

@@ -58,16 +58,12 @@ def covtype() -> Values:
 
 def newsgroups_tfidf() -> Values:
     """18,846 posts, by the TF-IDF of their common words; sparse."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    return _words(TfidfVectorizer(stop_words="english", min_df=0.01))
+    return _words("TfidfVectorizer")
 
 
 def newsgroups_counts() -> Values:
     """18,846 posts, by the counts of their common words; sparse."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    return _words(CountVectorizer(stop_words="english", min_df=0.01))
+    return _words("CountVectorizer")
 
 
 def _bundled(name: str) -> Values:
@@ -86,12 +82,14 @@ def _openml(number: int) -> Values:
     return numeric.to_numpy(dtype=np.float64), [str(column) for column in numeric.columns], np.asarray(bunch.target)
 
 
-def _words(vectorizer: Any) -> Values:
+def _words(kind: str) -> Values:
+    """Posts by the words that one in a hundred has; ``kind``: the vectorizer of scikit-learn."""
     from sklearn.datasets import fetch_20newsgroups
+    from sklearn.feature_extraction import text
 
     posts = fetch_20newsgroups(subset="all", remove=())
-    counts = vectorizer.fit_transform(posts.data)
-    return counts, list(vectorizer.get_feature_names_out()), posts.target
+    vectorizer = getattr(text, kind)(stop_words="english", min_df=0.01)
+    return vectorizer.fit_transform(posts.data), list(vectorizer.get_feature_names_out()), posts.target
 
 
 _MADE = {

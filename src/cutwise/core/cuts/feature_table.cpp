@@ -103,8 +103,6 @@ void bind_feature_table(nb::module_ &m) {
 values(column): the values that features are wanted for, increasing: all distinct ones, or, where they are more than 1,000,
 the medians of 512 or more groups of equal weight; is_exact(column) tells which. add_features(column, values) copies features
 of shape (n_features, n_values); drop_features(column) gives the memory back.)")
-      .def_ro("n_rows", &FeatureTable::n_rows)
-      .def_ro("n_clusters", &FeatureTable::k)
       .def_prop_ro("n_cols", &FeatureTable::n_cols)
       .def(
           "values", [](FeatureTable &table, int32_t column) { return to_numpy(std::vector<double>(table.at(column).middle)); },

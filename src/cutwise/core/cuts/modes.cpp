@@ -598,7 +598,7 @@ known_score: of a valid cut; nothing worse is wanted. Gives the category, the fi
                std::optional<In2<typename State::Word>> states) -> std::optional<std::pair<size_t, ModesCut>> {
               const int64_t k = static_cast<int64_t>(excess.shape(1)), n = static_cast<int64_t>(rows.size());
               require(has_shape(states, matrix.n_rows(), State::width()), "states has one line per row");
-              require(static_cast<int64_t>(excess.shape(0)) == matrix.n_rows(), "costs have one line per row");
+              require(has_shape(excess, matrix.n_rows()), "costs have one line per row");
               require(has_shape(modes, levels.size(), k) && columns.size() == levels.size(),
                       "every category has modes and a column");
               const int64_t *row_weights = checked(weights, matrix.n_rows()), width = histogram ? histogram->shape(2) : 1;

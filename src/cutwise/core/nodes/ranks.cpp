@@ -153,9 +153,7 @@ void bind_ranks(nb::module_ &m) {
       m, "Ranks",
       R"(Every column's values by their order, two bytes each: the position of a value among the column's distinct ones.
 
-Where these are more than 65,536, neighboring ones share a position.)")
-      .def_ro("n_rows", &Ranks::n_rows)
-      .def_prop_ro("n_cols", &Ranks::n_cols);
+Where these are more than 65,536, neighboring ones share a position.)");
   m.def(
       "rank_columns",
       [](const Matrix &matrix, int n_jobs) {
