@@ -1,1 +1,1 @@
-"""Tables that do not fit in memory: read in batches, as often as wanted, by the engine that has them."""
+"""Tables that do not fit in memory, read in batches by their engine, as many times as needed."""

@@ -1,9 +1,9 @@
-"""A provider of rows that come in batches: what one pass adds up serves all nodes that are open at that time.
+"""A provider of rows that come in batches: one pass adds up sums for all nodes that are open.
 
-Of a node it keeps, column by column, the values in order, with what rows of each value add up to: single values, and
-ranges of many that were not looked into yet. A search says which cut is best as far as is known, and which ranges may
-hold a better one; these are looked into by another pass, together with those that other nodes will ask for. All sums
-are of integers, so the tree is that of the same rows in memory.
+For each node it stores, column by column, the values in order with the sums of their rows: single values, and closed
+ranges of many values. A search returns the best cut known so far and the ranges that may hold a better one; another
+pass opens these ranges, together with those that other nodes will need. All sums are integers, so the tree is that of
+the same rows in memory.
 
 Statistics by node and column from passes over the rows: Gehrke, Ramakrishnan, Ganti (1998), *RainForest*. Ranges that
 stay closed by a bound: Alsabti, Ranka, Singh (1998), *CLOUDS*.
@@ -49,20 +49,20 @@ from .spill import RowNodes
 from .sums import Gathered, Opened, T, Tallies, Total, nearer, place_of
 
 TALLIED = 1 << 14
-"""A range of so many rows is looked into value by value; one of more is split in parts first."""
+"""Most rows of a range that is opened value by value; larger ranges are split into parts first."""
 
 PARTS = 256
 
 OPENED = 1 << 17
-"""Rows whose values are looked into by one pass: those of the ranges that promise most."""
+"""Rows whose values one pass opens, from the most promising ranges."""
 
 
 @dataclass(eq=False)
 class Pieces:
-    """The values of a node by column, in order: single ones, and closed ranges, where ``low`` is below ``high``.
+    """The values of a node by column, in order: single values, and closed ranges, where ``low`` is below ``high``.
 
-    ``column``, ``low``, ``high`` (p,): no row of the node is in between. ``sums`` (p, 2 + w): rows, weight, and what
-    rows add.
+    ``column``, ``low``, ``high`` (p,): of each piece; no row of the node is between pieces. ``sums`` (p, 2 + w): number
+    of rows, weight, and payload.
     """
 
     column: Int32
@@ -71,11 +71,11 @@ class Pieces:
     sums: Int64
 
     def of(self, column: int) -> slice:
-        """Those of a column."""
+        """Slice of the pieces of a column."""
         return slice(*np.searchsorted(self.column, [column, column + 1]))
 
     def open(self, ranges: Int64, opened: Pieces) -> None:
-        """Put what closed ranges hold in their place."""
+        """Replace closed ranges by their contents."""
         others = np.delete(np.arange(len(self.low)), ranges)
         order = np.lexsort([np.append(getattr(self, of)[others], getattr(opened, of)) for of in ("low", "column")])
         place = np.argsort(order)
@@ -86,15 +86,15 @@ class Pieces:
 
 
 LABELS, COSTS, SIDES, BASE = "labels", "costs", "sides", "base"
-"""What rows add: their weight at their label, their costs by cluster, by the clusters of each side, and at least."""
+"""Payloads of rows: weight at the label, costs by cluster, least costs on the sides of cuts, least cost of all."""
 
 
 class Node:
-    """A node: the rows that pass the tests above it, by what they add up to.
+    """A node and the sums of its rows.
 
-    ``totals``: by kind, the sums over all rows; ``pieces``: the same by piece. ``order`` (d, k): its
-    survivors along every column, the last repeated, where these are to be separated by what rows lose. ``gap``: the
-    neighboring values of its test, once rows were seen to part there.
+    ``totals``: by payload, the sums over all rows; ``pieces``: by payload, the sums by column and piece. ``order``
+    (d, k): its surviving centers sorted along every column, the last repeated; only where a search by induced cost
+    separates them. ``gap``: neighboring values on the two sides of its threshold, once a pass has found them.
     """
 
     def __init__(self, number: int) -> None:
@@ -106,18 +106,18 @@ class Node:
         self.test: NodeTest | None = None
         self.children: tuple[Node, Node] | None = None
         self.is_split = False  # in the tree, not only ahead of it
-        self.gain = 0  # of a split that was made ahead
+        self.gain = 0  # of a split made ahead
         self.gap: Gap | None = None
-        self.contents: dict[int, list[set[int]]] = {}  # by column and piece: what tells apart its rows
-        self.shares: dict[int, tuple[Opened, Int64]] = {}  # by category: what rows lose, and different rows by level
+        self.contents: dict[int, list[set[int]]] = {}  # by column and piece: hashes of distinct rows
+        self.shares: dict[int, tuple[Opened, Int64]] = {}  # by category: losses, distinct rows by level
 
 
 @dataclass(eq=False)
 class LeafRows:
-    """All rows of a grown tree, as one for each leaf and label.
+    """All rows of a grown tree, summed up by leaf.
 
-    ``leaves``: of the tree, in the order in which ``weights`` (n_leaves, k) has them: what their rows weigh by label;
-    and ``sums``: what the values of their rows add up to, as the source has it.
+    ``leaves``: of the tree, in the order of ``weights`` (n_leaves, k), the weights by label, and of ``sums``, the sums
+    of the values, in the form of the source's ``value_sums``.
     """
 
     tree: ThresholdTree
@@ -127,19 +127,19 @@ class LeafRows:
 
     @property
     def by_label(self) -> tuple[Int32, Int64]:
-        """Label and weight of each."""
+        """Label and weight of each pair of leaf and label, both (n_leaves * k,)."""
         n_leaves, k = self.weights.shape
         return np.tile(np.arange(k, dtype=np.int32), n_leaves), self.weights.ravel()
 
 
 class PassProvider:
-    """Rows in batches, as :class:`cutwise.tree.provider.Provider` asks of rows."""
+    """The :class:`cutwise.tree.provider.Provider` of rows in batches."""
 
     def __init__(self, source: PreparedRows) -> None:
         self._source, self.searched = source, source.searched
         self._k = source.n_clusters
         self._row_nodes = RowNodes()
-        self._has_moved = True  # rows, since they were seen last
+        self._has_moved = True  # whether rows changed nodes since the last pass
         self._categories = [] if self.searched is None else find_levels(self.searched)
         self._no_rows = as_matrix(np.empty((0, self.n_columns)))
         self._made: list[Node] = []
@@ -159,7 +159,7 @@ class PassProvider:
         return self._source.kinds[column]
 
     def values(self, node: int, column: int, cut: NodeTest) -> tuple[Float64, Int64]:
-        """See :class:`Provider`; of rows that are known together one value."""
+        """See :class:`Provider`; one value for all rows of a piece."""
         own = self._nodes[node]
         if not own.pieces:
             self._columns(own, LABELS)
@@ -186,7 +186,7 @@ class PassProvider:
         return self.size(node)
 
     def sums(self, node: int, payload: Any) -> NodeSums:
-        """See :class:`Provider`; bin by bin they stay here."""
+        """See :class:`Provider`; sums by bin stay in this object."""
         own, kind = self._nodes[node], COSTS if isinstance(payload, CostPayload) else LABELS
         if kind not in own.totals:
             self._columns(own, kind)
@@ -225,7 +225,7 @@ class PassProvider:
         return own.gap, (math.nan, math.nan)
 
     def number_of_row(self, numbers: Mapping[int, int]) -> Int32:
-        """See :class:`Provider`: of what leaves hold by label, k a leaf, as ``leaf_sums`` has it."""
+        """See :class:`Provider`; by pair of leaf and label, k pairs a leaf, as in :class:`LeafRows`."""
         return np.repeat(np.array(list(numbers.values()), dtype=np.int32), self._k)
 
     def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> LeafRows:
@@ -265,7 +265,7 @@ class PassProvider:
             found, pending = self._search_bins(own, search)
             if not len(pending):
                 break
-            # Others will ask alike: what is known of them says which ranges.
+            # Other open nodes will be searched in the same way: open the ranges that they need, too.
             of_nodes = {own: pending}
             for other in self._open():
                 if other is not own and kind in other.pieces and (like := _of_node(search, other)) is not None:
@@ -288,32 +288,32 @@ class PassProvider:
         return self._made[-1]
 
     def _open(self) -> list[Node]:
-        """The leaves, and the children of splits that are likely to come: the half of them that gain most."""
+        """Leaves, and children of likely next splits: the half of the splits made ahead that gain most."""
         leaves = [node for node in self._nodes if not node.is_split]
         ahead = sorted((leaf for leaf in leaves if leaf.children is not None), key=lambda leaf: -leaf.gain)
         return leaves + [child for leaf in ahead[: (len(ahead) + 1) // 2] for child in leaf.children or ()]
 
     def _total(self, node: Node, kind: str) -> Int64:
-        """The sums over all rows of a node, and by the same pass those of all that are open."""
+        """Sums over all rows of a node; the same pass adds up those of all open nodes."""
         if kind not in node.totals:
             for other in self._open() if kind == COSTS else ():
                 if other.survivors is not None and len(other.survivors) > 1 and LABELS not in other.pieces:
-                    self._columns(other, LABELS)  # its cuts will be asked for next
+                    self._columns(other, LABELS)  # its cuts are searched next
                     return node.totals[kind]
             self._add_up("sums of nodes", (), None, kind)
         return node.totals[kind]
 
     def _columns(self, node: Node, kind: str) -> None:
-        """The columns of a node, and by the same pass those of all that are open."""
+        """Add up the pieces of a node and, by the same pass, those of other open nodes."""
         if kind not in node.pieces:
             others = [n for n in self._open() if kind not in n.pieces and n is not node]
             if kind == SIDES:
                 others = [n for n in others if n.order is not None]
             elif node.survivors is not None and len(node.survivors) > 1:
-                # A leaf that keeps its only center has nothing to be asked before it is expanded.
+                # A leaf with a single center is not searched before expansion.
                 others = [n for n in others if n.survivors is None or len(n.survivors) > 1]
             room = max(1, self._source.most_bytes // (8 * int(self._source.bins.begin[-1]) * _width(kind, self._k)))
-            # Of nodes that are separated by labels, costs of all rows settle ties.
+            # Where nodes are separated by labels, costs of all rows settle ties.
             more = {SIDES: BASE, LABELS: None if node.survivors is None else COSTS}.get(kind)
             self._add_up("sums of nodes", [node, *others[: room - 1]], kind, more)
 
@@ -322,7 +322,7 @@ class PassProvider:
         if node.children is not None and node.test == test:
             return
         if node.children is not None:
-            self._row_nodes = RowNodes()  # rows went to other children
+            self._row_nodes = RowNodes()  # the stored nodes of rows are the other children
         self._has_moved = True
         node.test, node.children, node.gap = test, (self._new_node(), self._new_node()), None
         if test.levels is not None:
@@ -335,9 +335,9 @@ class PassProvider:
     def _go_over(
         self, what: str, sums: T, add: Callable[[T, Slice, Int32], object], columns: Iterable[int] | None = ()
     ) -> T:
-        """Add all rows to some sums, each batch with the number of the node that every row is in.
+        """Add all rows to sums; ``add`` gets each batch with the node number of every row.
 
-        ``columns``: whose values it takes, beside those that say where rows go; None: all.
+        ``columns``: columns that ``add`` reads, beside those of the nodes' tests; None: all.
         """
         inner = [node for node in self._made if node.children is not None]
         column, left, right = np.full((3, len(self._made)), -1, dtype=np.int32)
@@ -379,7 +379,7 @@ class PassProvider:
         return sums
 
     def _layers(self, nodes: Iterable[Node]) -> list[Int32]:
-        """By number of a node, its place among some, -1: none; rows of a node split ahead are with its children."""
+        """Arrays from node number to place in ``nodes``, or -1: one for these nodes, one for their children."""
         own, above = np.full((2, len(self._made)), -1, dtype=np.int32)
         for i, node in enumerate(nodes):
             own[node.number] = i
@@ -388,7 +388,7 @@ class PassProvider:
         return [layer for layer in (own, above) if (layer >= 0).any()]
 
     def _measure_leaves(self) -> tuple[Int64, list[Int64]]:
-        """What the rows of every leaf weigh by label, and what their values add up to; gaps come along."""
+        """Weights by label and sums of values of every leaf; the pass also finds the gaps of tests."""
         leaves, k, source_sums = [node for node in self._nodes if not node.is_split], self._k, self._source.value_sums
         if self._seen_leaves[0] != leaves:
             layers = self._layers(leaves)
@@ -403,7 +403,7 @@ class PassProvider:
         return self._seen_leaves[1:]
 
     def _add_up(self, what: str, nodes: Sequence[Node], by_bin: str | None, in_all: str | None) -> None:
-        """Sums of nodes: one kind by column and bin, another over all rows of each that is open."""
+        """Add up one payload of ``nodes`` by column and bin, and another over all rows of every open node."""
         source, k, m = self._source, self._k, len(nodes)
         order, n_survivors = np.zeros((m, self.n_columns, k), dtype=np.int32), np.ones(m, dtype=np.int32)
         for i, node in enumerate(nodes if by_bin == SIDES else ()):
@@ -412,7 +412,7 @@ class PassProvider:
             order[i], n_survivors[i] = node.order, len(node.survivors)
         whole = [node for node in self._open() if in_all is not None and in_all not in node.totals]
         of_bins = source.bins
-        # Along every column that is searched centers are in another order; others follow from the table's own columns.
+        # The order of centers differs by searched column; other sums follow from those of the table's columns.
         begin = of_bins.begin if by_bin == SIDES else of_bins.coded_begin
         bins = np.zeros((m, int(begin[-1]), _width(by_bin, k)), dtype=np.int64)
         totals = np.zeros((len(whole), 1, _width(in_all, k)), dtype=np.int64)
@@ -444,7 +444,7 @@ class PassProvider:
             node.totals[str(by_bin)] = of_node[: begin[1]].sum(axis=0)
 
     def _open_bins(self, kind: str, pending: Mapping[Node, Int64]) -> None:
-        """Tally closed ranges of nodes by value, those of many rows by parts, even in the order of float64."""
+        """Open closed ranges of nodes: by value, or with many rows by parts of equal length in the order of float64."""
         nodes, taken = list(pending), list[Int64]()
         room = at_once = min(OPENED, self._source.most_bytes // (8 * (4 + _width(kind, self._k))))
         for node, wanted in pending.items():
@@ -494,14 +494,14 @@ class PassProvider:
     # Sets of levels --------------------------------------------------------------------------------------------------
 
     def _table_test(self, node: int, test: NodeTest) -> NodeTest:
-        """What is asked of rows where a cut of a leaf was found."""
+        """Turn the cut found for a leaf into a test of the table's columns."""
         if self.searched is None:
             return test
         source = test.feature if test.levels is not None else int(self.searched.source[test.feature])
         return table_cut(self.searched, test, partial(self.values, node, source, test), None).cut
 
     def _level_sums(self, node: Node, kind: str, category: Category) -> Int64:
-        """The sums of every level; of sides, rows and weight alone."""
+        """Sums by level; for ``SIDES`` only number of rows and weight are valid."""
         pieces, first = node.pieces[kind], int(category.columns[0])
         found = np.zeros((category.n_levels, pieces.sums.shape[1]), dtype=np.int64)
         place = slice(*np.searchsorted(pieces.column, [first, int(category.columns[-1]) + 1]))
@@ -513,7 +513,7 @@ class PassProvider:
         return found
 
     def _sides(self, node: Node, kind: str, test: NodeTest) -> tuple[Int64, Int64] | Int64:
-        """What the rows on each side of a test add up to, or the closed ranges that it parts."""
+        """Sums of the rows on each side of a test, or the closed ranges that it cuts through."""
         pieces, feature = node.pieces[kind], test.feature
         if test.levels:
             category = next(category for category in self._categories if category.source == feature)
@@ -530,19 +530,19 @@ class PassProvider:
         return sums[left].sum(axis=0), sums[~left].sum(axis=0)
 
     def _exact_sides(self, node: Node, kind: str, test: NodeTest) -> tuple[Int64, Int64]:
-        """What the rows on each side of a test add up to, by further passes where that is not known."""
+        """Sums of the rows on each side of a test, by further passes where they are not known."""
         self._columns(node, kind)
         while not isinstance(sides := self._sides(node, kind, test), tuple):
             self._open_bins(kind, {node: sides})
         return sides
 
     def _sums_of_sides(self, node: Node, cut: SeparatingCut) -> tuple[Int64, Int64]:
-        """What the rows on each side of a cut cost by every cluster."""
+        """Costs by cluster of the rows on each side of a cut."""
         left, right = self._exact_sides(node, COSTS, cut.test)
         return left[2:], right[2:]
 
     def _levels(self, node: Node, kind: str, limits: Limits | None) -> Iterator[LevelSums]:
-        """The categories that may be cut, with what rows add by level."""
+        """Categories that may be cut, with their sums by level."""
         for category in self._categories:
             is_allowed = limits is None or limits.columns is None or limits.columns[category.columns[0]]
             if category.n_levels == 2 or not is_allowed:
@@ -563,7 +563,7 @@ class PassProvider:
     def _by_modes(
         self, node: Node, search: LeastInduced, known_score: float | None
     ) -> Iterator[tuple[Category, ModesCut | None]]:
-        """What ``core.least_induced_modes`` finds, by what rows lose without the centers nearest to them."""
+        """Results of ``core.least_induced_modes``, from the losses of rows without their nearest centers."""
         nearest, survivors = search.nearest, search.node.survivors
         current = int(node.totals[BASE][2] + node.totals[SIDES][2])
         for of in self._levels(node, SIDES, search.node.limits):
@@ -581,7 +581,7 @@ class PassProvider:
             )  # fmt: skip
 
     def _add_up_shares(self, node: Node, nearest: NearestTwo) -> None:
-        """What rows lose by level, and different rows of each level: of a node, and by the same pass of others."""
+        """Add up losses and distinct rows by level: of a node and, by the same pass, of other open nodes."""
         pending = [
             (own, category, category.modes(nearest.coordinates)[own.survivors])
             for own in dict.fromkeys([node, *self._open()])
@@ -615,7 +615,7 @@ class PassProvider:
             own.shares[category.source] = tallies.merged(), np.array([len(rows) for rows in distinct], dtype=np.int64)
 
     def _distinct_rows(self, node: Node, column: int, n: int) -> list[set[int]]:
-        """Up to n hashes of what the rows of every piece of a column hold."""
+        """Hashes of distinct rows in every piece of a column, n or more if there are that many."""
         if column not in node.contents:
             high = node.pieces[SIDES].high[node.pieces[SIDES].of(column)]
             found: list[set[int]] = [set() for _ in high]
@@ -639,7 +639,7 @@ class PassProvider:
     # Searches ---------------------------------------------------------------------------------------------------------
 
     def _search_bins(self, node: Node, search: Any) -> tuple[Any, Int64]:
-        """What is found as far as is known, and the ranges that may hold something better: what promises most first."""
+        """The best cut known so far, and the ranges that may hold a better one, the most promising first."""
         if isinstance(search, CheapestTie):
             return self._cheapest_tie(node, search), np.empty(0, dtype=np.int64)
         kind, k = _KINDS[type(search)], self._k
@@ -671,7 +671,7 @@ class PassProvider:
         return found, at[np.sort(np.unique(at, return_index=True)[1])]
 
     def _cheapest_tie(self, node: Node, search: CheapestTie) -> int:
-        """Which of some cuts has sides that cost least, by a pass of its own."""
+        """Index of the cut whose sides cost least, by a pass of its own."""
         survivors, costs = search.node.survivors, list[int]()
         starts = [0, *np.flatnonzero(np.diff(search.features)) + 1, len(search.features)]
         groups = [slice(i, min(i + 255, end)) for start, end in pairwise(starts) for i in range(start, end, 255)]
@@ -699,7 +699,7 @@ class PassProvider:
     def _least_induced(
         self, node: Node, search: LeastInduced, bins: core.Encoded, limits: core.Limits | None
     ) -> Induced | None:
-        """The best of the cuts whose sides have as many distinct rows as centers, or of all where none of them has."""
+        """The best cut with as many distinct rows as centers on each side or, if there is none, the best of all."""
         nearest, survivors, pieces = search.nearest, search.node.survivors, node.pieces[SIDES]
         m, base, valid = len(survivors), int(node.totals[BASE][2]), np.empty((2, self.n_columns, self._k))
         valid[:] = all_valid = np.array([-math.inf, math.inf]).reshape(2, 1, 1)
@@ -726,7 +726,7 @@ class PassProvider:
                 return Induced(needs_distinct, score, induced, cut)
 
     def _has_distinct(self, node: Node, column: int, part: slice, wanted: int) -> bool:
-        """Whether some pieces of a column hold so many distinct rows."""
+        """Whether ``part`` of a column's pieces has at least ``wanted`` distinct rows."""
         own = node.pieces[SIDES].of(column)
         n_survivors = 0 if node.survivors is None else len(node.survivors)
         return len(range(own.start, own.stop)[part]) >= wanted or (
@@ -738,7 +738,7 @@ _KINDS = {CheapestCut: COSTS, CheapestTie: LABELS, FewestDisagree: LABELS, Fewes
 
 
 def _payload(rows: Slice, kind: str | None, k: int) -> npt.NDArray[Any]:
-    """What every row of a batch adds."""
+    """Payload of every row of a batch."""
     if kind != LABELS:
         payload: npt.NDArray[Any] = rows.read("base")[:, None] if kind == BASE else rows.read("excess")
         return payload
@@ -750,12 +750,12 @@ def _payload(rows: Slice, kind: str | None, k: int) -> npt.NDArray[Any]:
 
 
 def _width(kind: str | None, k: int) -> int:
-    """Of the sums of a kind: rows, weight, and what rows add."""
+    """Width of sums: number of rows, weight, and payload."""
     return 2 + {SIDES: 2 * k - 1, BASE: 1}.get(str(kind), k)
 
 
 def _of_node(search: Any, node: Node) -> Any:
-    """The same search at another node; None where that has nothing to find."""
+    """The same search for another node; None if there is nothing to find."""
     if isinstance(search, CheapestCut):
         return search
     if node.survivors is None or len(node.survivors) < 2 or isinstance(search, CheapestTie):

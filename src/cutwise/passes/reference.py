@@ -30,7 +30,7 @@ from .rows import BatchedRows, Slice
 from .sums import Scale, Smallest, Total, least_row
 
 _SKETCHES, _CELLS = 3, 8
-"""Tables in which rows are counted by parts of their hashes, to find heavy ones, and cells for every row wanted."""
+"""Sketches that find heavy rows by parts of their hashes, and cells of a sketch per row of the sample."""
 
 
 def find_centers(
@@ -42,7 +42,7 @@ def find_centers(
     n_jobs: int,
     verbose: int,
 ) -> Float64:
-    """The centers (k, p) that ``find_clustering`` finds in brief for the same rows in memory, to the bit."""
+    """Centers (k, p), bit for bit those of ``find_clustering`` with ``brief=True`` for the same rows in memory."""
     searched = SearchedBatches(rows, n_clusters)
     run = search_centers(
         searched, n_clusters, n_init=n_init, brief=True, random_state=random_state, n_jobs=n_jobs, verbose=verbose
@@ -51,7 +51,7 @@ def find_centers(
 
 
 class SearchedBatches:
-    """Rows in batches as a search for a clustering asks of them: what :class:`DistinctRows` says in memory."""
+    """Rows in batches, with the interface of :class:`SearchedRows`; in memory that is :class:`DistinctRows`."""
 
     objective = KMEANS
 
@@ -73,7 +73,7 @@ class SearchedBatches:
         return self._rows.means(sums[0])
 
     def weigh(self, centers: Float64) -> Int64:
-        """What the rows of every cluster weigh."""
+        """Weight of the rows of every cluster."""
         k = len(centers)
 
         def add(found: Total, part: Slice) -> None:
@@ -123,7 +123,7 @@ class SearchedBatches:
                 sketch += np.bincount(cells, shares, len(sketch))
 
         likely, shares = self._rows.go_over("a sample", (Smallest(size + 1), np.zeros((_SKETCHES, 1 << bits))), add)
-        # Rows that are certain to be drawn for what they weigh are in no light cell: in every sketch, but for chance.
+        # A row heavy enough to be drawn for certain is in a heavy cell of every sketch; other rows are only by chance.
         is_heavy = shares * size >= total * (1.0 - 1e-6)
 
         def add_heavy(found: Smallest, part: Slice) -> None:
@@ -142,12 +142,12 @@ class SearchedBatches:
         return Points(values[chosen], sample_weights(exact), KMEANS)
 
     def _values(self, own: npt.NDArray[Any]) -> Values:
-        """Rows where distances are measured, of what ``_own`` gives."""
+        """Rows in the metric space, from the arrays of ``_own``."""
         measured: Any = None if self._rows.measured is None else self._rows.measured.values
         return replace(measured, values=own) if isinstance(measured, DerivedRows) else own
 
     def iterate(self, centers: Float64, stop: Stop, n_jobs: int, *, costed: bool = False) -> Run:
-        """See :class:`SearchedRows`: as ``core.lloyd`` does it; costs at the end are not known."""
+        """See :class:`SearchedRows`. Follows ``core.lloyd``, but does not compute the final cost."""
         rows, k, sizes = self._rows, len(centers), self._rows.metric_sizes
         total = float(rows.total_weight)
         largest = 0.0
@@ -182,7 +182,7 @@ class SearchedBatches:
         return Run(math.nan, start_cost / total, centers, n_iter, weight)
 
     def _refill(self, centers: Float64, weight: Int64) -> bool:
-        """Put centers without rows at the row farthest from all others, one after the other; whether there were any."""
+        """Move each center without rows to the row farthest from all other centers; return whether any moved."""
         occupied, is_moved = centers[weight > 0], False
 
         for cluster in np.flatnonzero(weight == 0):
@@ -204,7 +204,7 @@ def _keep_all(found: Smallest, part: Slice) -> None:
 
 
 def _own(part: Slice, rows: Int64) -> npt.NDArray[Any]:
-    """Some rows where distances are measured, or what they are derived of."""
+    """Some rows in the metric space, or the values that they are derived from."""
     values: Any = part.metric.values[rows]
     own: npt.NDArray[Any] = values.values if isinstance(values, DerivedRows) else values
     return own

@@ -1,4 +1,4 @@
-"""The rows of a fit that are not in memory: read once from their engine, then from a temporary folder, in batches."""
+"""Rows of a fit that are not in memory: read from their engine once, then in batches from a temporary folder."""
 
 from __future__ import annotations
 
@@ -49,32 +49,32 @@ from .sums import Bins, Gathered, Scale, T, Total, plan_bins, run_together, tota
 Sums = tuple[Int64, Int64, Int64]
 
 MOST_BYTES = 1 << 26
-"""Sums that one pass adds up: of as many nodes as there is room for."""
+"""Memory for the sums of one pass; it limits how many nodes a pass serves."""
 
 _LIKELY = 1 << 13
-"""Rows whose costs say how large those of all rows are likely to be."""
+"""Rows of the sample whose costs give a likely bound on all costs."""
 
 COPIED_BYTES = SENT_BYTES = 1 << 23
-"""Values of a table that an engine's workers send whole, and sums that they send in one pass beside the table's own."""
+"""Largest table that is copied from an engine's workers, and memory for the sums that they send in one pass."""
 
 MOST_NODES = 1 << 16
-"""Nodes in which rows are remembered to be."""
+"""Limit on the node numbers that are stored by row, in 16 bits."""
 
 _CACHED_ROWS = 1 << 12
-"""Rows whose squares stay in the caches."""
+"""Rows per block of squares, which then stays in cache."""
 
 _DENSE_ROWS = 1 << 12
-"""Rows that are made dense at a time where columns are derived when they are read."""
+"""Rows made dense at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """How arrays of rows follow from the values, the same wherever these lie; it is sent to workers.
+    """How to compute the arrays of rows from their values; sent to workers.
 
-    ``columns``: of the table. ``transform``: to where distances are measured, and the ``measured`` columns there; none
-    where these are the table's. ``searched``: what is searched, where that is not the table's columns. ``nearest``
-    (k, p): the centers that label rows. ``centers`` (k, p): that costs are by. ``edges``, ``begin``: of bins.
-    ``scale``, ``wide``: of costs, see ``core.fixed_costs``; ``cap``: in their place.
+    ``columns``: of the table. ``transform``: maps a table to the metric space, with columns ``measured``; None if
+    distances are measured in the table's columns. ``searched``: searched columns, None if these are the table's.
+    ``nearest`` (k, p): centers that label rows. ``centers`` (k, p): centers that costs are by. ``edges``, ``begin``: of
+    bins. ``scale``, ``wide``: of costs, see ``core.fixed_costs``; ``cap``: of capped costs, in their place.
     """
 
     columns: Columns
@@ -92,14 +92,14 @@ class Recipe:
 
 @dataclass(eq=False)
 class Slice:
-    """Some rows; each of their arrays is read or worked out when it is asked for, once.
+    """Consecutive rows; each of their arrays is read or computed on first use.
 
-    ``stored``: arrays that lie in files, of which these are the rows from ``first``. ``known``: those at hand.
+    ``stored``: arrays in files, where this slice starts at row ``first``. ``known``: arrays in memory.
 
-    ``"values"`` (n, d): of the table. ``"matrix"``: the D columns that are searched. ``"codes"`` (n, d) uint8: bins of
-    the table's columns. ``"metric"``: where distances are measured. ``"labels"`` (n,). ``"base"`` (n,), ``"excess"``
-    (n, k): fixed-point costs, the row's least and what is above it. ``"weights"`` (n,): None where each row counts
-    once. ``"nodes"`` (n,): that each row was in when it was last seen, 0 at first.
+    ``"values"`` (n, d): of the table. ``"matrix"``: the D searched columns. ``"codes"`` (n, d) uint8: bins of the
+    table's columns. ``"metric"``: rows in the metric space. ``"labels"`` (n,). ``"base"`` (n,), ``"excess"`` (n, k):
+    fixed-point costs, the row's least and the costs above it. ``"weights"`` (n,): None if every row counts once.
+    ``"nodes"`` (n,): node of each row at the last pass, 0 at first.
     """
 
     recipe: Recipe
@@ -109,7 +109,7 @@ class Slice:
     first: int = 0
 
     def read(self, name: str) -> Any:
-        """One of these, the same array every time."""
+        """Get an array by name, the same object every time."""
         if name not in self.known:
             if name in self.stored:
                 self.known[name] = self.stored[name].read(self.first, self.n)
@@ -143,12 +143,12 @@ class Slice:
 
     @cached_property
     def table(self) -> Table:
-        """In the columns that are cut."""
+        """The rows in the columns that are cut."""
         return self._table("values", self.recipe.columns)
 
     @cached_property
     def metric(self) -> Table:
-        """Where distances are measured."""
+        """The rows in the metric space."""
         measured = self.recipe.measured
         return self.table if measured is None else self._table("metric", measured)
 
@@ -157,13 +157,13 @@ class Slice:
 
     @property
     def weights(self) -> Int64 | None:
-        """None where each counts once."""
+        """Weight of each row; None if every row counts once."""
         weights: Int64 | None = self.read("weights")
         return weights
 
     @property
     def labels(self) -> Int32:
-        """Their reference clusters."""
+        """Reference cluster of each row."""
         labels: Int32 = self.read("labels")
         return labels
 
@@ -172,15 +172,14 @@ class Slice:
 class BatchedRows:
     """The n rows of positive weight of a fit.
 
-    ``stored``: where their arrays lie, by name; ``left_out``: the same of rows without weight, and of those that are
-    noise. ``recipe``: what follows from them. ``classes``: what labels stand for, where a column of labels
-    was given. ``seen``: by the first pass. ``extents`` (2, d): the least and the largest values; ``metric_sizes``: the
-    largest absolute ones where distances are measured. ``sample``, ``sample_weights``: the distinct rows of the
-    smallest hashes of what they hold, in that order, and what they weigh: by these bins are planned, and better trees
-    are searched; ``example``: the same as a table; ``measured``: where distances are measured, if that is another
-    place. ``variances``: of the columns that are cut, once they are known. ``engine``: whose workers add up, where rows
-    stay there. ``again``: reads values anew that are not stored. ``n_passes``: how often rows were gone over.
-    ``n_clients``: how many may ask for sums of one pass.
+    ``stored``: files of their arrays, by name; ``left_out``: files of noise and of rows without weight. ``recipe``: how
+    to compute other arrays. ``classes``: label of each code, if a column of labels was given. ``seen``: summary of the
+    first pass. ``extents`` (2, d): least and largest values; ``metric_sizes``: largest absolute values in the metric
+    space. ``sample``, ``sample_weights``: the distinct rows with the smallest hashes, in that order, and their weights,
+    used to plan bins and to search for better trees; ``example``: the sample as a table; ``measured``: the sample in
+    the metric space, None if that is the table. ``variances``: of the columns that are cut, once known. ``engine``: its
+    workers add up sums, if rows stay there. ``again``: reads values that are not stored. ``n_passes``: number of passes
+    so far. ``n_clients``: number of callers that may share a pass.
     """
 
     copies: Copies
@@ -206,7 +205,7 @@ class BatchedRows:
         self.extents_with_noise = extents_of(np.concatenate([seen.extents, seen.of_noise]))
         self.sample, self.sample_weights = seen.sample.values.astype(np.float64), seen.sample.weights
         columns = self.columns
-        values = seen.sample.values.astype(self.dtype, copy=False)  # of parts whose dtypes may differ
+        values = seen.sample.values.astype(self.dtype, copy=False)  # batches may differ in dtype
         self.example = Table(values, columns.names, columns.has_names, columns.kinds, self.library)
         self.searched = seen.searched
         self.recipe = Recipe(columns, searched=self.searched)
@@ -222,9 +221,9 @@ class BatchedRows:
         n_clusters: int = 1,
         mixed: MixedOptions | None = None,
     ) -> BatchedRows:
-        """Copy the rows of a source, or leave them with an engine that has many; ``weights``, ``y``: columns of it.
+        """Copy the rows of a source, or leave a large table with its engine; ``weights``, ``y``: column names.
 
-        ``mixed``: columns may be of any kind, which a pass of its own finds where they are not of complete numbers.
+        ``mixed``: columns may be of any kind; unless all hold complete numbers, an extra pass finds their kinds.
         """
         source = lazy, copies, weights, say, y, n_clusters
         if mixed is None:
@@ -242,7 +241,7 @@ class BatchedRows:
         return rows
 
     def _check_unchanged(self, n_rows: int) -> None:
-        """Refuse rows that are others than those whose kinds were found."""
+        """Raise an error if the data changed after the pass that found the kinds."""
         if self.n_rows + self.seen.n_left != n_rows:
             raise ChangedDataError.between(n_rows, self.n_rows + self.seen.n_left)
         for j, (kind, most) in enumerate(zip(self.columns.kinds, self.extents_with_noise[1].tolist(), strict=True)):
@@ -261,7 +260,7 @@ class BatchedRows:
         n_clusters: int,
         columns: Columns | None = None,
     ) -> BatchedRows:
-        """See ``read``; ``columns``: with their kinds, None where all are of complete numbers."""
+        """See ``read``; ``columns``: None if all hold complete numbers."""
         read = partial(Part.read, weights=weights, y=y, columns=columns)
         if lazy.engine is not None:
             seen = total_by(lazy.engine, Seen(weights, y, n_clusters), Seen.add, read)
@@ -304,13 +303,13 @@ class BatchedRows:
         return rows
 
     def _counts_rows(self, column: int) -> bool:
-        """Whether whole numbers seem to number the rows: of as many as there are, and all different in the sample."""
+        """Whether a column seems to number the rows: its range fits their count, and the sample has no repeats."""
         (least, most), own = self.extents_with_noise[:, column], self.sample[:, column]
         is_span = most - least == self.n_rows + self.seen.n_left - 1
         return bool(is_span and len(np.unique(own)) == len(own) >= FEWEST_NUMBERED)
 
     def measure_in(self, transform: Callable[[Table], Table]) -> None:
-        """Measure distances in what a transformer makes of rows."""
+        """Measure distances in a transformer's output."""
         self.measured = transform(self.example)
         self.recipe = replace(self.recipe, transform=transform, measured=self.measured.columns)
         keep = ["metric"] if self.again is None and isinstance(self.measured.values, np.ndarray) else []
@@ -318,9 +317,9 @@ class BatchedRows:
         self.metric_sizes = sizes.values[0]
 
     def slices(self, what: str, columns: Sequence[int] | None = None) -> Iterator[Slice]:
-        """All rows that are not with workers, in batches, by one pass.
+        """Iterate over all rows in batches, by one pass; not for rows that stay with workers.
 
-        ``columns``: that are looked at; all if it is left out.
+        ``columns``: columns that are read; None: all.
         """
         start, name = self._begin(what)
         for first, known in self._batches(columns):
@@ -330,7 +329,7 @@ class BatchedRows:
         self._end(start, name)
 
     def _batches(self, columns: Sequence[int] | None) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The number of the first row of each batch, and what is known of its rows."""
+        """Number of the first row of each batch, and its arrays in memory."""
         if self.again is None or (columns is not None and not len(columns)):
             yield from ((first, {}) for first in range(0, self.n_rows, BATCH_ROWS))
         else:
@@ -353,10 +352,10 @@ class BatchedRows:
         stored: dict[str, Column] | None = None,
         columns: Sequence[int] | None = None,
     ) -> T:
-        """Add all rows to some sums, in batches and in any order, by one pass; see ``total_by``.
+        """Add all rows to sums, in batches and in any order, by one pass; see ``total_by``.
 
-        ``recipe``, ``stored``: in place of those of all rows. ``keep``: arrays to be stored, where rows are copied.
-        ``columns``: that are looked at; all if it is left out.
+        ``recipe``, ``stored``: replace the attributes of these names. ``keep``: arrays to store, unless rows stay with
+        workers. ``columns``: columns that are read; None: all.
         """
         stored = self.stored if stored is None else stored
         added = {} if self.engine else {name: Column(self.copies.folder / f"{name}-{self.n_passes}") for name in keep}
@@ -369,7 +368,7 @@ class BatchedRows:
         return cast("T", found)
 
     def together(self, calls: Sequence[Callable[[], T]]) -> list[T]:
-        """What some functions give that go over the rows, side by side: one pass serves all that wait for one."""
+        """Run functions that go over the rows in parallel, so that they share passes; return their results."""
         if len(calls) < 2:
             return [call() for call in calls]
         self.n_clients = len(calls)
@@ -379,7 +378,7 @@ class BatchedRows:
             self.n_clients = 1
 
     def _serve(self, requests: Sequence[_Request]) -> list[Any]:
-        """The sums that some ask for, by one pass."""
+        """Compute the sums of several requests, by one pass."""
         what = ", ".join(dict.fromkeys(each.what for each in requests))
         sums, add = [each.sums for each in requests], partial(_add_to_each, [each.of_rows for each in requests])
         if self.engine is not None:
@@ -404,7 +403,7 @@ class BatchedRows:
         return sums
 
     def go_over_left_out(self, sums: T, add: Callable[[T, Slice], object]) -> T:
-        """The same of the rows that take no part: the weights of noise are not 0."""
+        """Add the left-out rows to sums; noise has positive weights."""
         n = self.seen.n_left
         if n and self.engine is not None:
             return self._by_workers(sums, add, side=True)
@@ -413,7 +412,7 @@ class BatchedRows:
         return sums
 
     def coordinates(self, labels_of: Callable[[Slice], Int32], k: int) -> Float64:
-        """Where clusters are in the columns that are searched, see ``TrainingRows.centers``; nan without rows."""
+        """Centers of clusters in the searched columns, see ``TrainingRows.centers``; nan for clusters without rows."""
         what, searched = "coordinates of the centers", self.searched
         if searched is None:
             return self.means(self.grouped_sums(what, lambda rows: [(labels_of(rows), k)], raw=True)[0], raw=True)
@@ -447,9 +446,9 @@ class BatchedRows:
     def grouped_sums(
         self, what: str, groups_of: Callable[[Slice], Sequence[tuple[Int32, int]]], *, raw: bool = False
     ) -> list[Sums]:
-        """Exact sums of the values of groups of rows, high and low parts, and weights; for several ways to group.
+        """Exact sums of values by group of rows, high and low parts, and weights; for several groupings.
 
-        ``groups_of``: the group of each row and how many groups there are. ``raw``: of the columns that are cut.
+        ``groups_of``: by grouping, the group of each row and their number. ``raw``: sum the columns that are cut.
         """
         sizes, total = self._sizes(raw), float(self.total_weight)
 
@@ -462,7 +461,7 @@ class BatchedRows:
         return [cast("Sums", tuple(parts[i : i + 3])) for i in range(0, len(parts), 3)]
 
     def moments(self, *, with_noise: bool = False) -> tuple[float, Float64, Float64]:
-        """The weight of the rows, and mean and variance of the known values of every column, from exact sums."""
+        """Weight of the rows, and mean and variance of the known values of every column, from exact sums."""
         found = list[Float64]()
         for what in ("means", "variances"):
             add, read = self.powers(*found, with_noise=with_noise)
@@ -473,13 +472,13 @@ class BatchedRows:
     def powers(
         self, means: Float64 | None = None, *, with_noise: bool = False
     ) -> tuple[Callable[[Total, Slice], None], Callable[[Total], Float64]]:
-        """How to add up the values of columns, or their squared distances from the means, and how to read the sums."""
+        """Functions that add up values of columns, or squared distances from ``means``, and that read the sums."""
         extents = self.extents_with_noise if with_noise else self.extents
         total = float(self.total_weight + (self.seen.left_total if with_noise else 0))
         missing = self.seen.missing[: 1 + with_noise].sum(axis=0)
-        with np.errstate(over="ignore"):  # nan from there on
+        with np.errstate(over="ignore"):  # overflow ends as nan
             sizes = np.abs(extents if means is None else np.square(extents - means)).max(axis=0)
-        sizes[np.isnan(sizes)] = 0.0  # of columns without a value
+        sizes[np.isnan(sizes)] = 0.0  # columns without a value
 
         def read(sums: Total) -> Float64:
             high, low, weight = sums.values
@@ -492,11 +491,11 @@ class BatchedRows:
         return partial(_add_powers, means, sizes, total), read
 
     def means(self, sums: Sums, *, raw: bool = False) -> Float64:
-        """The means of groups; nan where one weighs nothing."""
+        """Means of groups; nan for a group without weight."""
         return core.means_of_sums(*sums, self._sizes(raw), float(self.total_weight))
 
     def _sizes(self, raw: bool) -> Float64:
-        """The largest absolute values, shape (d,)."""
+        """Largest absolute value of every column, shape (d,)."""
         sizes: Float64 = np.abs(self.extents).max(axis=0) if raw else self.metric_sizes
         return sizes
 
@@ -507,9 +506,9 @@ class BatchedRows:
         beside: T,
         add_beside: Callable[[T, Slice], object] = lambda *_: None,
     ) -> tuple[list[float], T]:
-        """The weighted sums of some costs a row, inf where one is, and what else the same pass adds up.
+        """Exact weighted sums of the rows' costs, inf if one is; the pass also adds rows to ``beside``.
 
-        The scale of a sum depends on the largest cost. Some rows say which is likely; another pass if none has it.
+        The scale of a sum depends on the largest cost. The sample suggests two; if neither fits, another pass follows.
         """
         total, n = float(self.total_weight), min(_LIKELY, len(self.sample))
         known = {"values": self.example.values[:n]} | ({"metric": self.measured.values[:n]} if self.measured else {})
@@ -530,7 +529,7 @@ class BatchedRows:
 
 @dataclass(frozen=True, eq=False)
 class _Request:
-    """Sums that a pass is asked for; see ``BatchedRows.go_over``."""
+    """A request for sums; see ``BatchedRows.go_over``."""
 
     what: str
     sums: Any
@@ -541,7 +540,7 @@ class _Request:
 
     @property
     def of_rows(self) -> tuple[Callable[[Any, Slice], object], Recipe, Mapping[str, Column]]:
-        """How rows are added: what is sent to workers."""
+        """Function, recipe and stored arrays by which workers add rows."""
         return self.add, self.recipe, self.stored
 
 
@@ -550,7 +549,7 @@ def _add_to_each(
     sums: list[Any],
     rows: Slice,
 ) -> None:
-    """Add rows to the sums of all who ask: what follows from them by one recipe is worked out once."""
+    """Add rows to the sums of every request; requests with the same recipe share a slice and its arrays."""
     given, by_recipe = dict(rows.known), dict[tuple[int, int], Slice]()
     for (add, recipe, stored), own in zip(requests, sums, strict=True):
         add(own, by_recipe.setdefault((id(recipe), id(stored)), Slice(recipe, rows.n, dict(given), stored, rows.first)))
@@ -573,7 +572,7 @@ def _add_costs(
 ) -> None:
     costs = costs_of(rows)
     found[0].update([float(own.max(initial=0.0)) for own in costs])
-    with np.errstate(invalid="ignore"):  # sums of the wrong scale are not looked at
+    with np.errstate(invalid="ignore"):  # sums of the wrong scale are not used
         found[1].update(
             [np.array([each.split(own, rows.weights) for each in of]) for of, own in zip(scales, costs, strict=True)]
         )
@@ -581,13 +580,13 @@ def _add_costs(
 
 
 def _add_powers(mean: Float64 | None, sizes: Float64, total: float, sums: Total, rows: Slice) -> None:
-    """Sums of values, or of their squared distances from a mean."""
+    """Add values to sums, or their squared distances from ``mean``."""
     values, weights = rows.read("values"), rows.weights
     for first in range(0, rows.n, _CACHED_ROWS):
         own = slice(first, first + _CACHED_ROWS)
         with np.errstate(over="ignore"):
             apart = np.ascontiguousarray(values[own]) if mean is None else np.square(values[own] - mean)
-        if (gaps := np.isnan(apart)).any():  # of what is missing nothing is added
+        if (gaps := np.isnan(apart)).any():  # missing values add nothing
             apart = np.where(gaps, 0.0, apart)
         one = np.zeros(len(apart), dtype=np.int32)
         of_one = None if weights is None else weights[own]
@@ -595,7 +594,7 @@ def _add_powers(mean: Float64 | None, sizes: Float64, total: float, sums: Total,
 
 
 def _update_sizes(found: Total, rows: Slice) -> None:
-    """The largest absolute values where distances are measured."""
+    """Update the largest absolute values in the metric space."""
     matrix = rows.metric.matrix
     for first in range(0, rows.n, _DENSE_ROWS):
         dense = core.gather_rows(matrix, np.arange(first, min(first + _DENSE_ROWS, rows.n)))
@@ -603,7 +602,7 @@ def _update_sizes(found: Total, rows: Slice) -> None:
 
 
 def _kinds_of(lazy: LazyTable, sums: TableSums, weights: str | None, y: str | None) -> TableSums:
-    """What the columns of a table hold, but for those of weights and labels, by one pass."""
+    """Find the kinds of a table's columns, except weights and labels, by one pass."""
     update = partial(add_kinds, weights=weights, y=y)
     if lazy.engine is not None:
         return total_by(lazy.engine, sums, update, itself)
@@ -616,7 +615,7 @@ def _kinds_of(lazy: LazyTable, sums: TableSums, weights: str | None, y: str | No
 def _slice_of(
     recipe: Recipe, weights: str | None, y: str | None, classes: npt.NDArray[Any] | None, batch: Any, *, is_one: bool
 ) -> Slice:
-    """A batch on a worker, where nothing is stored."""
+    """Make a slice of a batch on a worker, where nothing is stored."""
     is_plain = all(kind in (NUMBER, INTEGER, BOOL) for kind in recipe.columns.kinds)
     part = Part.read(batch, weights, y, None if is_plain else recipe.columns)
     left_out = {"values": part.left_out, "weights": part.left_weights}
@@ -629,7 +628,7 @@ def _slice_of(
 
 
 def _add_and_count(add: Callable[[Any, Slice], object], side: bool, sums: tuple[Any, Int64], rows: Slice) -> None:
-    """Add rows, and what says whether they are those of the first pass."""
+    """Add rows (left-out ones if ``side``), and the counts and fingerprint that tell whether the data changed."""
     left_out: Slice = rows.known["left_out"]
     sums[1][:2] += np.array([rows.n, left_out.n])
     if rows.n:
@@ -639,10 +638,10 @@ def _add_and_count(add: Callable[[Any, Slice], object], side: bool, sums: tuple[
 
 
 class PreparedRows:
-    """Rows with their bins, labels and costs by given centers: what trees are grown from.
+    """Rows with bins, labels and costs by given centers, from which trees are grown.
 
-    Labels are those of the nearest center, where the rows have none. ``coordinates``: of the centers, in the columns
-    that are cut.
+    Rows without labels get those of their nearest centers. ``coordinates``: of the centers, in the columns that are
+    cut.
     """
 
     def __init__(self, rows: BatchedRows, centers: Float64, coordinates: Float64) -> None:
@@ -656,11 +655,11 @@ class PreparedRows:
 
     @property
     def where(self) -> dict[str, Any]:
-        """How passes find labels and costs of rows; see ``BatchedRows.go_over``."""
+        """Arguments of ``BatchedRows.go_over`` by which passes find labels and costs."""
         return {"recipe": self.recipe, "stored": self._stored}
 
     def _measure(self, *keep: str) -> None:
-        """Label all rows, and work out their costs in fixed point; ``keep``: what else is not known yet."""
+        """Compute the costs of all rows in fixed point, and the arrays in ``keep``: "codes", "labels"."""
         all_rows, centers, begin = self.rows, self.centers, self.bins.coded_begin
         check_apart(centers, KMEANS)
 
@@ -701,7 +700,7 @@ class PreparedRows:
             self._cap(costs.scale)
 
     def priced_by(self, centers: Float64) -> PreparedRows:
-        """The same rows and labels with costs by other centers."""
+        """Copy with the same labels and costs by other centers."""
         other = copy(self)
         other.centers, other.recipe = centers, replace(self.recipe, centers=centers, cap=None)
         other._stored = {name: column for name, column in self._stored.items() if name not in ("excess", "base")}
@@ -710,7 +709,7 @@ class PreparedRows:
 
     @property
     def sample(self) -> tuple[EncodedTable, core.Matrix]:
-        """What a search looks at, as a table of its own, and the same rows where distances are measured."""
+        """The sample on which trees are searched, as a table, and its rows in the metric space."""
         rows = self.rows
         table = encode_table(replace(rows.example, values=rows.sample), weights=rows.sample_weights, merge=False)
         return table, table.matrix if rows.measured is None else rows.measured.matrix
@@ -720,7 +719,7 @@ class PreparedRows:
             self._stored.pop(name).path.unlink()
 
     def _cap(self, scale: float) -> None:
-        """Cap the costs where far rows would take all digits: 8 bytes a row, for a median of all rows."""
+        """Cap the costs where distant rows would use up the digits; a median needs 16 bytes of memory a row."""
         centers = self.centers
 
         def add(found: list[Any], rows: Slice) -> None:
@@ -736,12 +735,12 @@ class PreparedRows:
 
     @property
     def most_bytes(self) -> int:
-        """Of the sums that one asks a pass for."""
+        """Memory limit for the sums of one request."""
         return (MOST_BYTES if self.rows.engine is None else SENT_BYTES) // self.rows.n_clients
 
     @property
     def value_sums(self) -> Callable[[Slice, Int32, int], Sums]:
-        """What values of some rows add up to by group: where distances are measured, as ``BatchedRows.means`` wants."""
+        """Function that sums rows by group in the metric space, in the form that ``BatchedRows.means`` takes."""
         return partial(_value_sums, self.rows.metric_sizes, float(self.rows.total_weight))
 
     def go_over(
@@ -752,11 +751,11 @@ class PreparedRows:
         add: Callable[[T, Slice], object],
         columns: Sequence[int] | None = None,
     ) -> T:
-        """Add all rows to some sums, by one pass; ``what`` that is for, ``nodes``: where rows are.
+        """Add all rows to sums, by one pass. ``what``: name of the pass. ``nodes``: node of every row.
 
-        ``columns``: whose values are looked at, which may be none; others may hold anything. Left out: all.
+        ``columns``: columns that ``add`` reads, possibly none; the values of others are undefined. None: all.
 
-        Sums are arrays, which are added up, things with ``merge``, and tuples of these; ``add`` may be pickled.
+        Sums are arrays, which are added up, objects with ``merge``, or tuples of these; ``add`` may be pickled.
         """
         if self.rows.engine is not None:
             return self.rows.go_over(what, sums, partial(_add_anew, add), recipe=self.recipe)
@@ -782,7 +781,7 @@ def _value_sums(sizes: Float64, total: float, rows: Slice, groups: Int32, n_grou
 
 
 def _add_anew(add: Callable[[T, Slice], object], sums: T, rows: Slice) -> None:
-    """Add rows that nobody remembers the nodes of."""
+    """Add rows whose nodes are not stored."""
     rows.known.pop("nodes", None)
     add(sums, rows)
 

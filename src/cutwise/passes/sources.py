@@ -1,4 +1,4 @@
-"""Where rows come from that are not in memory: one verb, go over them once, and no engine of our own."""
+"""Sources of rows that are not in memory: the engine that has them reads them, batch by batch."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ from .spill import Column, Copies
 from .sums import Smallest, T
 
 BATCH_ROWS = 1 << 16
-"""Rows that are read at a time where the engine lets one choose."""
+"""Rows per batch, where the engine has such an option."""
 
 _BUFFER_BYTES = 1 << 13
-"""Of each column of a file that is read page by page."""
+"""Read buffer of each column of a Parquet file."""
 
 TOGETHER = 4
-"""Partitions that workers are asked for at a time."""
+"""Partitions of Dask that are computed, or results that are merged, at a time."""
 
 
 class Batches:
-    """Rows that come in batches, from anywhere, as often as they are asked for.
+    """Rows that come in batches, from any source, and can be read several times.
 
     Parameters
     ----------
     open : callable without arguments, or list
-        Gives a fresh iterator each time it is called: of arrays of shape (n, n_features), data frames or Arrow record
-        batches, of the same columns. The batches may be of any size and in any order, but the same rows every time.
-        A list holds them.
+        A function that returns a fresh iterator over batches at each call, or a list of batches. A batch is an array of
+        shape (n, n_features), a data frame or an Arrow record batch; all have the same columns. Batches may have any
+        size and come in any order, but every call must give the same rows.
     names : sequence of str, default=None
-        Names of the columns, where the batches are arrays.
+        Column names, when the batches are arrays.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Batches:
 
 
 def _named(batch: Any, names: tuple[str, ...]) -> Any:
-    """An array as a record batch with column names."""
+    """Convert an array to a record batch with column names."""
     pa = _pyarrow("Batches with names")
     _refuse_sparse(batch)
     values = np.asarray(batch)
@@ -111,7 +111,7 @@ def _refuse_sparse(batch: Any) -> None:
 
 
 def _pyarrow(what: str) -> Any:
-    """The package that batches of some engines come by."""
+    """Import pyarrow; ``what``: for what, in the error if it is missing."""
     try:
         return import_module("pyarrow")
     except ImportError as error:
@@ -120,12 +120,12 @@ def _pyarrow(what: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class LazyTable:
-    """Rows that an engine reads when it is asked to.
+    """A table that an engine reads on demand.
 
-    ``native``: what the user has. ``names``: of its columns; None where only the batches know. ``mapped``: what a
-    function says of every batch, worked out where that lies if the engine can. ``with_column``: the same kind of object
-    with one column, of what a tree says of every row. ``engine``: what a function says of the batches of each part, put
-    together by another of two arguments, all by workers.
+    ``native``: the user's object. ``names``: of its columns; None if only the batches have names. ``mapped(work)``:
+    iterates over ``work(batch)``, computed by the engine where it can. ``with_column(column)``: the label of every row,
+    as an object of the same kind. ``engine(work, merge)``: applies ``work`` to the batches of each partition and merges
+    the results, all by workers; None without workers. ``again(names)``: reads some columns once more.
     """
 
     native: Any
@@ -136,11 +136,11 @@ class LazyTable:
     again: Callable[[list[str]], Iterable[Any]] | None = None
 
     def batches(self) -> Iterator[Any]:
-        """All rows, once."""
+        """Iterate over all rows, once."""
         return self.mapped(itself)
 
     def types(self) -> Mapping[str, Any]:
-        """Those of the columns where the engine places rows by an expression; others are read as in memory."""
+        """Column types by name, where the engine predicts by an expression; empty for other engines."""
         if nw.dependencies.is_dask_dataframe(self.native):
             return {}
         frame = nw.from_native(self.native, pass_through=True)
@@ -153,9 +153,9 @@ class LazyTable:
         return types
 
     def as_compared(self, columns: Mapping[str, bool]) -> LazyTable:
-        """The same rows, with float64 in columns that engines do not compare with what a tree asks.
+        """Cast columns to float64 whose types the engine cannot compare with the tree's tests.
 
-        ``columns``: by name, whether that is truth values, which are not compared with decimals, or numbers.
+        ``columns``: by name, True if fit saw booleans, which do not compare with decimals; False for numbers.
         """
         types = self.types()
         names = [name for name, are in columns.items() if types.get(name) == (nw.Decimal if are else nw.Boolean)]
@@ -165,23 +165,23 @@ class LazyTable:
         return cast("LazyTable", as_lazy(frame.to_native()))
 
     def read_by(self, read: Callable[[Any], Any]) -> LazyTable:
-        """The same rows as a function reads each batch."""
+        """Pass every batch through ``read``."""
         return replace(
             self, engine=None, again=None, mapped=lambda work: (work(read(batch)) for batch in self.batches())
         )
 
 
 def itself(batch: Any) -> Any:
-    """A batch as it comes."""
+    """Return the batch unchanged."""
     return batch
 
 
 @dataclass(frozen=True, eq=False)
 class TreeColumn:
-    """What a tree says of every row, as engines can work it out.
+    """A tree's label of every row, in forms that engines can compute.
 
-    ``names``: of the table's columns. ``labels``: of every cluster, as Python values. ``predict``: the labels of a
-    batch. ``sql``: the tree as a CASE expression in a dialect.
+    ``names``: of the table's columns. ``labels``: of the clusters, as Python values. ``predict(batch)``: labels of the
+    batch. ``sql(dialect)``: the tree as a CASE expression.
     """
 
     names: Sequence[str]
@@ -191,11 +191,11 @@ class TreeColumn:
 
 
 COLUMN = "cluster"
-"""The name of the column that ``predict`` gives."""
+"""Name of the column of predicted labels."""
 
 
 def as_lazy(X: Any) -> LazyTable | None:
-    """The source behind anything that is read in batches; None for whatever else."""
+    """Wrap an object that is read in batches; None for any other object."""
     if isinstance(X, LazyTable):
         return X
     if isinstance(X, Batches):
@@ -256,7 +256,7 @@ def _labels(column: TreeColumn, batch: Any) -> npt.NDArray[Any]:
 
 
 def polars_table(X: Any) -> LazyTable:
-    """A LazyFrame of polars."""
+    """Wrap a LazyFrame of polars."""
     import polars as pl
 
     if not hasattr(X, "collect_batches"):
@@ -276,21 +276,21 @@ def polars_table(X: Any) -> LazyTable:
 
 
 def polars_expression(sql: str) -> Any:
-    """The label of every row as an expression of polars, from that in SQL of DuckDB."""
+    """Translate the tree's CASE expression in DuckDB's SQL into a polars expression."""
     import polars as pl
 
-    sql = re.sub(r"\bEND$", "ELSE NULL END", sql)  # the first releases of polars ask for it
+    sql = re.sub(r"\bEND$", "ELSE NULL END", sql)  # the first supported releases of polars need it
     return pl.sql_expr(sql).alias(COLUMN)
 
 
 def _arrow_reader(X: Any) -> Any:
-    """The record batches of a relation of DuckDB; its releases call it differently."""
+    """Reader of a DuckDB relation's record batches; the method's name depends on the release."""
     _pyarrow("A DuckDB relation")
     return X.to_arrow_reader(BATCH_ROWS) if hasattr(X, "to_arrow_reader") else X.fetch_arrow_reader(BATCH_ROWS)
 
 
 def _spark_batches(X: Any) -> Iterator[Any]:
-    """The record batches of a Spark frame, partition by partition, as its workers write them."""
+    """Record batches of a Spark frame, serialized by its workers, partition by partition."""
     pa = _pyarrow("A Spark frame")
 
     def written(batches: Iterator[Any]) -> Iterator[Any]:  # pickled by value: workers need no cutwise
@@ -309,7 +309,7 @@ def _spark_batches(X: Any) -> Iterator[Any]:
 
 
 def _spark_total(X: Any, work: Callable[[Iterable[Any]], T], merge: Callable[[T, T], T]) -> T:
-    """What a function says of every partition, put together by one more task: a single row comes here."""
+    """Apply ``work`` to every Spark partition and merge the results in one more task; only that row is collected."""
     _pyarrow("A Spark frame")
     names = list(X.columns)
 
@@ -342,7 +342,7 @@ def _pickled(state: object) -> Any:
 
 
 def _dask_total(X: Any, work: Callable[[Iterable[Any]], T], merge: Callable[[T, T], T]) -> T:
-    """The same by Dask, a few parts at a time."""
+    """Apply ``work`` to every Dask partition and merge the results, a few at a time."""
     dask: Any = import_module("dask")  # not typed
     of_part, of_some = (
         dask.delayed(lambda part: work([part] if len(part) else [])),
@@ -362,7 +362,7 @@ def _selected(X: Any, column: TreeColumn) -> Any:
 
 
 def _dask_results(X: Any, work: Callable[[Any], Any]) -> Iterator[Any]:
-    """What a function says of the partitions, a few at a time, each where it lies."""
+    """Results of ``work`` for the Dask partitions, computed by workers a few at a time."""
     dask: Any = import_module("dask")  # not typed
     of_part = dask.delayed(lambda part: work(part) if len(part) else None)
     parts = X.to_delayed()
@@ -372,7 +372,7 @@ def _dask_results(X: Any, work: Callable[[Any], Any]) -> Iterator[Any]:
 
 
 def _partitions(X: Any, column: TreeColumn) -> Any:
-    """A series of Dask: every partition is predicted where it lies."""
+    """Dask series of labels, predicted partition by partition."""
     import pandas as pd
 
     names = [name for name in column.names if name in X.columns]
@@ -387,9 +387,9 @@ def _predicted(part: Any, predict: Callable[[Any], Any]) -> Any:
 
 
 def scan_dataset(X: Any, names: list[str] | None = None) -> Iterator[Any]:
-    """The batches of a dataset, of which little is in memory: Parquet files at hand are read page by page.
+    """Batches of a dataset, read with little memory: local Parquet files page by page.
 
-    A dataset itself would read whole groups of rows, of which there is one for a million rows where nobody chose.
+    The dataset's own reader takes whole row groups, by default of a million rows each.
     """
     options = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
     files = _plain_files(X)
@@ -405,7 +405,7 @@ def scan_dataset(X: Any, names: list[str] | None = None) -> Iterator[Any]:
 
 
 def _plain_files(X: Any) -> list[Any] | None:
-    """The files of a dataset, where these hold its very rows and columns as Parquet on this machine."""
+    """Files of a dataset of local Parquet files that hold exactly its rows and columns; None for other datasets."""
     from pyarrow.dataset import FileSystemDataset, ParquetFileFormat
 
     if (
@@ -417,13 +417,13 @@ def _plain_files(X: Any) -> list[Any] | None:
         return None
     try:
         files = list(X.get_fragments())
-    except ValueError:  # of some rows alone, by a filter
+    except ValueError:  # a filter leaves out rows
         return None
     return files if all(file.physical_schema.equals(X.schema) for file in files) else None
 
 
 def _pages(file: Any, names: list[str] | None) -> Iterator[Any]:
-    """The batches of a Parquet file."""
+    """Batches of a Parquet file."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(file.path, buffer_size=_BUFFER_BYTES, pre_buffer=False) as rows:
@@ -444,7 +444,7 @@ def _has_numbers_alone(schema: Any) -> bool:
 
 
 def _scanned(X: Any, column: TreeColumn) -> Any:
-    """A reader of record batches: pyarrow has no lazy table with new columns."""
+    """Record batch reader of labels: pyarrow has no lazy table with new columns."""
     import pyarrow as pa
 
     schema = pa.schema([(COLUMN, pa.array(column.labels).type)])
@@ -457,7 +457,7 @@ def _scanned(X: Any, column: TreeColumn) -> Any:
 
 
 class Part(NamedTuple):
-    """A batch as it was read: rows that take part, and those that do not, with weights; labels by number."""
+    """A batch, split into rows that take part and rows left out, with weights and labels as codes."""
 
     table: Table
     values: npt.NDArray[Any]
@@ -472,16 +472,16 @@ class Part(NamedTuple):
     def read(
         cls, batch: Any, weights: str | None, y: str | None, columns: Columns | None = None, first: int = 0
     ) -> Part:
-        """Errors as of tables in memory.
+        """Read a batch; errors are those of tables in memory.
 
-        ``weights``, ``y``: columns. ``columns``: the others, where not all are of complete numbers. ``first``: the
-        number of the first row, for what says of every column in which order its values come.
+        ``weights``, ``y``: column names. ``columns``: all other columns, None if they hold complete numbers.
+        ``first``: number of the first row, for checksums that depend on the order of rows.
         """
         classes: npt.NDArray[np.generic] = np.empty(0)
         batch, own, given = _apart(batch, weights, y)
         with _in_batches(is_again=columns is not None):
             table = read_table(batch, fitted=columns, unknown=None)
-        _refuse_sparse(table.values)  # a frame may be
+        _refuse_sparse(table.values)  # a frame may have sparse columns
         x = table.values
         counts = np.ones(len(x), dtype=np.int64) if own is None else own.astype(np.int64)
         taken, codes = counts > 0, np.zeros(len(x), dtype=np.int32)
@@ -496,16 +496,16 @@ class Part(NamedTuple):
 
 
 def in_rows(values: npt.NDArray[Any], first: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:
-    """A table row by row, and a sum of each column that says whether rows come in this order again."""
+    """C-ordered copy of a table, and a checksum of each column that depends on the order of rows."""
     rows = np.empty(values.shape, dtype=values.dtype)
     columns = [np.ascontiguousarray(column) for column in values.T]
     return rows, core.interleave(columns, np.arange(values.shape[1]), first & _WORD, rows)
 
 
 class Again:
-    """Rows that their source reads again: of their values nothing is kept but what says whether these are the same.
+    """Rows that every pass reads from their source; only checksums are stored, to detect changed data.
 
-    ``open``: see ``LazyTable.again``. ``n``: the rows of the first pass so far.
+    ``open``: see ``LazyTable.again``. ``n``: number of rows of the first pass so far.
     """
 
     def __init__(self, open: Callable[[list[str]], Iterable[Any]]) -> None:  # noqa: A002
@@ -515,7 +515,7 @@ class Again:
         self._seen = np.zeros(0, dtype=np.uint32)
 
     def update(self, part: Part) -> None:
-        """A batch of the first pass, read with its number of the first row."""
+        """Add a batch of the first pass."""
         table = part.table
         if not self.n:
             self._names, self._dtype = list(table.names), table.values.dtype
@@ -524,9 +524,9 @@ class Again:
         self.n += len(table.values)
 
     def read(self, columns: Sequence[int] | None = None) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-        """All batches: number of the first row and values, as wide as ever, of which some columns may be asked for.
+        """Number of the first row and values (n, d) of every batch; only the given columns are filled.
 
-        The values of one lie where those of the last one did: memory that is new takes longer to get than to fill.
+        All batches share one buffer: new memory takes longer to allocate than to fill.
         """
         d, n, room = len(self._names), 0, np.empty((0, 0), dtype=self._dtype)
         used = np.arange(d) if columns is None else np.unique(columns)
@@ -551,7 +551,7 @@ class Again:
             yield from self._open(names)
         except ChangedDataError:
             raise
-        except (OSError, ValueError) as error:  # of files that are not those whose footers were read
+        except (OSError, ValueError) as error:  # the files are not those whose footers were read
             raise ChangedDataError(
                 f"X had {self.n:,} rows in the first pass over it, and another could not read them: "
                 f"{str(error).rstrip('.')}. Keep its files as they are meanwhile."
@@ -567,7 +567,7 @@ _TAKE_OTHERS = 'take other columns (X.select("age", "income") in polars and Spar
 
 
 def _apart(batch: Any, weights: str | None, y: str | None) -> tuple[Any, Float64 | None, Any]:
-    """A batch without the columns of weights and labels, and these."""
+    """Split a batch into its features, weights and labels; the last two are None if not given."""
     own = given = None
     _refuse_sparse(batch.values if isinstance(batch, Table) else batch)
     if y is not None:
@@ -584,7 +584,7 @@ def _apart(batch: Any, weights: str | None, y: str | None) -> tuple[Any, Float64
 
 
 def add_kinds(sums: TableSums, batch: Any, weights: str | None, y: str | None) -> None:
-    """See of what kinds the columns of a batch are."""
+    """Update the kinds of columns from a batch."""
     with _in_batches():
         batch, own, _ = _apart(batch, weights, y)
         sums.update(batch, own)
@@ -592,7 +592,7 @@ def add_kinds(sums: TableSums, batch: Any, weights: str | None, y: str | None) -
 
 @contextmanager
 def _in_batches(*, is_again: bool = False) -> Iterator[None]:
-    """Errors about rows and types say what to do with a table in batches; ``is_again``: whose kinds are known."""
+    """Add to errors about rows and types what to do with batches; ``is_again``: an earlier pass found the kinds."""
     try:
         yield
     except InvalidInputError as error:
@@ -608,13 +608,13 @@ def _in_batches(*, is_again: bool = False) -> Iterator[None]:
 
 
 MAX_WEIGHT = 2**31
-"""What whole weights add up to at most; it leaves 30 bits for the cost of a row."""
+"""Largest sum of whole weights; it leaves 30 bits for the cost of a row."""
 
 _MORE_THAN_TWO = 3
 
 
 class Seen:
-    """What one pass says of all rows: how many there are, their range, their labels and a sample."""
+    """Summary of all rows from one pass: their number, range, labels and a sample."""
 
     def __init__(self, weights: str | None, y: str | None, n_clusters: int) -> None:
         self.weights, self.y, self.n_clusters = weights, y, n_clusters
@@ -626,7 +626,7 @@ class Seen:
         self.missing, self.few = np.zeros((2, 0), dtype=np.int64), list[Float64]()
 
     def add(self, part: Part) -> None:
-        """See a batch."""
+        """Add a batch."""
         table, x = part.table, part.values
         self._compare((table.columns, table.values.dtype, table.library))
         self.n_rows, self.total = self.n_rows + len(x), self.total + int(part.weights.sum())
@@ -646,7 +646,7 @@ class Seen:
             self.fingerprint = self.fingerprint + fingerprint_of(hashes)
 
     def _describe(self, part: int, x: npt.NDArray[Any], weights: Int64) -> None:
-        """What is missing, and which values a column has where these are few."""
+        """Update weights of missing values, and the values of columns that have few; ``part``: 0, or 1 for noise."""
         if self.searched is not None:
             self.missing[part] += weights @ np.isnan(x)
         for j, own in enumerate(self.few):
@@ -660,7 +660,7 @@ class Seen:
             self.searched = searched_columns(like[0].kinds)
             self.extents = self.of_noise = np.empty((0, d))
             self.missing, self.few = np.zeros((2, d), dtype=np.int64), [np.empty(0)] * d
-            self.sample.size = sample_sizes(self.n_clusters, d)[1] + 1  # one more says that these are not all
+            self.sample.size = sample_sizes(self.n_clusters, d)[1] + 1  # one more shows that these are not all rows
         elif self.like[:2] != like[:2]:
             (first, own, library), (other, another, _) = self.like, like
             check_same_names(first, other)
@@ -668,7 +668,7 @@ class Seen:
             self.like = both, np.promote_types(own, another), library
 
     def merge(self, other: Seen) -> Seen:
-        """Those of both."""
+        """Merge the summary of other rows into this one."""
         if other.like is not None:
             self._compare(other.like)
             for name in ("n_rows", "total", "n_left", "left_total", "classes", "fingerprint", "missing"):
@@ -681,7 +681,7 @@ class Seen:
         return self
 
     def check(self) -> None:
-        """Refuse what no tree is grown from."""
+        """Raise an error if no tree can be grown from the rows."""
         if self.y is not None and self.like is not None and not self.n_rows:
             raise InvalidInputError(
                 f"Every label in y={self.y!r} is -1, which means noise, or of a row without weight: there is no "
@@ -706,19 +706,19 @@ class Seen:
 
 
 def fingerprint_of(hashes: npt.NDArray[np.uint64]) -> Int64:
-    """Their sum modulo 2^64, as an array of one."""
+    """Sum of the hashes modulo 2^64, shape (1,)."""
     found: Int64 = hashes.view(np.int64).sum(keepdims=True)
     return found
 
 
 def extents_of(x: npt.NDArray[Any]) -> Float64:
-    """The least and the largest value of every column, (2, d)."""
+    """Least and largest known value of every column, (2, d)."""
     ends = np.array([x.min(axis=0), x.max(axis=0)], dtype=np.float64)
-    return np.array([np.fmin.reduce(x), np.fmax.reduce(x)]) if np.isnan(ends).any() else ends  # of what is known
+    return np.array([np.fmin.reduce(x), np.fmax.reduce(x)]) if np.isnan(ends).any() else ends
 
 
 def check_column_name(name: Any, what: str) -> str | None:
-    """What is one a row, with a table that is read in batches: the name of a column, or nothing."""
+    """Check that the labels or weights of a table in batches are given by column name, or not at all."""
     if name is None or isinstance(name, str):
         return name
     raise UnsupportedInputError(
@@ -728,7 +728,7 @@ def check_column_name(name: Any, what: str) -> str | None:
 
 
 def weights_of_batch(column: Any) -> Float64:
-    """Of a batch; all may be 0, for other batches may have rows that count."""
+    """Read the weights of a batch; all may be 0, since other batches may have positive ones."""
     values = np.asarray(column)
     if values.dtype.kind in "fiub" and not values.any():
         return np.zeros(len(values))
@@ -736,7 +736,7 @@ def weights_of_batch(column: Any) -> Float64:
 
 
 def lazy_cost(lazy: LazyTable, sample_weight: Any, costs_of: Callable[[Any], npt.NDArray[np.float64]]) -> float:
-    """The (weighted) sum of one cost a row, to the bit that of the same rows in memory."""
+    """(Weighted) sum of the rows' costs, bit for bit as for the same rows in memory."""
     name = check_column_name(sample_weight, "sample_weight")
 
     def of_batch(given: Any) -> tuple[Float64, Float64 | None]:

@@ -1,4 +1,4 @@
-"""Copies of rows that are not in memory: a file an array, in a temporary folder that goes with the fit."""
+"""Copies of rows on disk: one file per array, in a temporary folder that is removed after the fit."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from cutwise.exceptions import InvalidInputError
 
 
 class Copies:
-    """A folder with a copy of the rows as plain numbers, gone with the fit, or with what uses it if ``persistent``.
+    """A temporary folder for copies of the rows, removed after the fit or, if ``persistent``, with this object.
 
-    Folders of processes that were killed are removed by the next.
+    A new one first removes the folders of killed processes.
     """
 
     def __init__(self, *, persistent: bool = False) -> None:
-        named = os.environ.get("TMPDIR")  # which Python passes over where it cannot write there
+        named = os.environ.get("TMPDIR")  # Python ignores it where it cannot write there
         if named and not os.access(named, os.W_OK | os.X_OK):
             raise InvalidInputError(f"TMPDIR names {named}, where nothing can be written. Set it to one with room.")
         parent = Path(tempfile.gettempdir())
@@ -48,7 +48,7 @@ class Copies:
 
 
 _CONVERTED_ROWS = 1 << 16
-"""Rows at a time that are written anew in another dtype."""
+"""Rows converted to another dtype at a time."""
 
 
 class Column:
@@ -59,10 +59,10 @@ class Column:
         self.width: tuple[int, ...] = ()
         self.dtype: np.dtype[Any] = np.dtype(np.float64)
         self.n = 0
-        self.renamed: npt.NDArray[Any] | None = None  # what the values stand for
+        self.renamed: npt.NDArray[Any] | None = None  # values are positions in this array
 
     def append(self, values: npt.NDArray[Any]) -> None:
-        """Write further rows."""
+        """Append rows."""
         dtype = np.promote_types(self.dtype, values.dtype) if self.n else values.dtype
         try:
             if self.n and dtype != self.dtype:
@@ -77,7 +77,7 @@ class Column:
         self.width, self.dtype, self.n = values.shape[1:], dtype, self.n + len(values)
 
     def _convert(self, dtype: np.dtype[Any]) -> None:
-        """Write all rows anew in a dtype that holds those of further rows, too."""
+        """Rewrite the file in another dtype."""
         other = self.path.with_suffix(".converted")
         with other.open("wb") as file:
             for first in range(0, self.n, _CONVERTED_ROWS):
@@ -85,7 +85,7 @@ class Column:
         other.replace(self.path)
 
     def write(self, first: int, values: npt.NDArray[Any]) -> None:
-        """Put values in the place of what is there, or behind it."""
+        """Overwrite the rows from ``first`` on, or append."""
         if first >= self.n:
             self.append(values)
             return
@@ -94,12 +94,12 @@ class Column:
             file.write(values.data)
 
     def read(self, first: int, n: int) -> npt.NDArray[Any]:
-        """A slice, by what its values stand for."""
+        """Read n rows, looked up in ``renamed`` where it is set."""
         values = self.mapped(first, n)
         return values if self.renamed is None else self.renamed[values]
 
     def mapped(self, first: int = 0, n: int | None = None) -> npt.NDArray[Any]:
-        """All of it, or a slice, as pages that the system reads and drops as it likes."""
+        """Memory map of all rows, or of a slice."""
         n = self.n - first if n is None else n
         if n == 0:
             return np.empty((0, *self.width), dtype=self.dtype)
@@ -112,14 +112,14 @@ class Column:
 
 
 class RowNodes:
-    """The node of a growing tree that every row was in when it was last seen, if that is known."""
+    """The node of a growing tree that each row was in at the last pass, if known."""
 
     def __init__(self) -> None:
         self.is_known = False
         self._column: Column | None = None
 
     def stored_in(self, folder: Path) -> Column:
-        """Where that is read and written, as long as somebody wants to know it."""
+        """Column of the nodes; its file is removed with this object."""
         if self._column is None:
             self._column = Column(folder / f"nodes-{next(_NUMBERS)}")
             weakref.finalize(self, self._column.path.unlink, missing_ok=True)

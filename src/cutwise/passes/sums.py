@@ -1,4 +1,4 @@
-"""Sums over all batches that equal those over the same rows in memory: of integers, whose order does not matter."""
+"""Sums over batches that equal sums over the same rows in memory: integers, so that no order matters."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ TERM_BITS = 61
 MOST_BINS = 256
 
 _MERGED = 1 << 14
-"""Parts whose sums are put together at a time."""
+"""Parts whose sums are merged at a time."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Units of an exact sum, as ``core.exact_sum`` takes them from its largest term and the weight of all.
+    """Units of an exact sum in two integers, as in ``core.exact_sum``.
 
-    ``scale``: units of the high part to one. ``unit``: units of the low part to one of the high.
+    ``scale``: units of the high part per 1.0. ``unit``: units of the low part per unit of the high part.
     """
 
     scale: float
@@ -43,13 +43,13 @@ class Scale:
 
     @classmethod
     def of(cls, largest: float, total_weight: float) -> Scale:
-        """For terms of at most this size, repeated so often in all."""
+        """Units for terms of at most ``largest``, with weights that add up to ``total_weight``."""
         bits = min(TERM_BITS - max(0, math.ceil(math.log2(total_weight))) if total_weight > 1 else TERM_BITS, 50)
         exponent = math.frexp(largest)[1]
         return cls(math.ldexp(1.0, min(bits - exponent, 1023)) if largest > 0.0 else 1.0, math.ldexp(1.0, bits))
 
     def split(self, terms: Float64, times: Int64 | None = None) -> tuple[int, int]:
-        """High and low parts of the sum of some terms."""
+        """High and low part of the sum of terms, each repeated ``times``."""
         scaled = terms * self.scale
         high = np.rint(scaled)
         low = np.rint((scaled - high) * self.unit).astype(np.int64)
@@ -57,12 +57,12 @@ class Scale:
         return (int(whole.sum()), int(low.sum())) if times is None else (int(times @ whole), int(times @ low))
 
     def total(self, high: int, low: int) -> float:
-        """The sum."""
+        """Sum as a float, from its parts."""
         return (float(high) + float(low) / self.unit) / self.scale
 
 
 def place_of(values: Float64) -> npt.NDArray[np.uint64]:
-    """Where numbers stand in the order of all float64."""
+    """Positions of numbers in the order of all float64 values."""
     bits = np.ascontiguousarray(values).view(np.int64)
     return np.where(bits >= 0, bits, -(bits & np.iinfo(np.int64).max)).view(np.uint64) ^ np.uint64(1 << 63)
 
@@ -75,10 +75,11 @@ def value_at(place: npt.NDArray[np.uint64]) -> Float64:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Bins of the columns that are searched, by those of the table's columns, which rows have codes of.
+    """Bins of the D searched columns, derived from the bins of the d table columns, which rows are coded in.
 
-    ``coded_begin`` (d + 1,), ``begin`` (D + 1,): the first bin of each column. ``own`` (n_bins,): which of the table's
-    each is; where ``is_rest``, all others of that column. A level of a category is alone in the second of two bins.
+    ``coded_begin`` (d + 1,), ``begin`` (D + 1,): first bin of each table column and of each searched column. ``own``
+    (n_bins,): the table bin that each bin equals or, where ``is_rest``, all other bins of that table column. A column
+    for a level of a category has two bins, the second with that level alone.
     """
 
     searched: SearchedColumns | None
@@ -89,7 +90,7 @@ class Bins:
 
     @classmethod
     def of(cls, coded_begin: Int64, searched: SearchedColumns | None) -> Bins:
-        """From those of the table's columns."""
+        """Derive bins from those of the table's columns."""
         if searched is None:
             return cls(None, coded_begin, coded_begin, np.arange(coded_begin[-1]), np.zeros(coded_begin[-1], np.bool_))
         own, rest = list[Int64](), list[bool]()
@@ -100,7 +101,7 @@ class Bins:
         return cls(searched, coded_begin, np.cumsum([0, *map(len, own)]), np.concatenate(own), np.array(rest))
 
     def ends(self, low: Float64, high: Float64) -> tuple[Float64, Float64]:
-        """The least and the largest value of every bin, from those of the table's columns."""
+        """Least and largest value of every bin, from those of the table's bins."""
         low, high = low[self.own], high[self.own]
         if self.searched is not None:
             first = self.begin[:-1]
@@ -111,7 +112,7 @@ class Bins:
         return low, high
 
     def sums(self, coded: Int64) -> Int64:
-        """The sums of every bin, (m, n_bins, w), from those of the table's columns."""
+        """Sums by bin, (m, n_bins, w), from the sums by the table's bins."""
         if self.searched is None:
             return coded
         found: Int64 = coded[:, self.own]
@@ -120,7 +121,7 @@ class Bins:
         return found
 
     def codes(self, coded: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-        """The bin of every value in the columns that are searched, (n, D)."""
+        """Codes of rows in the searched columns, (n, D), from their codes in the table's columns."""
         if self.searched is None:
             return coded
         found = np.empty((len(coded), self.searched.n_columns), dtype=np.uint8)
@@ -133,9 +134,9 @@ class Bins:
 
 
 def plan_bins(sample: Float64, centers: Float64, searched: SearchedColumns | None) -> tuple[Float64, Int64]:
-    """Edges of bins, column after column, and the first bin of each: which ones there are changes no tree.
+    """Edges of bins, column after column, and the first bin of each column; the tree does not depend on them.
 
-    A level of a category has one, and so have missing values.
+    Every level of a category has a bin of its own, and so have missing values.
     """
     edges = []
     for j, x in enumerate(sample.T):
@@ -156,7 +157,7 @@ def plan_bins(sample: Float64, centers: Float64, searched: SearchedColumns | Non
 
 @dataclass(eq=False)
 class Opened:
-    """What ranges hold, by part: number of the range, number of the part, its ends, its sums; in this order."""
+    """Sums by part of ranges: number of the range, number of the part, least and largest value, sums."""
 
     which: Int32
     part: npt.NDArray[np.uint64]
@@ -166,7 +167,7 @@ class Opened:
 
     @classmethod
     def merged(cls, found: Sequence[Opened]) -> Opened:
-        """The same parts as one."""
+        """Sort all parts by range and number, and merge equal ones."""
         which, part, low, high, added = (
             np.concatenate([getattr(own, name) for own in found]) for name in ("which", "part", "low", "high", "sums")
         )
@@ -176,7 +177,7 @@ class Opened:
         which, part = which[order], part[order]
         first = np.flatnonzero(np.append(True, (which[1:] != which[:-1]) | (part[1:] != part[:-1])))
         sums = np.empty((len(first), added.shape[1]), dtype=np.int64)
-        for i in range(0, len(first), _MERGED):  # all at once would be in memory several times
+        for i in range(0, len(first), _MERGED):  # in blocks, to save memory
             own = first[i : i + _MERGED]
             end = first[i + _MERGED] if i + _MERGED < len(first) else len(order)
             sums[i : i + _MERGED] = np.add.reduceat(added[order[own[0] : end]], own - own[0], axis=0)
@@ -185,32 +186,32 @@ class Opened:
 
 
 class Tallies:
-    """What ranges hold, from batches."""
+    """Accumulates parts of ranges over batches."""
 
     def __init__(self) -> None:
         self._found: list[Opened] = []
 
     def add(self, opened: Opened, most: int) -> None:
-        """Further parts; those at hand are put together where they are more than ``most``."""
+        """Add parts; merge all when there are more than ``most``."""
         self._found.append(opened)
         if sum(len(own.low) for own in self._found) > most:
             self._found = [Opened.merged(self._found)]
 
     def merge(self, other: Tallies) -> Tallies:
-        """Those of both."""
+        """Add the parts of another."""
         self._found += other._found
         self._found = [Opened.merged(self._found)] if self._found else []
         return self
 
     def merged(self) -> Opened:
-        """All of them."""
+        """All parts, merged."""
         return Opened.merged(self._found)
 
 
 class Smallest:
-    """Distinct rows of the smallest keys, and what they weigh; a key follows from what a row holds.
+    """The distinct rows with the smallest keys, and their weights; a key is a function of a row's values.
 
-    ``size``: how many. ``hashes``, ``values``, ``weights``: of these rows, in the order of their keys.
+    ``size``: number of rows. ``hashes``, ``values``, ``weights``: of these rows, in the order of their keys.
     """
 
     def __init__(self, size: int) -> None:
@@ -221,19 +222,19 @@ class Smallest:
     def add(
         self, keys: npt.NDArray[Any], hashes: npt.NDArray[np.uint64], values: npt.NDArray[Any], weights: Int64
     ) -> None:
-        """See some rows."""
-        # Equal rows have equal keys: those that are among the smallest in the end were so all along.
+        """Add rows."""
+        # Equal rows have equal keys, so no copy of a row that is among the smallest in the end was dropped before.
         if self._parts and len(self._parts[0][0]) == self.size:
             drawn = keys <= self._parts[0][0][-1]
             keys, hashes, values, weights = keys[drawn], hashes[drawn], values[drawn], weights[drawn]
-        # -0.0 is 0.0, whichever of equal rows is at hand
+        # turns -0.0 into 0.0, so that equal rows have equal bits
         self._parts.append((keys, hashes, values + values.dtype.type(0), weights))
         self._n_waiting += len(keys)
         if self._n_waiting > self.size // 2:
             self._merge()
 
     def merge(self, other: Smallest) -> Smallest:
-        """Those of both."""
+        """Add the rows of another."""
         self.size = max(self.size, other.size)
         self._parts, self._n_waiting = self._parts + other._parts, self.size
         if self._parts:
@@ -252,7 +253,7 @@ class Smallest:
 
     @property
     def hashes(self) -> npt.NDArray[np.uint64]:
-        """Of what each holds."""
+        """Hashes of the rows."""
         return self._merge()[1]
 
     @property
@@ -262,38 +263,38 @@ class Smallest:
 
     @property
     def weights(self) -> Int64:
-        """What all rows equal to each weigh."""
+        """Total weight of the rows equal to each."""
         return self._merge()[3]
 
 
 @dataclass(eq=False)
 class Total:
-    """Arrays of all rows put together, none at first. ``of``: how those of two parts are."""
+    """Arrays accumulated over rows, none at first. ``of``: combines the arrays of two parts."""
 
     of: Callable[[Any, Any], Any] = operator.add
     values: list[Any] = field(default_factory=list)
 
     def update(self, values: Iterable[Any]) -> None:
-        """Those of further rows."""
+        """Combine with the arrays of further rows."""
         self.values = list(map(self.of, self.values, values)) if self.values else list(values)
 
     def merge(self, other: Total) -> Total:
-        """Those of both."""
+        """Combine with another total."""
         if other.values:
             self.update(other.values)
         return self
 
 
 def least_row(costs: Float64, values: Any) -> tuple[float, list[float]]:
-    """The least cost and its row, of such the one of the smallest values; of parts of the rows the least is so too."""
+    """Least cost and its row, the lexicographically smallest of equals; the least over parts is that of all rows."""
     found: Any = values[costs == costs.min()]
     found = found if isinstance(found, np.ndarray) else found.toarray()
-    found = found.astype(np.float64) + 0.0  # -0.0 is 0.0, whichever of equal rows it is
+    found = found.astype(np.float64) + 0.0  # turns -0.0 into 0.0
     return float(costs.min()), found[np.lexsort(found.T[::-1])[0]].tolist()
 
 
 def nearer(gaps: Float64, others: Float64) -> Float64:
-    """Of ends of gaps, (..., 2 m), lower and upper ones in turns: those that are nearer to each other."""
+    """Intersect gaps, (..., 2 m), given by their lower and upper ends in turn."""
     gaps = gaps.copy()
     gaps[..., 0::2] = np.maximum(gaps[..., 0::2], others[..., 0::2])
     gaps[..., 1::2] = np.minimum(gaps[..., 1::2], others[..., 1::2])
@@ -304,13 +305,13 @@ class Gathered(list[Any]):
     """Items of all rows, in any order."""
 
     def merge(self, other: Gathered) -> Gathered:
-        """Those of both."""
+        """Append the items of another."""
         self += other
         return self
 
 
 def merged(sums: Any, others: Any) -> Any:
-    """Sums of two parts of the rows as those of both: arrays are added up, others say how."""
+    """Merge the sums of two parts of the rows: arrays are added up, other objects have ``merge``."""
     if isinstance(sums, CutwiseError) or isinstance(others, CutwiseError):
         return sums if isinstance(sums, CutwiseError) else others
     if isinstance(sums, np.ndarray):
@@ -324,9 +325,9 @@ def merged(sums: Any, others: Any) -> Any:
 
 
 def total_by(engine: Callable[..., Any], sums: T, add: Callable[[T, Any], object], read: Callable[[Any], Any]) -> T:
-    """The sums that an engine's workers add up, each over its rows, from what these are before the first one.
+    """Sums over all rows, added up by an engine's workers.
 
-    ``add``, ``read``: a batch to the sums, as it is read; they are sent to the workers, and so are the sums.
+    ``sums``: before the first row. ``read`` converts a batch, ``add`` adds the result. All are sent to the workers.
     """
     start = compress(pickle.dumps(sums), 1)  # zeros, for the most part
     found: T | CutwiseError = engine(partial(_of_part, version("cutwise"), start, add, read), merged)
@@ -338,7 +339,7 @@ def total_by(engine: Callable[..., Any], sums: T, add: Callable[[T, Any], object
 def _of_part(
     release: str, start: bytes, add: Callable[[T, Any], object], read: Callable[[Any], Any], batches: Iterable[Any]
 ) -> T | CutwiseError:
-    """The sums of one worker, or what is wrong with its rows."""
+    """Sums of one worker's rows, or the error that they raise."""
     if release != version("cutwise"):
         return UnsupportedInputError(
             f"A worker has cutwise {version('cutwise')}, and {release} is here. Install the same release there."
@@ -358,10 +359,10 @@ T = TypeVar("T")
 def run_together(
     calls: Sequence[Callable[[], T]], serve: Callable[[list[Any]], list[Any]], clients: dict[int, Callable[[Any], Any]]
 ) -> list[T]:
-    """What some functions give that ask for passes: side by side, so that one pass serves all that wait for one.
+    """Run functions that request passes in parallel, so that one pass serves all waiting ones; return their results.
 
-    ``serve``: answers some questions at once, in this thread; ``clients``: by thread, how a function asks one. Of
-    errors the first function's is raised. Which functions are served together changes no answer.
+    ``serve``: answers several requests, in this thread. ``clients``: by thread, a function that sends a request. If
+    several functions fail, the first one's error is raised. No answer depends on which requests are served together.
     """
     questions: SimpleQueue[tuple[int, bool, Any]] = SimpleQueue()
     replies: list[SimpleQueue[Any]] = [SimpleQueue() for _ in calls]
@@ -396,7 +397,7 @@ def run_together(
                 for i, answer in zip(sorted(waiting), answers, strict=True):
                     replies[i].put(answer)
                 waiting = {}
-        except BaseException as error:  # of a pass, or whoever stops it: nobody is to wait on
+        except BaseException as error:  # a pass failed or was interrupted: release all waiting threads
             for i in running:
                 replies[i].put(error)
             raise
