@@ -1,4 +1,4 @@
-"""What people read off a tree: rules, text, sentences and figures.
+"""Readouts of a tree: rules, text, sentences and figures.
 
-Everything here takes a ``ThresholdTree``, names, labels and counts, never an estimator: any tree gets all of it.
+They take a ``ThresholdTree``, names, labels and counts, never an estimator, so they work for any tree.
 """

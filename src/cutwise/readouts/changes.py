@@ -21,17 +21,16 @@ from .words import as_json, number, own_value, quoted, value_text
 
 @dataclass(frozen=True)
 class Change(Titled):
-    """One column set to another value, everything else left as it is, moves a row to another cluster.
+    """A change of one column, with all others unchanged, that moves a row to another cluster.
 
-    ``cluster``: the cluster that the row would be in. ``name``: the name that people gave that cluster. ``leaf``: the
-    leaf it would reach. ``feature``: the column's position. ``column``: the column's name. ``value``: what the row
-    has there. ``target``: the nearest value that moves the row, to be put in its place: a float64, a whole number in
-    columns of these, a date, duration, truth value or level where the column holds such. ``lower``, ``upper``: any
-    value with ``lower < value <= upper`` reaches that leaf; infinite where that side is open; of dates and durations
-    microseconds (days where there are no times), dates since 1970, of levels their positions. ``size``: the distance
-    from ``value`` to ``target``, in units of the column's spread; 1 where ``value`` is unknown. Where any known value
-    moves such a row, ``target`` is the least of fit in columns of whole numbers, and else 0, the start of 1970, or the
-    first level. No change makes a known value unknown.
+    ``cluster``: the cluster that the row would be in. ``name``: the name given to that cluster. ``leaf``: the leaf it
+    would reach. ``feature``: the column's position. ``column``: the column's name. ``value``: the row's value there.
+    ``target``: the nearest value that moves the row: a float64, or a whole number, date, duration, boolean or level in
+    a column of that kind. ``lower``, ``upper``: any value with ``lower < value <= upper`` reaches that leaf; infinite
+    where that side is open; microseconds (days where there are no times) for dates, counted from 1970, and durations,
+    positions for levels. ``size``: the distance from ``value`` to ``target``, in units of the column's spread; 1 where
+    ``value`` is unknown. If any known value moves a row with an unknown one, ``target`` is the least value of fit in
+    columns of whole numbers, and else 0, the start of 1970, or the first level. No change makes a known value unknown.
     """
 
     cluster: Any
@@ -48,7 +47,7 @@ class Change(Titled):
     compared: tuple[float, float] = field(default=(math.nan, math.nan), repr=False)  # both as the tree compares them
 
     def to_dict(self) -> dict[str, Any]:
-        """The change as JSON can hold it; ``None`` stands for an open side."""
+        """The change as values for JSON; ``None`` is an open side."""
         return {entry.name: as_json(getattr(self, entry.name)) for entry in fields(self) if entry.repr}
 
     def __str__(self) -> str:
@@ -61,7 +60,7 @@ class Change(Titled):
         only = Condition(self.feature, self.column, self.lower, self.upper, kind=kind).only_value
         if only is not None:
             return move + number(only)
-        # As rules say it: bounds of dates a day, or a microsecond, later, and whole numbers by the next one.
+        # As in rules, bounds of dates are written a day, or a microsecond, later, and whole numbers by the next one.
         least, most, over, to = self.lower, self.upper, "above {}", "at most {}"
         if kind.name == "date":
             least, most, over, to = least + 1, most + 1, "{} or later", "before {}"
@@ -79,12 +78,12 @@ def smallest_changes(
     """Find, for every row and every other cluster, the smallest change of one column that moves the row there.
 
     ``X`` (n_rows, n_features). ``spreads`` (n_features,) float64: the unit in which changes of a column are measured; 1
-    where it is nan or 0, and everywhere when left out. Returns ``changes``: from the label of every other cluster to
-    the change; None where no single column does it. Of changes that are equally small, that of the first column counts,
-    and then that to the smaller value.
+    where it is nan or 0, and everywhere when left out. Returns ``changes``: by row, from the label of every
+    other cluster to the change; None where no change of one column is enough. Of equally small changes, the first
+    column wins, and then the smaller target.
 
     A leaf can be reached by changing one column exactly when that column alone fails the leaf's conditions, so every
-    leaf is looked at once, for all rows together.
+    leaf is visited once, for all rows together.
     """
     tree = labeled.tree
     table = read_table(X)
@@ -112,18 +111,18 @@ def smallest_changes(
 
 
 _MOVE = [("size", "f8"), ("feature", "i4"), ("leaf", "i4"), ("target", "f8"), ("lower", "f8"), ("upper", "f8")]
-"""Where a value would have to go, how far that is, and the interval that it lies in."""
+"""A move: its size, column, leaf, target, and the interval of the target."""
 
 _NO_MOVE = (math.inf, -1, -1, math.nan, math.nan, math.nan)
 
 
 def _next_whole(lower: float) -> float:
-    """The least whole number above; beyond 2**53 the next float is further away than 1."""
+    """The least whole number above ``lower``; beyond 2**53 the next float is more than 1 away."""
     return max(float(np.floor(lower)) + 1, float(np.nextafter(lower, np.inf))) if lower > -math.inf else lower
 
 
 def _keep_smaller(best: npt.NDArray[Any], rows: npt.NDArray[np.intp], moves: npt.NDArray[Any]) -> None:
-    """Put moves of some rows where they are smaller than the best so far, by size, then column, then value."""
+    """Replace the best moves of some rows by smaller ones, in the order of size, column and target."""
     size, feature, moved = best["size"][rows], best["feature"][rows], moves["feature"]
     is_first = (feature < 0) | (moved < feature) | ((moved == feature) & (moves["target"] < best["target"][rows]))
     smaller = (moves["size"] < size) | ((moves["size"] == size) & is_first)
@@ -134,7 +133,7 @@ def _keep_smaller(best: npt.NDArray[Any], rows: npt.NDArray[np.intp], moves: npt
 def _moves(
     values: npt.NDArray[np.float64], region: Region | Levels, kind: ColumnKind, unit: float
 ) -> Iterator[npt.NDArray[Any]]:
-    """The nearest values in every part of a region; a missing number is one unit from all, as levels are their own."""
+    """Moves of values to the nearest value in every part of a region; a missing number is one unit from all numbers."""
     moves = np.empty(len(values), dtype=_MOVE)
     moves["lower"] = moves["upper"] = math.nan
     if isinstance(region, Levels):
@@ -153,7 +152,7 @@ def _moves(
         if least > most:
             continue  # no whole number lies in between
         target = np.where(values > upper, most, least)
-        if least == -math.inf:  # open on this side, and, where only known values pass, on the other
+        if least == -math.inf:  # a missing value moves to the upper end, if there is one
             target[np.isnan(values)] = most if most < math.inf else (kind.extent or (0.0,))[0]
         moves["target"] = target
         moves["lower"], moves["upper"] = lower, upper
@@ -185,9 +184,9 @@ def _as_changes(
 
 
 def changes_in_words(changes: Mapping[Any, Change | None], cluster_names: Mapping[Any, str] | None = None) -> str:
-    """Say the smallest changes of one row.
+    """Write the smallest changes of one row.
 
-    ``changes``: as ``smallest_changes`` gives them. ``cluster_names``: as ``read_cluster_names`` gives them. Returns
+    ``changes``: an item of ``smallest_changes``. ``cluster_names``: from ``read_cluster_names``. Returns
     ``text``: ``to cluster 2: petal_length from 4.9 to above 4.95; to cluster 0: no change of one column is enough``.
     """
     if not changes:
@@ -200,13 +199,13 @@ def changes_in_words(changes: Mapping[Any, Change | None], cluster_names: Mappin
 
 
 def explain_rows(labeled: LabeledTree, X: Any, *, short: bool = False) -> list[str]:
-    """Say for every row why it is in its cluster.
+    """Write for every row why it is in its cluster.
 
-    ``X`` (n_rows, n_features). ``short``: long sets of levels are cut short. Returns ``sentences``: ``cluster 2 because
+    ``X`` (n_rows, n_features). ``short``: shorten long sets of levels. Returns ``sentences``: ``cluster 2 because
     petal_length <= 2.6 (is 1.4) and 35 < age <= 60 (is 41)``: the merged conditions of the row's leaf, each with the
-    row's value. Values are exact, and as short as their dtype allows: a float32 is written as such unless the shorter
+    row's value. Values are exact, and as short as their dtype allows: a float32 has its own digits unless the shorter
     decimal would contradict the condition. Raises ``ColumnMismatchError``: another number of columns than the tree's.
-    Raises ``InvalidInputError``: anything that is no table of finite numbers.
+    Raises ``InvalidInputError``: not a table of finite numbers.
     """
     tree = labeled.tree
     table = read_table(X)
@@ -233,9 +232,9 @@ def explain_rows(labeled: LabeledTree, X: Any, *, short: bool = False) -> list[s
 
 
 def _reasons(condition: Condition, values: npt.NDArray[np.generic], short: bool) -> list[str]:
-    """A condition with the value of each row that satisfies it, where the condition does not say that itself."""
+    """Write a condition for each row that satisfies it, with the row's value unless the condition names it."""
     name, is_known = quoted(condition.name), values == values
-    alone = replace(condition, unknown=False)  # a row has a value or none
+    alone = replace(condition, unknown=False)  # each row has a value, or it has none
     only = None if condition.outside else alone.only_value
     is_said = np.full(len(values), condition.kind.name == "bool") if only is None else values == only
     is_long = short and len(alone.levels or ()) > MOST_LEVELS

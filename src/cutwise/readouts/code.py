@@ -1,7 +1,7 @@
 """The tree as source code of one Python function that needs nothing but Python.
 
-The rules stand one after the other, a line a leaf, so a deep tree meets no limit on nesting; values are compared as
-Python floats, which are the float64 that ``predict`` compares.
+The rules follow each other, one line per leaf, so a deep tree meets no limit on nesting. Values are compared as
+Python floats, which are the float64 values that ``predict`` compares.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _TAKEN = frozenset({"row", "float", "value", "str", "isinstance", "datetime", "t
 def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     """Write a tree as a Python function.
 
-    ``labeled``: the function finds the values of a row under the columns' names, where the table had some, or else by
-    their positions, counted from 0. Names of clusters stand in comments beside the labels. ``function``: the function's
-    name. Returns ``source``: pure ASCII where names allow it, a statement ``def function(row):`` and nothing else.
-    Raises ``InvalidInputError``: a function name that Python does not take.
+    ``labeled``: the function looks up the values of a row by column names, if the table had some, or else by positions
+    from 0. Names of clusters are comments beside the labels. ``function``: the function's name. Returns ``source``:
+    pure ASCII where names allow it, a statement ``def function(row):`` and nothing else. Raises ``InvalidInputError``:
+    a function name that Python does not take.
     """
     if not str(function).isidentifier() or keyword.iskeyword(function):
         raise InvalidInputError(
@@ -48,7 +48,7 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     may_miss = any(kinds[f].places_missing for f in tested)
     has_dates = any(kinds[f].name == "date" for f in tested)
     lines = [f"def {function}(row):", *_docstring(has_names, says_numbers, may_miss, has_dates)]
-    if any(kinds[f].zone is not None for f in tested):  # of a time without a zone nothing can be subtracted
+    if any(kinds[f].zone is not None for f in tested):  # instants with a zone are compared by seconds since the epoch
         lines += ["    from datetime import datetime, timezone", ""]
         lines += ["    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)"]
     elif has_dates:
@@ -98,7 +98,7 @@ def _docstring(named: bool, are_numbers: bool, places_missing: bool, has_dates: 
 
 
 def _read(name: str, kind: ColumnKind) -> list[str]:
-    """What makes a value ready to be compared."""
+    """Lines that prepare a value for comparisons."""
     if kind.name in ("category", "ordered"):
         numbers = [_literal(level) for level in kind.levels or () if not isinstance(level, str | None)]
         text = f"{name} if {name} in ({', '.join(numbers)},) else float({name})" if numbers else f"str({name})"
@@ -139,7 +139,7 @@ def _test(condition: Condition, spoken: Mapping[int, str]) -> str:
 
 
 def _end(value: float, kind: ColumnKind) -> str:
-    """A threshold as it is compared: dates as text in ISO order or, in a zone, by their instants."""
+    """Write a threshold as it is compared: dates as ISO text or, with a zone, as seconds since the epoch."""
     if kind.name == "duration":
         return repr(value / 1e6)
     if kind.name != "date":
@@ -150,7 +150,7 @@ def _end(value: float, kind: ColumnKind) -> str:
 
 
 def _variables(names: Sequence[str], taken: set[str]) -> list[str]:
-    """A Python name for every column, like its own as far as that goes."""
+    """A Python variable for every column, as close to its name as possible."""
     used = {*_TAKEN, *taken}
     found = []
     for name in names:
@@ -169,6 +169,6 @@ def _variables(names: Sequence[str], taken: set[str]) -> list[str]:
 
 
 def _literal(value: Any) -> str:
-    """A label or a name as Python writes it; what no file in UTF-8 can hold is escaped."""
+    """Write a label or a name as a Python literal, in ASCII if it has unprintable characters."""
     text = repr(value)
     return text if text.isprintable() else ascii(value)

@@ -21,16 +21,16 @@ _WHOLE_BELOW = 2.0**53  # up to here float64 tells every integer from the next
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on one column: inside an interval or among some levels, or outside of these.
+    """A condition on one column: inside an interval or a set of levels, or outside of it.
 
     ``feature``: the column's position. ``name``: the column's name. ``lower``, ``upper``: ``lower < x <= upper``;
-    infinite where that side is open. ``lower >= upper`` holds for no value. ``outside``: the opposite: ``x <= lower or
-    x > upper``, both finite, or any known value but the levels. ``levels``: codes of levels, in place of bounds.
-    ``unknown``: whether it holds for a missing number too; a missing level is a level. No levels and unknown: the value
-    is missing; the outside of no levels: it is known. ``kind``: what the column holds.
+    infinite where that side is open. ``lower >= upper`` holds for no value. ``outside``: the complement: ``x <= lower
+    or x > upper``, both finite, or any known value except the levels. ``levels``: codes of levels, instead of bounds.
+    ``unknown``: whether it also holds for a missing number; a missing level is a level. Empty ``levels`` with
+    ``unknown``: the value is missing; with ``outside``: the value is known. ``kind``: kind of the column.
 
-    People read ``children = 0`` where 0 is all that lies inside of what fit saw; whatever runs has the bounds, by which
-    a value that nobody has seen, such as -1, is on the side of its neighbors.
+    Text for people says ``children = 0`` if 0 is the only value inside the bounds in the range of fit; code and SQL use
+    the bounds, which place an unseen value such as -1 with its neighbors.
     """
 
     feature: int
@@ -44,7 +44,7 @@ class Condition:
 
     @property
     def size(self) -> int:
-        """What the condition adds to an explanation: 1 for each finite bound, 1 for an outside, and 1 for levels."""
+        """Contribution to the explanation size: 1 for each finite bound, 1 for an outside, and 1 for levels."""
         if self.outside or self.levels is not None:
             return 1
         return int(self.lower > -math.inf) + int(self.upper < math.inf)
@@ -60,12 +60,12 @@ class Condition:
 
     @property
     def matching_levels(self) -> list[int]:
-        """Of a column with levels those that it holds for, by their codes."""
+        """Codes of the levels for which the condition holds."""
         matching: list[int] = np.flatnonzero(self.holds(np.arange(len(self.kind.levels or ())))).tolist()
         return matching
 
     def to_dict(self) -> dict[str, Any]:
-        """The condition as JSON can hold it; ``None`` stands for an open side, and for a missing level."""
+        """The condition as values for JSON; ``None`` is an open side, or a missing level."""
         entries = {
             "feature": self.feature,
             "name": self.name,
@@ -81,7 +81,7 @@ class Condition:
         return self.written(quoted(self.name))
 
     def written(self, name: str, *, by_bounds: bool = False) -> str:
-        """The condition with the column called like this; ``by_bounds``: as it is decided, also for unseen numbers."""
+        """Write the condition with ``name`` for its column; ``by_bounds``: by bounds, also for a single value."""
         if self.levels is not None:
             return self._written_levels(name)
         kind, unknown = self.kind, " or unknown" if self.unknown else ""
@@ -92,7 +92,7 @@ class Condition:
         if kind.name == "bool" and not (low and high):
             text = f"{name} is {'true' if low else 'false'}"
         else:
-            later = kind.name == "date"  # bounds are said a day, or a microsecond, later
+            later = kind.name == "date"  # bounds are written a day, or a microsecond, later
             up_to, below, above = ("<", "<=", ">=") if later else ("<=", "<", ">")
             ends = (self.lower, self.upper)
             lower, upper = (value_text(kind, end + later) if abs(end) < math.inf else "" for end in ends)
@@ -104,7 +104,7 @@ class Condition:
 
     @property
     def only_value(self) -> float | None:
-        """The one level, or whole number from the least to the largest of fit, of those it names; None: it has more."""
+        """The only level it names, or only whole number in its bounds and the range of fit; None if not just one."""
         kind = self.kind
         if self.levels is not None:
             return float(self.levels[0]) if len(self.levels) == 1 else None
@@ -126,19 +126,19 @@ class Condition:
 
 
 class Region(NamedTuple):
-    """The numbers of one column that a path lets through: ``lower < x <= upper`` without some intervals ``(a, b]``.
+    """Numbers of one column that pass the tests of a path: ``lower < x <= upper`` except some intervals ``(a, b]``.
 
-    ``unknown``: whether it lets a missing value through.
+    ``unknown``: whether a missing value passes.
     """
 
     lower: float = -math.inf
     upper: float = math.inf
-    excluded: tuple[tuple[float, float], ...] = ()  # in order, apart from each other, strictly between the bounds
+    excluded: tuple[tuple[float, float], ...] = ()  # sorted, not touching, strictly between the bounds
     unknown: bool = True
 
     @property
     def size(self) -> int:
-        """Bounds and excluded intervals, each counted once; 1 where the value must be known, or missing."""
+        """Number of bounds and excluded intervals; 1 where the value only has to be known, or missing."""
         if self.lower >= self.upper:
             return 1 if self.unknown else 2
         bounds = int(self.lower > -math.inf) + int(self.upper < math.inf) + len(self.excluded)
@@ -146,7 +146,7 @@ class Region(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no value is let through."""
+        """Whether no value passes."""
         return self.lower >= self.upper and not self.unknown
 
     def parts(self) -> list[tuple[float, float]]:
@@ -158,22 +158,22 @@ class Region(NamedTuple):
         return list(zip(starts, ends, strict=True))
 
     def holds(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Whether each value is let through."""
+        """Whether each value passes."""
         found = np.isnan(values) & self.unknown
         for lower, upper in self.parts():
             found |= (values > lower) & (values <= upper)
         return found
 
     def inside(self, lower: float, upper: float) -> Region:
-        """The part with ``lower < x <= upper``, as it is where a value is missing."""
+        """The part with ``lower < x <= upper``; ``unknown`` does not change."""
         return self._normal(max(self.lower, lower), min(self.upper, upper), self.excluded)
 
     def outside(self, lower: float, upper: float) -> Region:
-        """The part without ``lower < x <= upper``, as it is where a value is missing."""
+        """The part without ``lower < x <= upper``; ``unknown`` does not change."""
         return self._normal(self.lower, self.upper, (*self.excluded, (lower, upper)))
 
     def passing(self, test: NodeTest, *, inside: bool) -> Region:
-        """The part that a test lets through on one of its sides."""
+        """The part on one side of a test."""
         if test.levels is not None:
             found = self.inside(math.inf, -math.inf) if inside else self
         elif inside:
@@ -185,7 +185,7 @@ class Region(NamedTuple):
         return found._replace(unknown=self.unknown and test.unknown == inside)
 
     def conditions(self, feature: int, name: str, kind: ColumnKind) -> list[Condition]:
-        """The fewest conditions that say the region: its bounds, then each of its excluded intervals."""
+        """The fewest conditions that describe the region: its bounds, then each excluded interval."""
         unknown = self.unknown and kind.has_gaps
         if self.lower >= self.upper and unknown:
             return [Condition(feature, name, levels=(), unknown=True, kind=kind)]
@@ -197,7 +197,7 @@ class Region(NamedTuple):
         return found or [Condition(feature, name, outside=True, levels=(), kind=kind)]
 
     def _normal(self, lower: float, upper: float, excluded: Sequence[tuple[float, float]]) -> Region:
-        """Move the bounds over excluded intervals that touch them, join those that touch each other, drop the rest."""
+        """Move bounds over excluded intervals that touch them, merge touching intervals, drop those out of bounds."""
         apart: list[tuple[float, float]] = []
         for a, b in sorted(excluded):
             if a <= lower:
@@ -213,49 +213,49 @@ class Region(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """The levels of one column that a path lets through: some, or all but some, also those that nobody has seen yet."""
+    """Levels of one column that pass the tests of a path: ``codes`` or, if ``outside``, all others, unseen ones too."""
 
     codes: tuple[int, ...] = ()
     outside: bool = True
 
     @property
     def size(self) -> int:
-        """1, whatever is named."""
+        """Always 1."""
         return 1
 
     @property
     def is_empty(self) -> bool:
-        """Whether no value is let through."""
+        """Whether no value passes."""
         return not self.outside and not self.codes
 
     def holds(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Whether each code is let through."""
+        """Whether each code passes."""
         return np.isin(values, self.codes, invert=self.outside)
 
     def passing(self, test: NodeTest, *, inside: bool) -> Levels:
-        """The part that a test lets through on one of its sides."""
+        """The part on one side of a test."""
         own, named = set(self.codes), set(test.levels or ())
         if inside:
             return Levels(tuple(sorted(named - own if self.outside else named & own)), outside=False)
         return Levels(tuple(sorted(own | named if self.outside else own - named)), self.outside)
 
     def conditions(self, feature: int, name: str, kind: ColumnKind) -> list[Condition]:
-        """The one condition that says it."""
+        """The one condition that describes the levels, in a list."""
         return [Condition(feature, name, outside=self.outside, levels=self.codes, kind=kind)]
 
 
 def _start(test: NodeTest) -> Region | Levels:
-    """All that a column may hold, before its first test."""
+    """All values of a column, before its first test."""
     return Levels() if test.levels else Region()
 
 
 def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region | Levels], int]]:
-    """Walk the leaves from left to right, each with its path's tests merged by column.
+    """Walk the leaves from left to right, each with the tests of its path merged by column.
 
-    Yields ``leaf``: node number. ``regions``: column to the values it may have, in the order in which the path first
-    tests them. Valid until the next step. ``size``: the size of the explanation: the sum of the regions' sizes.
+    Yields ``leaf``: node number. ``regions``: by column, the values that pass, in the order in which the path first
+    tests the columns; valid until the next step. ``size``: explanation size, the sum of the regions' sizes.
 
-    One mapping is kept and changes are undone on the way back, so that a deep tree costs no more than its nodes.
+    All leaves share one mapping, and changes are undone on the way back, so time is linear in the number of nodes.
     """
     parents, depth = tree.parents.tolist(), tree.node_depth.tolist()
     is_leaf = (tree.feature < 0).tolist()
@@ -267,7 +267,7 @@ def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region 
             column, before = changes.pop()
             size -= regions[column].size
             if before is None:
-                del regions[column]  # it was the last to come in, so the order of the others stays
+                del regions[column]  # it was added last, so the order of the others does not change
             else:
                 size += before.size
                 regions[column] = before
@@ -284,7 +284,7 @@ def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region 
 
 
 def is_reachable(regions: Mapping[int, Region | Levels]) -> bool:
-    """Whether any row can be in all of the regions of a path."""
+    """Whether any row can pass all regions of a path."""
     return not any(region.is_empty for region in regions.values())
 
 
@@ -297,10 +297,10 @@ def branch_condition(tree: ThresholdTree, node: int, columns: Columns) -> Condit
 
 
 def conditions_of(regions: Mapping[int, Region | Levels], columns: Columns) -> tuple[Condition, ...]:
-    """The fewest conditions that say what the regions say.
+    """The fewest conditions that describe regions.
 
-    ``columns``: the table's. Returns ``conditions``: in the order of ``regions``: a column's bounds first, then each of
-    its excluded intervals.
+    ``columns``: of the table. Returns ``conditions``: in the order of ``regions``: a column's bounds first, then each
+    of its excluded intervals.
     """
     return tuple(
         condition
@@ -310,7 +310,7 @@ def conditions_of(regions: Mapping[int, Region | Levels], columns: Columns) -> t
 
 
 def path_rule(path: Iterable[tuple[NodeTest, bool]], columns: Columns) -> str:
-    """Tests, each with whether a row is inside, as one rule."""
+    """Write the tests of a path, each with whether a row is inside, as one rule."""
     regions: dict[int, Region | Levels] = {}
     for test, inside in path:
         regions[test.feature] = (regions.get(test.feature) or _start(test)).passing(test, inside=inside)
@@ -318,11 +318,11 @@ def path_rule(path: Iterable[tuple[NodeTest, bool]], columns: Columns) -> str:
 
 
 def explanation_sizes(tree: ThresholdTree) -> npt.NDArray[np.int64]:
-    """The number of conditions that are left on every leaf's path when only the tightest of each kind counts.
+    """Explanation size of every leaf: conditions on its path when only the tightest of each kind counts.
 
     Returns ``sizes`` (n_leaves,) int64: in the order of ``tree.leaves``. Conditions are counted by column and
-    direction; the inside of an interval counts as one lower and one upper bound, its outside as one, and all that is
-    asked of the levels of a column as one.
+    direction; the inside of an interval counts as one lower and one upper bound, its outside as one, and all tests on
+    the levels of a column as one.
 
     Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*: explanation size.
     """

@@ -1,4 +1,4 @@
-"""What the theory of IMM promises for one tree: upper bounds of its cost that need no optimum."""
+"""Upper bounds on the cost of an IMM tree, from its theory; they do not need the optimal cost."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .words import below_one_reason
 
 @dataclass(frozen=True)
 class ImmCertificate:
-    """What is proved about the cost of one IMM tree, and the cost it has.
+    """Proved bounds on the cost of an IMM tree, and its actual cost.
 
     Attributes
     ----------
     cost, reference_cost : float
-        Of the tree, each cluster with its own center, and of the reference that it was grown against.
+        Cost of the tree, each cluster with its own center, and cost of the reference that it was grown against.
     theorem_bound : float
-        Theorem 5.1: with k clusters and H tests on the longest path of the tree that parts the centers, the cost is at
-        most ``(8 * H * k + 2) * reference_cost`` (k-means) or ``(2 * H + 1) * reference_cost`` (k-medians), whatever
+        Theorem 5.1: with k clusters and H tests on the longest path of the tree that separates the centers, the cost is
+        at most ``(8 * H * k + 2) * reference_cost`` (k-means) or ``(2 * H + 1) * reference_cost`` (k-medians), whatever
         the data.
     instance_bound : float
         Lemma 5.5: with t_u the mistakes made at node u and D_u the squared diagonal (k-means) or the l1 diameter
@@ -34,7 +34,7 @@ class ImmCertificate:
     n_mistakes : float
         Weight of the rows that a cut separated from their center.
 
-    Both bounds are nan where the theory says nothing: see ``metrics.imm_guarantee``.
+    Both bounds are nan where the theory does not apply: see ``metrics.imm_guarantee``.
 
     References
     ----------
@@ -59,11 +59,11 @@ class ImmCertificate:
 
     @property
     def applies(self) -> bool:
-        """Whether the theory says anything about this tree."""
+        """Whether the theory applies to this tree."""
         return not math.isnan(self.bound)
 
     def __str__(self) -> str:
-        """One line for people, where the theory says anything: the ratio, and the bounds as ratios, rounded up."""
+        """One line with the cost ratio, and the bounds as ratios, rounded up; only where the theory applies."""
         mistakes = f"its mistakes (weight {self.n_mistakes:.6g})"
         if not self.reference_cost > 0:
             return f"guarantee: cost {self.cost:.6g}; at most {_rounded_up(self.instance_bound)} by {mistakes}"
@@ -80,14 +80,14 @@ def mistake_spread(
     squared: bool,
     weight_scale: float = 1.0,
 ) -> tuple[float, int]:
-    """What the mistakes of an IMM tree can cost, and the depth of the part of it that parts the centers.
+    """Bound on the cost of an IMM tree's mistakes, and depth of the part of the tree that separates the centers.
 
-    ``tree``: grown by IMM on these centers, with its mistakes; leaves that ExKMC added do no harm. ``gaps`` (n_nodes,
-    4): what its thresholds lie between, see ``GrownTree``. ``centers`` (k, n_features) float64: in the columns that are
-    cut. ``squared``: whether a mistake counts for the squared diagonal of the box around its node's centers, or for its
-    l1 diameter. ``weight_scale``: what a mistake of weight 1 counts for in ``tree.n_node_mistakes``. Returns
-    ``spread``: the sum over the nodes of mistakes times diameter. ``depth``: tests on the longest path to a single
-    center (or several equal ones).
+    ``tree``: grown by IMM on these centers, with its mistakes; leaves that ExKMC added do not matter. ``gaps``
+    (n_nodes, 4): neighboring values of its thresholds, see ``GrownTree``. ``centers`` (k, n_features) float64: in the
+    columns that are cut. ``squared``: whether the diameter of a node is the squared diagonal of the box around its
+    centers, or else its l1 diameter. ``weight_scale``: size of a mistake of weight 1 in ``tree.n_node_mistakes``.
+    Returns ``spread``: the sum over the nodes of mistakes times diameter. ``depth``: tests on the longest path to a
+    single center (or several equal ones).
     """
     low = np.full((tree.n_nodes, centers.shape[1]), np.inf)
     high = np.full((tree.n_nodes, centers.shape[1]), -np.inf)
@@ -113,5 +113,5 @@ def mistake_spread(
 
 
 def _rounded_up(value: float) -> str:
-    """Four significant digits, never below the value: it stands for an upper bound."""
+    """Write four significant digits, rounded up, since the value is an upper bound."""
     return f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal(Decimal(value)).normalize():f}"

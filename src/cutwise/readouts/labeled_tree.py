@@ -1,8 +1,8 @@
-"""A tree with what its columns and clusters are called and how many rows its leaves hold: what every readout takes.
+"""A tree with the names of its columns and clusters and the row counts of its leaves: the input of every readout.
 
-One rule for the names of clusters, for every readout, model file and command: a name replaces the label where people
-read, and stands beside it where programs do; a cluster without a name goes by its label. So that neither can be taken
-for another cluster, a name is never that of two clusters, nor the label of another one.
+Every readout, model file and command treats names of clusters alike: in text for people the name replaces the label,
+in output for programs it stands beside the label; a cluster without a name goes by its label. No two clusters have
+the same name, and no name is the label of another cluster.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from .conditions import Condition, branch_condition, conditions_of, is_reachable
 
 
 class LabeledTree:
-    """A tree and what people say of it.
+    """A tree with names, labels and row counts.
 
-    ``names``: the columns, or their names alone; ``x0``, ``x1``, ... when left out. ``counts``: the rows to measure by:
-    those of fit, or held-out ones. Left out, the sizes are those that the tree was grown with, if it knows them, and
-    purity is not known. ``classes`` (n_clusters,): the label that ``predict`` gives for every cluster code; the codes
-    themselves when left out. ``cluster_names``: as ``read_cluster_names`` gives them. ``has_names``: whether the names
-    came with the table, to be asked of others; left out, whether there are any. ``refuses_unknown``: whether rows with
-    levels that fit never saw get no cluster. Raises ``InvalidInputError``: names,
-    classes or counts that do not fit the tree.
+    ``names``: the columns, or their names alone; ``x0``, ``x1``, ... when left out. ``counts``: of the rows of fit, or
+    of held-out rows; when left out, sizes are those that the tree was grown with, if it has them, and purity is
+    unknown. ``classes`` (n_clusters,): the label of every cluster code; the codes when left out. ``cluster_names``:
+    from ``read_cluster_names``. ``has_names``: whether the names came with the table, so that other tables need them;
+    when left out, whether names are given. ``refuses_unknown``: whether rows with levels unseen at fit get no cluster.
+    Raises ``InvalidInputError``: names, classes or counts that do not fit the tree.
     """
 
     def __init__(
@@ -70,13 +69,13 @@ class LabeledTree:
 
     @property
     def closed(self) -> list[int]:
-        """The tested categories whose levels are all known: a row with another one gets no cluster."""
+        """Tested categories that have no level for unseen values: a row with such a value gets no cluster."""
         kinds = [(feature, self.columns.kinds[feature]) for feature in self.tested if self.refuses_unknown]
         return [feature for feature, kind in kinds if kind.name == "category" and not kind.has_other]
 
     @property
     def names(self) -> Sequence[str]:
-        """The columns' names."""
+        """Names of the columns."""
         return self.columns.names
 
     @cached_property
@@ -87,23 +86,23 @@ class LabeledTree:
 
     @cached_property
     def titles(self) -> list[Any]:
-        """What every cluster is called where people read: its name, or its label as it is."""
+        """Name of every cluster, or its label where it has none."""
         return [self.cluster_names.get(label, label) for label in self.labels]
 
     @cached_property
     def tested(self) -> list[int]:
-        """The columns that the tree asks about, in increasing order."""
+        """Positions of the columns that the tree tests, in increasing order."""
         columns: list[int] = np.unique(self.tree.feature[self.tree.feature >= 0]).tolist()
         return columns
 
     @cached_property
     def size(self) -> npt.NDArray[np.int64]:
-        """Rows of every node; shape (n_nodes,)."""
+        """Number of rows of every node; shape (n_nodes,)."""
         return self.tree.n_node_samples if self.counts is None else sum_up(self.tree, self.counts.n_rows)
 
     @cached_property
     def share(self) -> npt.NDArray[np.float64]:
-        """Every node's part of the weight; shape (n_nodes,), nan where there is none at all."""
+        """Share of the weight in every node; shape (n_nodes,), nan if the total is 0."""
         weight = self.size.astype(np.float64) if self.counts is None else sum_up(self.tree, self.counts.weight)
         with np.errstate(divide="ignore", invalid="ignore"):
             share: npt.NDArray[np.float64] = weight / weight[0]
@@ -111,7 +110,7 @@ class LabeledTree:
 
     @cached_property
     def purity(self) -> dict[int, float]:
-        """Of every leaf that has rows, by its node number; empty where that is not known."""
+        """Purity of every leaf with rows, by node number; empty if unknown."""
         if self.counts is None:
             return {}
         of_leaf = zip(self.tree.leaves.tolist(), self.counts.purity.tolist(), strict=True)
@@ -127,16 +126,17 @@ class LabeledTree:
         return branch_condition(self.tree, node, self.columns)
 
     def leaf_conditions(self) -> Iterator[tuple[int, tuple[Condition, ...]]]:
-        """Walk the leaves that rows can reach, from left to right: node number, and the fewest conditions to get there.
+        """Walk the reachable leaves from left to right: node number, and the fewest conditions that lead there.
 
-        The columns that tell most come first: those whose tests fewest of the rows that reach them pass. What a cluster
-        is stands before what it is not, of which a long path consists. Without rows they come as the path asks.
+        The most selective columns come first: those whose tests the smallest share of rows passes. On a long path, most
+        of which excludes other clusters, the conditions that define a cluster so come first. Without row counts columns
+        are in the order of the path.
         """
         tree, passing = self.tree, np.ones(self.tree.n_nodes)
         if self.counted:
             passing[1:] = self.size[1:] / np.maximum(self.size[tree.parents[1:]], 1)
         depth, features = tree.node_depth.tolist(), tree.feature[tree.parents].tolist()
-        # Of each column on the path: of the rows that reached its tests, the part that went on.
+        # By column of the path: the share of the rows reaching its tests that passed them.
         share: dict[int, float] = {}
         path: list[tuple[int, float]] = []  # the columns of the path, each with its share before the test
         reached = 0
@@ -167,12 +167,13 @@ def sum_up(tree: ThresholdTree, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class LeafCounts:
-    """Rows of every leaf, in the order of ``tree.leaves``, as ``count_leaves`` finds them.
+    """Row counts of every leaf, in the order of ``tree.leaves``; see ``count_leaves``.
 
-    ``n_rows`` (n_leaves,) int64: rows of positive weight, noise apart. ``n_noise`` (n_leaves,) int64: rows of positive
-    weight that the reference calls noise. ``weight`` (n_leaves,) float64: total weight of ``n_rows``: the same numbers
-    without weights. ``agreeing`` (n_leaves,) float64: the part of ``weight`` whose reference cluster is the leaf's.
-    ``cluster_weight`` (n_clusters,) float64: total weight of each reference cluster, wherever its rows end.
+    ``n_rows`` (n_leaves,) int64: rows of positive weight, without noise. ``n_noise`` (n_leaves,) int64: rows of
+    positive weight that the reference calls noise. ``weight`` (n_leaves,) float64: total weight of the ``n_rows``,
+    equal to ``n_rows`` without weights. ``agreeing`` (n_leaves,) float64: the part of ``weight`` whose reference
+    cluster is the leaf's. ``cluster_weight`` (n_clusters,) float64: total weight of each reference cluster, over all
+    leaves.
     """
 
     n_rows: npt.NDArray[np.int64]
@@ -200,23 +201,23 @@ class LeafCounts:
 
     @property
     def agreement(self) -> float:
-        """The part of the weight that is in the cluster where the reference has it, from 0 to 1; nan without any."""
+        """Share of the weight in the same cluster as in the reference, from 0 to 1; nan without weight."""
         total = math.fsum(self.weight)
         return math.fsum(self.agreeing) / total if total > 0 else math.nan
 
     def are_of(self, in_leaves: npt.NDArray[Any]) -> bool:
-        """Whether as many rows are in every leaf as were counted there; of positive weight, (n_leaves,)."""
+        """Whether the counts equal ``in_leaves`` (n_leaves,), numbers of rows of positive weight."""
         return bool(np.array_equal(in_leaves, self.n_rows + self.n_noise))
 
     @property
     def purity(self) -> npt.NDArray[np.float64]:
-        """The part of every leaf's weight that the reference has in the leaf's cluster, at most 1; nan without any."""
+        """Share of every leaf's weight whose reference cluster is the leaf's, at most 1; nan without weight."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.minimum(self.agreeing / self.weight, 1.0)  # both were summed up in their own order
+            return np.minimum(self.agreeing / self.weight, 1.0)  # the two sums may round differently
 
     @classmethod
     def unknown(cls, n_leaves: int, n_clusters: int) -> LeafCounts:
-        """Counts of no rows, for a tree whose rows nobody counted."""
+        """Zero counts, for a tree whose rows were not counted."""
         none, no_weight = np.zeros(n_leaves, dtype=np.int64), np.zeros(n_leaves)
         return cls(none, none, no_weight, no_weight, np.zeros(n_clusters))
 
@@ -226,7 +227,7 @@ class LeafCounts:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> LeafCounts:
-        """The counts that ``to_dict`` described."""
+        """Restore counts from the result of ``to_dict``."""
         return cls(**data)
 
 
@@ -239,7 +240,7 @@ def count_leaves(
 ) -> LeafCounts:
     """Count the rows of every leaf against a reference clustering.
 
-    ``leaf`` (n_rows,): what ``tree.apply`` gave for the rows. ``codes`` (n_rows,): reference cluster of every row, in
+    ``leaf`` (n_rows,): leaf of every row, from ``tree.apply``. ``codes`` (n_rows,): reference cluster of every row, in
     the codes of ``tree.cluster``; -1 is noise. ``n_clusters``: number of codes. ``weights`` (n_rows,) float64: not
     negative; 1 for every row when left out.
     """
@@ -270,7 +271,7 @@ def count_leaves(
 
 
 class Titled:
-    """Part of what speaks of a cluster: what the cluster is called."""
+    """Mixin of objects that describe a cluster: its title."""
 
     cluster: Any
     name: str | None
@@ -284,13 +285,13 @@ class Titled:
 def read_cluster_names(
     labels: Sequence[Any], names: Mapping[Any, str | None] | None, known: Mapping[Any, str] | None = None
 ) -> dict[Any, str]:
-    """Check names of clusters, and add them to those that are known.
+    """Check names of clusters, and add them to the known names.
 
-    ``labels``: the labels that ``predict`` gives, as Python values. ``names``: replace those that are known for the
-    same clusters; None takes a name away. ``known``: checked before. Returns ``names``: only of the clusters that have
-    one, in the order of ``labels``. Raises ``InvalidInputError``: a label that no cluster has, an empty name, a name
-    for two clusters, or a name that is another cluster's label. Raises ``UnsupportedInputError``: no mapping, or a name
-    that is no text.
+    ``labels``: the labels that ``predict`` gives, as Python values. ``names``: override known names of the same
+    clusters; None removes a name. ``known``: names checked before. Returns ``names``: of the clusters that have one, in
+    the order of ``labels``. Raises ``InvalidInputError``: a label that no cluster has, an empty name, a name for two
+    clusters, or a name that is another cluster's label. Raises ``UnsupportedInputError``: no mapping, or a name that is
+    not a string.
     """
     if names is None:
         return dict(known or {})

@@ -1,12 +1,12 @@
-"""What a tree costs, how far it strays from its reference, and how long its explanations are.
+"""Cost of a tree, agreement with its reference, and size of its explanations.
 
-Every function takes a tree, or a fitted estimator that has one, and data: those of fit, or held-out rows. An estimator
-brings along where it measures (the output of its preprocessor, the feature space of its kernel), by what metric, and
-the reference of its own rows.
+Every function takes a tree, or a fitted estimator that has one, and rows: those of fit, or held-out rows. An estimator
+also provides the space to measure in (the output of its preprocessor, the feature space of its kernel), the metric,
+and the reference of its own rows.
 
-Costs are computed so that an offset common to all rows takes nothing away from the result: rows are always compared
-with their own cluster's mean, median or center, never expanded into ``|x|^2 - 2 x.c + |c|^2``. On unix timestamps the
-expansion has no correct digit left.
+Costs are computed so that an offset common to all rows costs no digits: rows are always compared with their own
+cluster's mean, median or center, never expanded into ``|x|^2 - 2 x.c + |c|^2``. On unix timestamps the expansion has
+no correct digit left.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .conditions import explanation_sizes
 
 
 class HasTree(Protocol):
-    """A fitted estimator, as far as it is read here: its names of columns and labels count where it has some."""
+    """A fitted estimator; its column names and labels are used where it has them."""
 
     tree_: ThresholdTree
 
@@ -44,7 +44,7 @@ METRICS = (*OBJECTIVES, FEATURE_SPACE)
 def tree_cost(
     tree: Tree, X: Any, *, metric: str | None = None, Z: Any = None, K: Any = None, sample_weight: Any = None
 ) -> float:
-    """Cost of the clusters that a tree makes of the rows, each with a center of its own.
+    """Cost of a tree's clusters of the rows, each with a center of its own.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def tree_cost(
     X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
         The rows, in the columns and units that the tree tests. Leaves of one cluster count as one.
     metric : str, optional
-        ``"kmeans"``, ``"kmedians"`` or ``"kernel"``. Left out, it is what the estimator measures by, and ``"kmeans"``
-        for a tree alone.
+        ``"kmeans"``, ``"kmedians"`` or ``"kernel"``. Left out, it is the estimator's metric, and ``"kmeans"`` for a
+        tree alone.
     Z : array_like or sparse matrix of shape (n_rows, n_dimensions), optional
         The rows in the space to measure in. Left out, it is the output of the estimator's preprocessor, and X itself
         where there is none.
@@ -84,7 +84,7 @@ def tree_cost(
 
 
 def partition_cost(X: Any, labels: Any, *, metric: str = "kmeans", K: Any = None, sample_weight: Any = None) -> float:
-    """Cost of any partition, each cluster with a center of its own: what ``tree_cost`` is compared with.
+    """Cost of any partition, each cluster with a center of its own: the counterpart of ``tree_cost``.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def adjusted_rand_index(tree: Tree, X: Any, labels: Any = None, sample_weight: A
 
 
 def normalized_mutual_information(tree: Tree, X: Any, labels: Any = None, sample_weight: Any = None) -> float:
-    """What a tree's clusters tell of a clustering and the reverse, from 0 to 1.
+    """Normalized mutual information of a tree's clusters and a clustering, from 0 to 1.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ def _codes(tree: Any, table: Table, labels: Any, caller: str) -> npt.NDArray[np.
 
 
 def _metric_of(tree: Any, metric: str | None) -> str:
-    """The metric, by default what an estimator measures by, and k-means for a tree alone."""
+    """The metric, by default the estimator's, and k-means for a tree alone."""
     if metric is not None:
         return metric
     own = getattr(tree, "reference_", None)
@@ -407,7 +407,7 @@ def _metric_of(tree: Any, metric: str | None) -> str:
 
 
 def _space(tree: Any, X: Any, table: Table, metric: str | None, Z: Any, K: Any) -> tuple[str, Table | npt.NDArray[Any]]:
-    """The metric, and the rows where it measures: a table, or a kernel matrix."""
+    """The metric, and the rows in its space: a table, or a kernel matrix."""
     canonical = check_option("metric", _metric_of(tree, metric), METRICS)
     if canonical != "kernel":
         if K is not None:
@@ -438,7 +438,7 @@ def _space(tree: Any, X: Any, table: Table, metric: str | None, Z: Any, K: Any) 
 def _cost(
     codes: npt.NDArray[np.int32], metric: str, space: Table | npt.NDArray[Any], weights: npt.NDArray[np.float64] | None
 ) -> float:
-    """Cost of a partition by centers of its own."""
+    """Cost of a partition, each cluster with a center of its own."""
     if not isinstance(space, Table):
         return kernel_cost(space, codes, weights)
     objective = OBJECTIVES[metric]
@@ -452,7 +452,7 @@ def _leaf_weights(tree: Tree, X: Any, sample_weight: Any) -> tuple[ThresholdTree
     return routed, np.bincount(routed.apply(table), weights, routed.n_nodes)[routed.leaves].astype(np.float64)
 
 
-# Values held as float64 at once.
+# Values converted to float64 at a time.
 _BLOCK = 1 << 21
 
 
@@ -461,11 +461,11 @@ def label_cost(
 ) -> float:
     """Cost of a partition when every row is served by the given center of its cluster.
 
-    ``table``, ``labels``, ``objective``, ``weights``: as in ``own_cost``. ``centers`` (n_clusters, n_columns) float64:
-    not read where no row has the label.
+    ``labels``: -1 for rows that cost nothing. ``centers`` (n_clusters, n_columns) float64: a center is not read where
+    no row has its label.
     """
     if weights is not None:
-        labels = np.where(weights > 0, labels, np.int32(-1))  # such rows may have no center, and cost nothing
+        labels = np.where(weights > 0, labels, np.int32(-1))  # rows of weight 0 may have no center, and cost nothing
     costs = objective.label_costs(table.matrix, centers, labels)
     return core.exact_sum(costs, weights) if np.isfinite(costs.max(initial=0.0)) else np.inf
 
@@ -474,8 +474,9 @@ def kernel_cost(kernel: npt.NDArray[Any], labels: Int32, weights: Float64 | None
     """Sum of squared distances to each cluster's mean in the feature space of a kernel.
 
     ``kernel`` (n_rows, n_rows): symmetric; entry ``[i, j]`` is the inner product of rows ``i`` and ``j`` in feature
-    space. ``labels``, ``weights``: as in ``own_cost``. Returns ``cost``: ``sum_i w_i K_ii - sum_c (sum_ij w_i w_j K_ij)
-    / W_c``, the inner sums over the rows of cluster ``c``, and ``W_c`` their weight; 0 where that is only rounding.
+    space. ``labels`` (n_rows,): -1 for rows that cost nothing. Returns ``cost``: ``sum_i w_i K_ii - sum_c (sum_ij w_i
+    w_j K_ij) / W_c``, the inner sums over the rows of cluster ``c``, and ``W_c`` their weight; 0 where that is only
+    rounding.
     """
     diagonal = np.diagonal(kernel)
     total = own = 0.0
@@ -522,7 +523,7 @@ def adjusted_rand(table: Float64) -> float:
     every = pairs(np.array([table.sum()]))
     expected = rows * columns / every if every > 0 else 0.0
     highest = (rows + columns) / 2
-    # Both partitions are all rows together, or all rows apart: there is nothing to disagree on.
+    # Both partitions are a single cluster, or all clusters single rows: they agree.
     return 1.0 if highest == expected else (together - expected) / (highest - expected)
 
 

@@ -1,4 +1,4 @@
-"""What the rows of each cluster are like, column by column, beside all rows."""
+"""Profiles of clusters: statistics of their rows, column by column, compared with all rows."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from .conditions import Condition
 from .shown import shortened
 
 N_BINS = 24
-"""Bins of a column of many values; one of few whole numbers has a bin for each."""
+"""Bins of a column of many values; a column of few whole numbers has one bin for each."""
 
 _TAILS = np.array([0.005, 0.995])
 """Quantiles at which bins begin and end."""
 
 _N_TOGETHER = 8
-"""Columns that are read together: values of a row lie side by side."""
+"""Columns read at a time, since the values of a row are adjacent."""
 
 _DIGIT = 13
-"""Bits of a value that a pass over batches looks at to find those of some ranks."""
+"""Bits of the order statistics that one pass over batches finds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Clusters against the whole.
+    """Clusters compared with all rows, in m entries.
 
-    ``columns`` (m,) int64: positions of the columns that were looked at. ``size`` (k,) int64: rows of every cluster.
-    ``mean``, ``median`` (k, m) float64: of every cluster; nan for one without rows. ``whole_mean``, ``whole_median``,
+    ``columns`` (m,) int64: position of each entry's column. ``size`` (k,) int64: rows of every cluster. ``mean``,
+    ``median`` (k, m) float64: of every cluster; nan for a cluster without rows. ``whole_mean``, ``whole_median``,
     ``whole_std`` (m,) float64: of all rows; the standard deviation divides by the number of rows. ``difference`` (k, m)
     float64: ``(mean - whole_mean) / whole_std``, 0 where the column is constant, nan for clusters without rows.
-    ``edges``: edges of each column's bins, from its 0.5 % to its 99.5 % quantile; the outermost bins hold what lies
-    beyond. ``counts`` (k, n_bins) int64: rows of every cluster in every bin. ``levels``: of a category some of its
-    codes, whose share takes the place of a mean, and bins are levels; none of numbers, of which the known ones count.
-    A category has an entry for each set that the tree asks for, and for the level that is most unlike the whole in
-    each cluster.
+    ``edges``: edges of each entry's bins, from the 0.5 % to the 99.5 % quantile; the outermost bins include all values
+    beyond. ``counts``: for each entry (k, n_bins) int64, rows by cluster and bin. ``levels``: for each entry of a
+    category a set of its codes, whose share replaces the mean, with levels as bins; empty for numbers, of which only
+    the known ones count. A category has an entry for each set of levels that the tree tests, and for the level that
+    differs most from the whole in each cluster.
     """
 
     columns: Int64
@@ -64,11 +64,11 @@ class Profile:
 
     @property
     def telling(self) -> list[int]:
-        """Places of columns, those in which a cluster differs most from the whole first; see ``telling_columns``."""
+        """Entries, ordered by how much a cluster differs from the whole, most first; see ``telling_columns``."""
         return _in_turns(self.difference)
 
     def of(self, places: Int64) -> Profile:
-        """The same of some columns."""
+        """The profile of some entries."""
         lines: dict[str, Any] = {name: values[..., places] for name, values in vars(self).items() if name in _BY_COLUMN}
         lists: dict[str, Any] = {
             name: tuple(getattr(self, name)[i] for i in places) for name in ("edges", "counts", "levels")
@@ -76,27 +76,27 @@ class Profile:
         return replace(self, **lines, **lists)
 
     def names(self, columns: Columns, short: Mapping[int, str]) -> list[str]:
-        """What each is called: its column, and of a category the first few of its levels."""
+        """Name of each entry: its column, and for a category the first few levels."""
         names = []
         for column, some in zip(self.columns.tolist(), self.levels, strict=True):
             condition = Condition(column, "", levels=some, kind=columns.kinds[column])
             said = (shortened(condition, short[column], most) for most in (4, 3))
-            long = shortened(condition, short[column], 2)  # the first and how many more, where levels are long texts
+            long = shortened(condition, short[column], 2)  # only the first level, where levels are long
             names.append(next((text for text in said if len(text) <= _LONG), long) if some else short[column])
         return names
 
 
 _LONG = 50
-"""Characters of a column and its levels, where several are named."""
+"""Longest name of an entry with several levels, in characters."""
 
 _BY_COLUMN = ("columns", "mean", "median", "whole_mean", "whole_median", "whole_std", "difference")
 
 TestedLevels = Mapping[int, Sequence[tuple[int, ...]]]
-"""The sets of levels that a tree asks for, by column."""
+"""Sets of levels that a tree tests, by column."""
 
 
 def tested_levels(tree: ThresholdTree) -> TestedLevels:
-    """The sets that a tree asks for, those of the first tests first."""
+    """Sets of levels that a tree tests, in the order of its nodes."""
     tested: dict[int, list[tuple[int, ...]]] = {}
     for node in np.flatnonzero(tree.feature >= 0).tolist():
         if (test := tree.test(node)).levels:
@@ -114,7 +114,7 @@ def profile_clusters(
     """Describe the rows of each cluster.
 
     ``table``: n rows, at least one. ``codes`` (n,): the cluster of every row, 0 to ``n_clusters - 1``. ``columns``:
-    columns to look at, in that order; all when left out. ``tested``: as ``tested_levels`` gives it. Raises
+    columns to profile, in that order; all when left out. ``tested``: from ``tested_levels``. Raises
     ``InvalidInputError``: a table without rows.
     """
     if table.n_rows == 0:
@@ -166,9 +166,9 @@ def profile_clusters(
 
 
 class _OrderedValues:
-    """Values of a column in order, of every cluster and of all of them; ``size`` (k + 1,): how many.
+    """Sorted values of a column, by cluster and over all rows; ``size`` (k + 1,): their numbers.
 
-    ``values`` come cluster by cluster.
+    ``values``: in the order of clusters, as ``codes`` are.
     """
 
     def __init__(self, values: Float64, codes: npt.NDArray[np.integer], n_clusters: int) -> None:
@@ -177,17 +177,17 @@ class _OrderedValues:
         self.size = np.array([len(run) for run in self._runs])
 
     def at(self, ranks: Int64) -> Float64:
-        """The values of ranks, from 0, of every cluster and of all; (k + 1, n), nan where there are none."""
+        """Values at ranks from 0, by cluster and over all rows; (k + 1, n), nan for clusters without values."""
         runs = zip(self._runs, ranks, strict=True)
         return np.array([run[own] if len(run) else np.full(len(own), np.nan) for run, own in runs])
 
     def between(self, edges: Float64) -> Int64:
-        """Rows of every cluster between neighboring edges, those beyond the ends with the outermost."""
+        """Rows by cluster and bin; the outermost bins include all values beyond."""
         return np.array([np.diff([0, *np.searchsorted(run, edges[1:-1]), len(run)]) for run in self._runs[:-1]])
 
 
 def _ranks(sizes: Int64) -> Int64:
-    """Ranks of the medians, and of the ends of the bins around theirs; (..., k + 1, 6) of sizes (..., k + 1)."""
+    """Ranks that determine medians and, for all rows, the ends of bins; (..., k + 1, 6) from sizes (..., k + 1)."""
     ranks = np.zeros((*sizes.shape, 6), dtype=np.int64)
     ranks[..., 0], ranks[..., 1] = (sizes - 1) // 2, sizes // 2
     tails = _TAILS * (sizes[..., -1:] - 1)
@@ -196,7 +196,7 @@ def _ranks(sizes: Int64) -> Int64:
 
 
 def _medians_and_tails(found: Float64, sizes: Int64) -> tuple[Float64, Float64]:
-    """The medians (..., k + 1) and the ends of the bins (..., 2) from the values of these ranks."""
+    """Medians (..., k + 1) and ends of bins (..., 2), from the values at the ranks of ``_ranks``."""
     low, high = found[..., -1, 2:4], found[..., -1, 4:]
     return found[..., :2].mean(axis=-1), low + (high - low) * (_TAILS * (sizes[..., -1:] - 1) % 1.0)
 
@@ -204,10 +204,10 @@ def _medians_and_tails(found: Float64, sizes: Int64) -> tuple[Float64, Float64]:
 def profile_batches(
     rows: BatchedRows, codes_of: Callable[[Slice], Int32], n_clusters: int, tested: TestedLevels | None = None
 ) -> Profile:
-    """The same of rows that come in batches; ``codes_of``: the cluster of every row of some."""
+    """Describe the rows of each cluster, read in batches; ``codes_of``: cluster of every row of a slice."""
     kinds, d, k = rows.columns.kinds, rows.extents.shape[1], n_clusters
     codes = [len(kind.levels or ()) + 1 if kind.name == "category" else 0 for kind in kinds]
-    cells = [np.zeros((k, max(n, 2)), dtype=np.int64) for n in codes]  # by level; of numbers what is known
+    cells = [np.zeros((k, max(n, 2)), dtype=np.int64) for n in codes]  # by level; of numbers known and missing
     for part in rows.slices("sizes of clusters"):
         clusters = codes_of(part)
         for own, x, n in zip(cells, part.table.values.T, codes, strict=True):
@@ -219,7 +219,7 @@ def profile_batches(
 
     def values_of(part: Slice) -> npt.NDArray[Any]:
         values = part.table.values
-        return values if rows.searched is None else np.where(np.isnan(values), np.nan, values)  # without a sign
+        return values if rows.searched is None else np.where(np.isnan(values), np.nan, values)  # nan without a sign
 
     mean, (_, whole_mean, variance) = rows.coordinates(codes_of, k), rows.moments()
     least, most = rows.extents.copy()
@@ -249,9 +249,9 @@ def profile_batches(
 
 
 def _by_levels(found: Profile, by_level: Mapping[int, Int64], tested: TestedLevels) -> Profile:
-    """A profile with an entry for some sets of levels in place of one for the codes of a category.
+    """Replace the entry of each category by entries for sets of its levels.
 
-    ``by_level``: rows of every cluster and level (k, n_levels + 1), by column; the last are those of no level.
+    ``by_level``: by column, rows by cluster and level (k, n_levels + 1), the last for values of no level.
     """
     places, sets = list[int](), list[tuple[int, ...]]()
     for place, column in enumerate(found.columns.tolist()):
@@ -278,15 +278,15 @@ def _by_levels(found: Profile, by_level: Mapping[int, Int64], tested: TestedLeve
 
 
 def _telling_sets(cells: Int64, size: Int64, tested: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """The sets of levels that are asked for, and the level most unlike the whole in each cluster, the first of equals.
+    """Tested sets of levels, and the level that differs most from the whole in each cluster, the first of equals.
 
-    ``cells`` (k, n_levels): rows of every cluster and level. ``size`` (k,): rows of every cluster.
+    ``cells`` (k, n_levels): rows by cluster and level. ``size`` (k,): rows of every cluster.
     """
     whole = cells.sum(axis=0) / size.sum()
     share = cells[size > 0] / size[size > 0, np.newaxis]
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.nan_to_num(np.abs(share - whole) / np.sqrt(whole * (1 - whole)))
-    if np.count_nonzero(whole) <= 2:  # one level is what the other is not
+    if np.count_nonzero(whole) <= 2:  # of two levels, one determines the other
         return [tested[0] if tested else (int(np.argmax(apart.max(axis=0).round(9))),)]
     levels = sorted({(int(level),) for level in np.argmax(apart.round(9), axis=1)})
     return list(dict.fromkeys([*tested, *levels]))
@@ -295,7 +295,7 @@ def _telling_sets(cells: Int64, size: Int64, tested: Sequence[tuple[int, ...]]) 
 def telling_columns(
     table: Table, codes: npt.NDArray[np.integer], n_clusters: int, n_wanted: int | None = None
 ) -> list[int]:
-    """Columns of a table, those in which a cluster differs most from the whole first; so many or more, or all.
+    """Columns ordered by how much a cluster differs from the whole, most first; at least ``n_wanted``, or all.
 
     ``table``: n rows. ``codes`` (n,): the cluster of every row. Clusters take turns: the best column of each comes
     first, then the second of each. Differences are those of ``Profile``; categories, which have none, come last.
@@ -303,7 +303,7 @@ def telling_columns(
     size = np.maximum(np.bincount(codes, minlength=n_clusters), 1)[:, np.newaxis]
     values: Any = table.values
     difference = np.zeros((n_clusters, table.n_columns))
-    # Of a sparse table only what is stored is looked at, all columns at a time.
+    # Of a sparse table only stored values are read, all columns at a time.
     step = table.n_columns if table.is_sparse else max(2**22 // max(table.n_rows, 1), 1)
     for first in range(0, table.n_columns, step):
         if table.is_sparse:
@@ -321,7 +321,7 @@ def telling_columns(
             part = values[:, first : first + step].astype(np.float64)
             member = sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), (n_clusters, len(codes)))
             known = ~np.isnan(part)
-            part /= np.nanmax(np.abs(part), axis=0, initial=1e-300)  # squares of numbers near the ends of float64
+            part /= np.nanmax(np.abs(part), axis=0, initial=1e-300)  # so that no square overflows
             n_known = np.maximum(known.sum(axis=0), 1)
             part = np.where(known, part - np.nansum(part, axis=0) / n_known, 0.0)
             spread = np.sqrt((part**2).sum(axis=0) / n_known)
@@ -332,14 +332,14 @@ def telling_columns(
 
 
 def _in_turns(difference: Float64, n_wanted: int | None = None) -> list[int]:
-    """Clusters name the columns in which they differ most, one after the other; so many or more, or all."""
+    """Columns in which clusters differ most, one of each cluster in turn; at least ``n_wanted``, or all."""
     # Equal columns stay in order, whatever the rounding of their sums.
     order = np.argsort(-np.nan_to_num(np.abs(difference)).round(9), axis=1, kind="stable")
     return list(dict.fromkeys(order[:, :n_wanted].T.ravel().tolist()))
 
 
 def _cells(edges: Float64, values: Float64, codes: npt.NDArray[np.integer], n_clusters: int) -> Int64:
-    """Rows of every cluster in every bin."""
+    """Rows by cluster and bin."""
     n_bins = len(edges) - 1
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, n_bins - 1)
     return np.bincount(codes * n_bins + place, minlength=n_clusters * n_bins).reshape(n_clusters, -1)
@@ -347,10 +347,10 @@ def _cells(edges: Float64, values: Float64, codes: npt.NDArray[np.integer], n_cl
 
 def _edges(low: float, high: float, least: float, most: float, *, whole: bool) -> Float64:
     """Edges of bins, at least two and increasing, however close or far the values are; ``low``, ``high``: quantiles."""
-    if whole and high - low < N_BINS and high < 2.0**52 > -low:  # beyond, halves are none
+    if whole and high - low < N_BINS and high < 2.0**52 > -low:  # beyond, float64 has no halves
         halves: Float64 = np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
         return halves
-    # Few values outside of the quantiles may be all there is beside one frequent value.
+    # Beside one frequent value, all other values may be outside of the quantiles.
     if low == high:
         low, high = least, most
     steps: Float64 = np.unique(low + (high - low) * (np.arange(N_BINS + 1) / N_BINS))
@@ -363,10 +363,10 @@ def _edges(low: float, high: float, least: float, most: float, *, whole: bool) -
 def order_statistics(
     rows: BatchedRows, groups_of: Callable[[Slice], Int32], ranks: Int64, values_of: Callable[[Slice], npt.NDArray[Any]]
 ) -> Float64:
-    """The values of some ranks, from 0, in groups of rows and in all of them, the last; (d, n_groups + 1, n).
+    """Values at ranks from 0, by group of rows and last over all rows; (d, n_groups + 1, n).
 
-    ``ranks`` (d, n_groups + 1, n); ``groups_of``: of every row. ``values_of``: (n, d), what is missing being the last.
-    Five passes, each for 13 bits of the values, for as many columns as there is room for.
+    ``ranks`` (d, n_groups + 1, n). ``groups_of``: group of every row. ``values_of``: (n, d); missing values sort last.
+    Each of five passes finds 13 bits of the values, of as many columns as memory allows.
     """
     d = len(ranks)
     step = max(1, MOST_BYTES // (ranks[0].size << _DIGIT + 3))
@@ -381,7 +381,7 @@ def _in_order(
     ranks: Int64,
     values_of: Callable[[Slice], npt.NDArray[Any]],
 ) -> npt.NDArray[np.uint64]:
-    """The same for some columns, as places in the order of float64."""
+    """Order statistics of some columns, as positions in the order of float64."""
     left = ranks[columns.start : columns.stop].copy()
     place = np.zeros(left.shape, dtype=np.uint64)
     for shift in range(64 - 64 % _DIGIT, -1, -_DIGIT):

@@ -1,6 +1,6 @@
-"""The tree as rules: what makes a row a member of each cluster, and how well that says the reference cluster.
+"""The tree as rules: conditions of membership in each cluster, and how well they match the reference cluster.
 
-Rules are shown as text, as a table in Markdown or HTML, and as a data frame; the tree itself as text and in DOT.
+Rules as text, as a table in Markdown or HTML, and as a data frame; the tree itself as text and in DOT.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from .shown import cluster_color, html_text, ink_on
 from .words import finite, percent, quoted, rows
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
-"""Of data frames, the first that is installed being the usual one."""
+"""Data frame libraries; the default is the first that is installed."""
 
 
 @dataclass(frozen=True)
 class Rule(Titled):
-    """One leaf: the conditions that lead there, and whom it catches.
+    """One leaf: the conditions that lead to it, and figures of the rows that match.
 
     ``cluster``: the label that ``predict`` gives such rows. ``leaf``: the leaf's node number, as ``apply`` gives it.
-    ``conditions``: all hold for a row exactly when it reaches the leaf; the fewest that say so. Empty when every row
-    does. ``size``: rows caught, noise and rows of weight 0 apart; None where nobody counted rows, as for a tree that
-    was edited. ``share``: the part of all rows' weight that it catches, from 0 to 1. ``coverage``: the part of the
-    reference cluster that the rule catches: weight of the rows here whose reference label is this cluster, over the
-    weight of all rows with that label. nan when the reference cluster is empty. ``purity``: the part of the rows here
-    (noise apart) whose reference label is this cluster, by weight. nan without rows. ``noise``: rows caught that the
-    reference calls noise; no other figure counts them. ``depth``: tests on the path, before they were merged.
-    ``columns``: those of the table that the model was fitted on. ``name``: the name that people gave the cluster.
+    ``conditions``: the fewest that all hold for a row exactly when it reaches the leaf; empty when every row reaches
+    it. ``size``: matching rows, without noise and rows of weight 0; None where rows were not counted, as for a tree
+    that was edited. ``share``: share of the weight of all rows, from 0 to 1. ``coverage``: share of the reference
+    cluster that the rule matches: weight of the matching rows whose reference label is this cluster, over the weight of
+    all rows with that label; nan when the reference cluster is empty. ``purity``: share of the matching rows (without
+    noise), by weight, whose reference label is this cluster; nan without rows. ``noise``: matching rows that the
+    reference calls noise; no other figure counts them. ``depth``: tests on the path, before merging. ``columns``: of
+    the table that the model was fitted on. ``name``: the name given to the cluster.
     """
 
     cluster: Any
@@ -67,7 +67,7 @@ class Rule(Titled):
 
         ``X`` (n_rows, n_features). Returns ``matches`` (n_rows,) bool: the same as ``tree.apply(X) == leaf``. Raises
         ``ColumnMismatchError``: other columns than those of fit, or in another order. Warns ``ColumnNamesWarning``:
-        names on one side only: columns then go by their order.
+        only one side has names; columns are then matched by position.
         """
         return self._holds(_read(X, [self]))
 
@@ -78,7 +78,7 @@ class Rule(Titled):
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """The rule as JSON can hold it; ``None`` stands for nan."""
+        """The rule as values for JSON; nan becomes ``None``."""
         return {
             "cluster": self.cluster,
             "name": self.name,
@@ -90,7 +90,7 @@ class Rule(Titled):
         }
 
     def written(self, write: Callable[[Condition], str]) -> str:
-        """The rule, with a function that writes its conditions."""
+        """Write the rule; ``write`` writes a condition."""
         return " and ".join(map(write, self.conditions)) or "any row"
 
     def __str__(self) -> str:
@@ -105,11 +105,11 @@ class Rule(Titled):
 
 @dataclass(frozen=True)
 class ClusterRules(Titled):
-    """A cluster: its leaves as alternative rules, a row belonging to it when one of them matches.
+    """A cluster as alternative rules, one for each of its leaves; a row belongs to it when one of them matches.
 
-    ``cluster``: the label that ``predict`` gives such rows. ``rules``: from left to right in the tree; empty when no
-    leaf holds the cluster. ``size``, ``share``, ``coverage``, ``purity``, ``noise``: of all rules together, defined as
-    for one ``Rule``. ``name``: the name that people gave the cluster.
+    ``cluster``: the label that ``predict`` gives such rows. ``rules``: from left to right in the tree; empty when the
+    cluster has no leaf. ``size``, ``share``, ``coverage``, ``purity``, ``noise``: of all rules together, defined as for
+    one ``Rule``. ``name``: the name given to the cluster.
     """
 
     cluster: Any
@@ -123,7 +123,7 @@ class ClusterRules(Titled):
 
     @property
     def sentence(self) -> str:
-        """Who is in the cluster, and how well that says the reference cluster, as a sentence for people."""
+        """Sentence on the rows of the cluster, and how well they match the reference cluster."""
         title = quoted(self.title)
         if not self.rules:
             return f"Cluster {title} holds no rows: no leaf of the tree says it."
@@ -154,7 +154,7 @@ class ClusterRules(Titled):
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """The cluster as JSON can hold it; ``None`` stands for nan."""
+        """The cluster as values for JSON; nan becomes ``None``."""
         return {
             "cluster": self.cluster,
             "name": self.name,
@@ -203,7 +203,7 @@ class Rules(Sequence[ClusterRules]):
         return self.clusters[index]
 
     def to_dict(self) -> dict[str, Any]:
-        """All rules as JSON can hold them."""
+        """All rules as values for JSON."""
         return {"clusters": [cluster.to_dict() for cluster in self.clusters]}
 
     def _repr_html_(self) -> str:
@@ -213,11 +213,11 @@ class Rules(Sequence[ClusterRules]):
     def to_frame(self, library: str | None = None) -> Any:
         """All rules as a data frame.
 
-        ``library``: none means that of the table the model was fitted on, or else the first of these that is installed.
-        Returns ``frame``: a row a rule, in the order of the clusters: ``cluster``, ``name`` (null without one),
-        ``rule`` (its text), ``size``, ``share``, ``purity``, ``coverage``, ``noise``, ``leaf``, ``depth``,
-        ``n_conditions``. A cluster without a leaf has none. Raises ``UnknownOptionError``: another library. Raises
-        ``MissingDependencyError``: it is not installed.
+        ``library``: ``"pandas"``, ``"polars"`` or ``"pyarrow"``; when left out that of the table of fit, or else the
+        first of these that is installed. Returns ``frame``: one row per rule, in the order of the clusters:
+        ``cluster``, ``name`` (null without one), ``rule`` (its text), ``size``, ``share``, ``purity``, ``coverage``,
+        ``noise``, ``leaf``, ``depth``, ``n_conditions``. A cluster without a leaf has no row. Raises
+        ``UnknownOptionError``: another library. Raises ``MissingDependencyError``: it is not installed.
         """
         check_option("library", library, (*LIBRARIES, None))
         installed = [name for name in LIBRARIES if find_spec(name) is not None]
@@ -247,11 +247,10 @@ _COLUMNS = ("size", "share", "purity", "coverage", "noise", "leaf", "depth", "n_
 
 
 def build_rules(labeled: LabeledTree, library: str | None = None) -> Rules:
-    """Put a tree into rules: one entry for every cluster, also for those without a leaf.
+    """Build the rules of a tree: one entry for every cluster, also for clusters without a leaf.
 
-    ``labeled``: rules are measured by the rows that it counts. Where its names came with the table, they are asked of
-    every table that rules are applied to. ``library``: the data frame library that ``to_frame`` shall use where none is
-    asked for.
+    ``labeled``: its counts give the figures. If its names came with the table, tables that rules are applied to need
+    them, too. ``library``: the default data frame library of ``to_frame``.
     """
     tree, labels, is_known = labeled.tree, labeled.labels, labeled.counts is not None
     counts = labeled.counts or LeafCounts.unknown(tree.n_leaves, len(labels))
@@ -308,7 +307,7 @@ def rules_markdown(rules: Rules) -> str:
 def rules_html(rules: Rules, headline: Sequence[str] = ()) -> str:
     """Write rules as a small table in HTML, for notebooks, below the lines of a headline.
 
-    A ``div`` of its own style, without script. Every name is escaped.
+    A ``div`` with inline styles and no script. Every name is escaped.
     """
     lines: list[str] = []
     for code, cluster in enumerate(rules):
@@ -339,7 +338,7 @@ def rules_html(rules: Rules, headline: Sequence[str] = ()) -> str:
     return f'<div class="cutwise" dir="ltr" style="max-width:100%;overflow-x:auto">{said}{table}</div>'
 
 
-# Colors are those of the page around it, but for the clusters' own: it may be light or dark.
+# Except for clusters, colors are those of the page, which may be light or dark.
 _CELL = "padding:3px 12px 3px 0;vertical-align:top;border:0;text-align:"
 _MOST_LINES = 60  # a notebook is no place for more
 
@@ -347,7 +346,7 @@ _MOST_LINES = 60  # a notebook is no place for more
 def table_lines(
     cluster: ClusterRules, write: Callable[[Rule], str] = str
 ) -> Iterator[tuple[list[str], str | None, str]]:
-    """The lines of a cluster in a table: rows, share, purity and coverage; the text of a rule; a note without one."""
+    """Table lines of a cluster: rows, share, purity and coverage; text of a rule, or None and a note."""
     if not cluster.rules:
         yield ["0", "", "", ""], None, _NO_LEAF
         return
@@ -364,7 +363,7 @@ def _cells(of: Rule | ClusterRules) -> list[str]:
 
 
 def _code_span(text: str) -> str:
-    """A code span: between more backticks than stand together inside, with the bars that would end the cell escaped."""
+    """Write a code span, fenced by more backticks than any run inside; bars, which would end the cell, are escaped."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
     room = " " if longest and (text[0] == "`" or text[-1] == "`") else ""
@@ -372,7 +371,7 @@ def _code_span(text: str) -> str:
 
 
 def _measures_text(of: Rule | ClusterRules) -> str:
-    """What stands in parentheses before the colon of a rule, with them; nothing where nobody counted rows."""
+    """Figures in parentheses before the colon of a rule; empty where rows were not counted."""
     if of.size is None:
         return ""
     text = f"{rows(of.size)}, {percent(of.share)}"
@@ -384,19 +383,19 @@ def _measures_text(of: Rule | ClusterRules) -> str:
 
 
 def _figures(of: Rule | ClusterRules) -> dict[str, Any]:
-    """The figures that rules and clusters have in common, as JSON can hold them."""
+    """Figures that rules and clusters have in common, as values for JSON."""
     shares = {name: finite(getattr(of, name)) for name in ("share", "coverage", "purity")}
     return {"size": of.size, **shares, "noise": of.noise}
 
 
 def _read(X: Any, rules: Sequence[Rule]) -> Table:
-    """Rows to apply rules to, with the columns of fit; of a named frame only those that the rules ask about."""
+    """Read rows to apply rules to, with the columns of fit; of a named frame only the columns that the rules test."""
     tested = sorted({condition.feature for rule in rules for condition in rule.conditions})
     return read_table(X, fitted=rules[0].columns, estimator="Rule", tested=np.array(tested, dtype=np.intp))
 
 
 def _ratio(part: float, whole: float) -> float:
-    # Weights are summed in two orders: a part is never more than the whole.
+    # The two sums may round differently: a part must not exceed the whole.
     return min(float(part / whole), 1.0) if whole > 0 else math.nan
 
 
@@ -405,9 +404,9 @@ _DEEPEST_INDENT = 40
 
 
 def tree_text(labeled: LabeledTree) -> str:
-    """Write a tree, a node a line: the test that leads to it, its rows, and at leaves the cluster.
+    """Write a tree, one line per node: the test that leads to it, its rows, and at leaves the cluster.
 
-    Levels are indented as far as the 40th, and numbered from there on.
+    Levels are indented up to the 40th, and numbered beyond.
     """
     tree, purity = labeled.tree, labeled.purity
     depth = tree.node_depth.tolist()
@@ -435,8 +434,8 @@ def _indent(depth: int) -> str:
 def tree_dot(labeled: LabeledTree) -> str:
     """Write a tree in the DOT language.
 
-    Inner nodes show the test whose rows go left, along the edge ``yes``; leaves the cluster. Nodes are called by their
-    numbers, as ``apply`` gives them. Clusters have the colors of all pictures.
+    Inner nodes show the test whose rows go left, along the edge ``yes``; leaves show the cluster in its color. Nodes
+    have the numbers that ``apply`` gives.
     """
     tree, purity = labeled.tree, labeled.purity
     lines = [
@@ -467,5 +466,5 @@ def tree_dot(labeled: LabeledTree) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text inside a quoted string of DOT: no quote ends it, and neither escapes nor HTML entities are read from it."""
+    """Escape text for a quoted string of DOT: quotes, backslashes and HTML entities."""
     return text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')

@@ -1,6 +1,6 @@
-"""Names, conditions and clusters where people look at them, in pictures and pages: shortened, in plain signs, colored.
+"""Names, conditions and colors of clusters for pictures and pages: shortened, with typographic signs.
 
-Rules that are applied or parsed are written by ``words`` and ``conditions`` instead, exactly.
+``words`` and ``conditions`` write the exact rules, which are applied or parsed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .words import levels_text, quoted
 _ELLIPSIS = "…"
 _MOST_IN_PICTURES = 4
 MOST_LEVELS = 6
-"""Named in a set where people read it; programs and files get all."""
+"""Levels of a set that are shown to people; programs and files get all."""
 
 
-# Names come from files: a terminal must not obey what stands in them, and no page or line may turn around by them.
+# Names come from files: their characters must not control a terminal, nor change the direction of text.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 _RTL = (
@@ -29,21 +29,21 @@ _QUOTED_OR_RTL = re.compile(rf"(`(?:[^`]|``)*`|{_RTL}\w*(?:[ '\"-]{{1,2}}(?:{_RT
 
 
 def harmless(text: str) -> str:
-    """The text with control characters, but for line breaks and tabs, spelled out."""
+    """Escape the control characters of a text, except line breaks and tabs."""
     return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
 def html_text(text: str, write: Callable[[str], str] = escape, apart: tuple[str, str] = ("<bdi>", "</bdi>")) -> str:
-    """The text as HTML, where names in a right-to-left script stand apart: the signs around them keep their places.
+    """Convert text to HTML, with names in a right-to-left script isolated: the signs around them keep their places.
 
-    ``write``: escapes a part. ``apart``: what stands around such a name.
+    ``write``: escapes a part. ``apart``: marks before and after such a name.
     """
     parts = [write(part) for part in _QUOTED_OR_RTL.split(harmless(text))]
     return "".join(f"{apart[0]}{part}{apart[1]}" if re.search(_RTL, part) else part for part in parts)
 
 
 def plain(text: object) -> str:
-    """A name on one line, without characters that cannot be shown."""
+    """Write a name on one line, with unprintable characters escaped."""
     one_line = " ".join(str(text).split())
     if one_line.isprintable():
         return one_line
@@ -51,14 +51,14 @@ def plain(text: object) -> str:
 
 
 class ShortNames:
-    """Names shortened so that they can still be told apart, where that is possible at all.
+    """Names shortened so that they remain distinct, where possible.
 
-    ``names``: all the names that stand in one picture.
+    ``names``: all names of one picture.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = [plain(name) for name in names]
-        # In sorted order the name that shares most of its beginning with another stands next to it.
+        # In sorted order, the names with the longest common beginning are neighbors.
         order = sorted(range(len(names)), key=self._names.__getitem__)
         self._differs = [0] * len(names)
         for one, other in pairwise(order):
@@ -75,29 +75,29 @@ class ShortNames:
         return len(self._names[i])
 
     def __call__(self, i: int, length: int) -> str:
-        """The name in at most so many characters.
+        """Shorten name ``i`` to at most ``length`` characters.
 
-        The middle gives way, for most names differ at their ends; one that differs from its likes in the middle keeps
-        that part instead.
+        The middle is cut, since most names differ at their ends; a name that differs from similar ones in the middle
+        keeps that part instead.
         """
         name, start = self._names[i], self._differs[i]
         tail = max(length - 1, 2) // 2
         if len(name) <= length or start < length - 1 - tail or start >= len(name) - tail:
             return shorten(name, length)
         room = length - 2
-        begin = max(start - 2 * room // 3, 0)  # what leads up to the difference says more than what follows
+        begin = max(start - 2 * room // 3, 0)  # more of the text before the difference than after it
         space = name.find(" ", begin, start)
         if space >= 0:
             begin = space + 1
         begin = min(begin, len(name) - room)
         end = begin + room
         if end < len(name) and name.find(" ", start + 1, end) >= 0:
-            end = name.rindex(" ", start + 1, end)  # no half word behind what matters
+            end = name.rindex(" ", start + 1, end)  # no half word after the difference
         return f"{_ELLIPSIS}{name[begin:end].strip()}{_ELLIPSIS if end < len(name) else ''}"
 
 
 def shorten(text: str, length: int) -> str:
-    """At most so many characters: the middle gives way."""
+    """Shorten a text to at most ``length`` characters by cutting its middle."""
     if len(text) <= length:
         return text
     room = max(length - 1, 2)
@@ -105,7 +105,7 @@ def shorten(text: str, length: int) -> str:
 
 
 def condition_text(condition: Condition, name: str) -> str:
-    """A condition with another name for its column; numbers stay whole."""
+    """Write a condition with ``name`` for its column; numbers are not shortened."""
     if condition.levels is not None:
         return shortened(condition, name, _MOST_IN_PICTURES)
     text = condition.written("\0")
@@ -118,7 +118,7 @@ def condition_text(condition: Condition, name: str) -> str:
 
 
 def shortened(condition: Condition, name: str | None = None, most: int = MOST_LEVELS) -> str:
-    """A condition as rules write it; of more than ``most`` levels the first few, and how many more."""
+    """Write a condition as rules do; of more than ``most`` levels the first ones and the number of others."""
     name, levels = quoted(condition.name) if name is None else name, condition.levels or ()
     if len(levels) <= most:
         return condition.written(name)
@@ -137,7 +137,7 @@ COLORS = (
     "#f06078", "#78cccc", "#846c54", "#783c78", "#4824a8", "#d88418", "#8460d8", "#fc84fc", "#6048cc", "#6c6090",
 )
 # fmt: on
-"""Thirty colors; clusters beyond use them again, so names and numbers always stand beside a color."""
+"""Thirty colors; further clusters reuse them, so a name or number always stands beside a color."""
 
 DARK, LIGHT = "#111418", "#ffffff"
 

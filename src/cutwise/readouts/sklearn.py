@@ -1,7 +1,7 @@
-"""A genuine scikit-learn tree with our cuts: what export_text, plot_tree, SHAP, ONNX and the like accept.
+"""A genuine scikit-learn tree with the same cuts, for export_text, plot_tree, SHAP, ONNX and the like.
 
 scikit-learn rounds the values of a row to float32 before it compares them, so a threshold that is right in float64 can
-send a row the other way. The gap that a cut was chosen in tells whether a threshold exists that is right for both.
+send a row the other way. The gap of a cut determines whether some threshold is right for both.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 MAX_NODES = 1_000_000
-"""A tree that would come out larger is refused: what lies outside of an interval is needed twice, below and above."""
+"""Limit on trees without intervals: the subtree outside of an interval appears twice, below and above it."""
 
 Bounds = Mapping[int, tuple[float, float]]
 
@@ -39,15 +39,14 @@ RuleTest = tuple[int, tuple[int, ...] | None, float | None]
 
 
 class RuleColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The columns that a tree asks about, as numbers: what a genuine scikit-learn tree of the same rules is grown on.
+    """Transformer to the columns that a tree tests, as numbers for a scikit-learn tree with the same rules.
 
-    Numbers stay, missing ones are nan, and ordered levels are whole numbers. Every set of levels that is asked for is a
-    column of its own, 1 where the value is among them and 0 elsewhere, named after the rule; and so is every boundary
-    of dates and durations, which float32 would blur: 0 before it, and 1 from it on.
+    Numbers do not change, missing numbers are nan, and ordered levels are whole numbers. Every tested set of levels is
+    a column of its own, 1 for its levels and 0 elsewhere, named after the rule; and so is every threshold of dates and
+    durations, which float32 would blur: 0 up to it, and 1 above it.
 
-    ``columns``: those of fit. ``tests``: of the output's columns, each a column's position, levels or None, and the
-    threshold of such a boundary or None.
-    ``unknown``: what levels are that fit never saw, as ``handle_unknown`` of estimators.
+    ``columns``: of fit. ``tests``: of each output column: position of the column, levels or None, and threshold of
+    dates or durations, or None. ``unknown``: treatment of levels unseen at fit, as ``handle_unknown`` of estimators.
     """
 
     def __init__(self, columns: Columns, tests: tuple[RuleTest, ...], unknown: str = "outside") -> None:
@@ -59,11 +58,11 @@ class RuleColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return True
 
     def fit(self, X: Any, y: Any = None) -> RuleColumns:
-        """Nothing is learned."""
+        """Return self; nothing is learned."""
         return self
 
     def transform(self, X: Any) -> Float64:
-        """The columns of the rules, float64."""
+        """Compute the columns that the rules test, float64."""
         tested = np.unique([column for column, *_ in self.tests])
         table = read_table(X, fitted=self.columns, tested=tested, unknown=self.unknown)
         values = np.asarray(as_dense(table.values), dtype=np.float64)
@@ -74,7 +73,7 @@ class RuleColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack(found).astype(np.float64)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """The columns' names, and the rules of the sets."""
+        """Names of the columns, or rules for sets of levels and thresholds of dates."""
         names, kinds = self.columns.names, self.columns.kinds
         return np.array(
             [
@@ -90,7 +89,7 @@ class RuleColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def to_sklearn(
     labeled: LabeledTree, gaps: Float64 | None = None, *, middle: bool = False
 ) -> DecisionTreeClassifier | Pipeline:
-    """The tree as ``to_decision_tree`` gives it; behind a step that makes numbers of columns of other kinds."""
+    """Convert by ``to_decision_tree``, behind a step that turns columns of other kinds into numbers."""
     tree, columns = labeled.tree, labeled.columns
     tested = [tree.test(node) for node in np.flatnonzero(tree.feature >= 0).tolist()]
     if not tested or all(kind.name in ("number", "integer", "bool") for kind in columns.kinds):
@@ -109,7 +108,7 @@ def to_sklearn(
     for node, test in zip(np.flatnonzero(tree.feature >= 0).tolist(), tested, strict=True):
         feature[node] = position[rule(test)]
         levels[node] = None if test.levels else test.levels
-        if test.levels:  # 1 lies right of the cut
+        if test.levels:  # 1 is right of the cut
             threshold[node], left[node], right[node] = 0.5, right[node], left[node]
         elif rule(test)[2] is not None:
             threshold[node] = 0.5
@@ -138,15 +137,15 @@ def to_sklearn(
 def to_decision_tree(
     labeled: LabeledTree, gaps: Float64 | None = None, *, middle: bool = False
 ) -> DecisionTreeClassifier:
-    """A fitted ``DecisionTreeClassifier`` with the nodes of a tree, numbered alike.
+    """A fitted ``DecisionTreeClassifier`` with the nodes and node numbers of a tree.
 
-    ``labeled``: each interval test becomes two thresholds; nodes are then numbered otherwise, and rows of a leaf that
-    appears twice are shared out evenly. ``gaps`` (n_nodes, 4) float64: ``gaps[i]``: the two neighboring values between
-    which the threshold of node i lies, then those around its lower end; nan at leaves, and for the lower end of
-    one-sided tests. Thresholds move within them where float32 asks for it, or with ``middle`` to the middle. Left out,
-    thresholds stay as they are.
+    ``labeled``: each interval test becomes two thresholds; this changes node numbers, and rows of a leaf that appears
+    twice are divided evenly. ``gaps`` (n_nodes, 4) float64: ``gaps[i]``: the two neighboring values between which the
+    threshold of node i lies, then those around its lower end; nan at leaves, and for the lower end of one-sided tests.
+    Thresholds move within their gaps where float32 requires it, or with ``middle`` to the middle. When left out,
+    thresholds do not change.
     Returns ``classifier``: predicts the tree's clusters. A node's ``value`` is the share of its rows that end in each
-    cluster, so a leaf is always pure: it says what the tree decides, not how well it matches the reference. Raises
+    cluster, so a leaf is always pure: it shows the tree's decision, not how well it matches the reference. Raises
     ``InvalidInputError``: the two sides of a cut are one value in float32, or there would be more than a million nodes.
     """
     from sklearn.tree import DecisionTreeClassifier
@@ -163,7 +162,7 @@ def to_decision_tree(
     nodes["right_child"] = tree.children_right
     # -2 is how scikit-learn marks "no cut" in both.
     nodes["feature"] = np.where(inner, tree.feature, -2)
-    # What asks whether a value is missing has a threshold below all values.
+    # A test for missing values has a threshold below all values.
     thresholds = np.nan_to_num(single_precision_thresholds(tree, gaps, columns.names, middle=middle), nan=-np.inf)
     nodes["threshold"] = np.where(inner, thresholds, -2.0)
     nodes["missing_go_to_left"] = tree.unknown
@@ -195,12 +194,12 @@ def to_decision_tree(
 def single_precision_thresholds(
     tree: ThresholdTree, gaps: np.ndarray | None, names: Sequence[str] | None = None, *, middle: bool = False
 ) -> np.ndarray:
-    """Thresholds that part float32 values as ``tree`` parts the float64 ones.
+    """Thresholds that split float32 values as ``tree`` splits float64 values.
 
     ``gaps`` (n_nodes, 2) float64: the two neighboring values between which the threshold of every node lies. ``names``:
-    column names for the error. Returns ``thresholds`` (n_nodes,) float64: the tree's own, rounded so that new values
-    on them stay left; where that is not between the neighbors in float32 the left one, rounded; with ``middle`` the
-    middle of the gap. Raises ``InvalidInputError``: both ends of a gap are the same in float32.
+    column names for the error. Returns ``thresholds`` (n_nodes,) float64: the tree's own, rounded to float32, so that
+    new values equal to them go left; where that is outside of the rounded gap, its left end; with ``middle`` the middle
+    of the gap. Raises ``InvalidInputError``: both ends of a gap are the same in float32.
     """
     if gaps is None:
         return tree.threshold
@@ -227,7 +226,7 @@ def single_precision_thresholds(
 
 
 def _advice(gap: np.ndarray) -> str:
-    """What makes two values differ in float32 that do not."""
+    """Advice on how to make two values differ in float32."""
     size, limits = float(np.abs(gap[:2]).max()), np.finfo(np.float32)
     if size > float(limits.max):
         return f"They are beyond float32, which ends at {limits.max:.2g}: divide that column by a constant"
@@ -237,10 +236,11 @@ def _advice(gap: np.ndarray) -> str:
 
 
 def _rounded(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The two ends of every gap as scikit-learn sees them; shape (n_nodes,), float64 each.
+    """Both ends of every gap after scikit-learn's rounding; shape (n_nodes,), float64 each.
 
-    Rounding keeps order: what is at most the left end stays at most its rounding, and so on the right. Integers beyond
-    2**53 become float32 at once there, but float64 first in ``gaps``: the two may round to neighbors, hence the margin.
+    Rounding is monotone: values up to the left end stay up to its rounding, and likewise on the right. scikit-learn
+    converts integers beyond 2**53 directly to float32, ``gaps`` by way of float64: results may differ, hence the
+    margin.
     """
     margin = np.where(np.abs(gaps) > 2**53, np.spacing(np.abs(gaps)), 0.0)
     with np.errstate(over="ignore"):
@@ -259,14 +259,14 @@ def _cluster_shares(tree: ThresholdTree, n_clusters: int) -> np.ndarray:
 
 
 def without_intervals(tree: ThresholdTree, gaps: Float64 | None = None) -> tuple[ThresholdTree, Float64 | None]:
-    """The same decisions by thresholds alone.
+    """Replace interval tests by thresholds.
 
     ``gaps`` (n_nodes, 4) float64: the values next to the threshold of every node, then those next to its lower end.
     Returns ``tree``: the tree itself where it has no intervals. Else ``a < x <= b`` becomes ``x <= b`` and then ``x <=
-    a``, and what follows outside of the interval appears twice, below and above it, without the tests that are decided
-    there. Rows of a leaf that appears several times are shared out evenly: the tree does not know where they lie.
-    ``gaps`` (n_nodes, 2) float64: the values next to each threshold; nan at leaves. Raises ``InvalidInputError``: there
-    would be more than ``MAX_NODES`` nodes.
+    a``, and the subtree outside of the interval appears twice, below and above it, without tests that are already
+    decided there. Rows of a leaf that appears several times are divided evenly, since the tree does not have their
+    values. ``gaps`` (n_nodes, 2) float64: the values next to each threshold; nan at leaves. Raises
+    ``InvalidInputError``: there would be more than ``MAX_NODES`` nodes.
     """
     if np.isneginf(tree.lower).all():
         return tree, None if gaps is None else gaps[:, :2]
@@ -276,8 +276,8 @@ def without_intervals(tree: ThresholdTree, gaps: Float64 | None = None) -> tuple
     source: list[int] = []  # the node that every new node comes from
     at_lower: list[bool] = []  # it tests that node's lower end
 
-    # A node to copy, whether the row is known to be at most its threshold, what the path says of the columns, and where
-    # the copy belongs: the new parent's number and side.
+    # Node to copy, whether its rows are known to be at most its threshold, bounds of columns on the path, and place of
+    # the copy: number of the new parent and side.
     pending: list[tuple[int, bool, Bounds, int, int]] = [(0, False, {}, -1, 0)]
     while pending:
         node, is_below, bounds, parent, side = pending.pop()
@@ -327,7 +327,7 @@ def without_intervals(tree: ThresholdTree, gaps: Float64 | None = None) -> tuple
 
 
 def _shared_out(samples: Int64, origin: Int64, links: Int32) -> Int64:
-    """Rows of every new node: those of a leaf in equal parts to its copies, those of the others summed up."""
+    """Rows of every new node: rows of a leaf are divided evenly among its copies, inner nodes are summed up."""
     is_leaf = links[:, 0] < 0
     copies = np.bincount(origin[is_leaf], minlength=len(samples))
     shared = np.zeros(len(origin), dtype=np.int64)

@@ -1,9 +1,9 @@
-"""The tree as SQL, built as a syntax tree by sqlglot, so that every name and label is quoted as its engine asks.
+"""The tree as SQL, built as a syntax tree by sqlglot, so that every name and label is quoted as its engine requires.
 
-The rules stand side by side in one flat CASE: no engine's limit on nesting is met however deep the tree is, and the
-order of the branches does not matter. A row with NULL or NaN in a tested column is taken out by the first branches;
-otherwise engines that sort NaN above all numbers would put such rows into clusters, and each in its own way. SQLite
-keeps text in any column: what is no number there counts as missing.
+One flat CASE has a branch for each rule: however deep the tree, no engine's limit on nesting is met, and the order of
+the branches does not matter. The first branches handle rows with NULL or NaN in a tested column; otherwise engines
+that sort NaN above all numbers would put such rows into clusters, each in its own way. SQLite allows text in any
+column; text that is not a number counts as missing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 SQL_FORMS: tuple[Form, ...] = get_args(Form)
 SQL_VALUES: tuple[Values, ...] = get_args(Values)
 
-# Engines to which quoted names that differ in case alone are two.
+# Engines that distinguish quoted names by case.
 _TELLS_CASE = ("postgres", "snowflake", "oracle", "clickhouse")
 
 
@@ -46,15 +46,15 @@ def tree_sql(
 ) -> str:
     """Write a tree as SQL.
 
-    ``table``: text is taken apart at dots (``"sales.customers"``); a sequence holds the parts as they are. ``"data"``
-    when left out. ``form``: a SELECT that adds a column, the CASE expression alone, a view of that SELECT, or an UPDATE
-    of a column that is there already. ``column``: the name of the column of clusters. ``view``: the name of the view;
-    the table's with ``_clusters`` behind it when left out. ``values``: what the column holds: the labels that
-    ``predict`` gives, or names as text. ``nulls``: what rows get that have NULL, NaN or (SQLite) text that is no number
-    in a tested column; NULL when left out. Returns ``sql``: lines of comment, then one statement (or expression)
-    without a semicolon. Raises ``MissingDependencyError``: sqlglot is not installed. Raises ``InvalidInputError``: an
-    unknown option, a name that SQL cannot hold, ``nulls`` that is a cluster or of another type than clusters, or a
-    column of clusters that has the name of a column of the model.
+    ``table``: a string is split at dots (``"sales.customers"``); a sequence has the parts as they are. ``"data"`` when
+    left out. ``form``: a SELECT that adds a column, the CASE expression alone, a view of that SELECT, or an UPDATE of
+    an existing column. ``column``: name of the column of clusters. ``view``: name of the view; the table's with
+    ``_clusters`` appended when left out. ``values``: content of the column: the labels that ``predict`` gives, or names
+    as text. ``nulls``: value for rows with NULL, NaN or (SQLite) text that is not a number in a tested column; NULL
+    when left out. Returns ``sql``: lines of comment, then one statement (or expression) without a semicolon. Raises
+    ``MissingDependencyError``: sqlglot is not installed. Raises ``InvalidInputError``: an unknown option, a name that
+    SQL cannot hold, ``nulls`` that is a cluster or of another type than clusters, or a column of clusters that has the
+    name of a column of the model.
     """
     check_option("dialect", dialect, DIALECTS)
     check_option("form", form, SQL_FORMS)
@@ -83,7 +83,7 @@ def tree_sql(
 
 
 def _parts(what: str, given: Any) -> tuple[str, ...]:
-    """The parts of a table's name, from the outermost to its own."""
+    """Parts of a table's name, the outermost first."""
     parts = tuple(given.split(".") if isinstance(given, str) else given if isinstance(given, Sequence) else ())
     if not 1 <= len(parts) <= 3 or not all(isinstance(part, str) and part for part in parts):
         raise InvalidInputError(
@@ -96,7 +96,7 @@ def _parts(what: str, given: Any) -> tuple[str, ...]:
 
 
 def _check_free(column: str, names: Sequence[str], form: str) -> None:
-    """Refuse a table with two columns of one name, and an UPDATE that would overwrite what the clusters follow from."""
+    """Raise an error if the column of clusters has the name of a column that the model reads."""
     # Most engines do not tell upper from lower case in names.
     if column.casefold() not in map(str.casefold, names):
         return
@@ -127,7 +127,7 @@ def _check_nulls(nulls: Any, labels: Sequence[Any]) -> None:
 def _comments(
     labeled: LabeledTree, dialect: str, nulls: Any, form: str, column: str, known_as: Mapping[Any, str]
 ) -> list[str]:
-    """What a reader of the SQL has to know. Without semicolons and quotes: simple-minded drivers look for them."""
+    """Comments for readers of the SQL, without semicolons and quotes, which simple drivers would interpret."""
     kinds = [labeled.columns.kinds[feature] for feature in labeled.tested]
     placed = [kind.places_missing for kind in kinds]
     dated = " or date (2024-03-01)" * any(kind.name == "date" for kind in kinds)
@@ -154,7 +154,7 @@ def _comments(
 
 
 def _alike_but_for_case(labeled: LabeledTree) -> str:
-    """Names of tested columns, and of those that they are taken for where case does not count, in one line."""
+    """Names of tested columns and of columns that differ from them only by case, in one line."""
     tested = {labeled.names[feature].casefold() for feature in labeled.tested}
     counts = Counter(name.casefold() for name in labeled.names)
     alike = (name for name in labeled.names if name.casefold() in tested and counts[name.casefold()] > 1)

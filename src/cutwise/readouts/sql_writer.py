@@ -1,4 +1,4 @@
-"""What one SQL engine is told, as sqlglot's expressions: imported only where SQL is written, for it needs sqlglot."""
+"""SQL for one engine as expressions of sqlglot; imported only when SQL is written, since it needs sqlglot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .conditions import Condition, conditions_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree
 from .words import TRUTH_WORDS, number, sayable
 
-# A node of sqlglot's syntax tree. Its classes moved between releases, so that no name of one serves as a type.
+# A node of sqlglot's syntax tree. Its classes moved between releases, so none of them serves as a type.
 Node = Any
 
 # How an engine asks whether a value is NaN: by comparing (it calls NaN equal to itself), by a function of that name, by
@@ -42,7 +42,7 @@ _NAN_TEST: Mapping[str, str | None] = {
     "tsql": None,
 }
 
-# Where the usual name of a type means one of whole seconds or of milliseconds.
+# Types whose usual name has a precision of seconds or milliseconds only.
 _PRECISE: Mapping[tuple[str, str], str] = {
     ("mysql", "timestamp"): "datetime(6)",
     ("trino", "timestamp"): "timestamp(6)",
@@ -57,13 +57,13 @@ class Writer:
     """Makes expressions for one engine."""
 
     def __init__(self, dialect: str, qualifier: str | None) -> None:
-        """``qualifier`` is the table that columns are said to be of where it matters."""
+        """``qualifier``: the table that qualifies names of columns, where the engine needs it."""
         self.dialect = dialect
-        # SQLite takes a quoted name that is no column for text, unless it is said to be of a table.
+        # SQLite takes a quoted name that is no column for text, unless a table qualifies it.
         self.qualifier = qualifier if dialect == "sqlite" else None
 
     def text(self, expression: Node) -> str:
-        """The expression in the engine's words, over several lines."""
+        """Write the expression in the engine's dialect, over several lines."""
         texts = (node.this for node in expression.find_all(exp.Identifier, exp.Literal, exp.National))
         # Some releases indent the second line of a name that has two, and it is another name then.
         pretty = all(text.isprintable() for text in texts)
@@ -71,12 +71,12 @@ class Writer:
         return sql
 
     def statement(self, case: Node, form: str, source: Sequence[str], column: str, view: Sequence[str]) -> Node:
-        """What is asked for, around the CASE expression."""
+        """Wrap the CASE expression in a statement of the given form."""
         if form == "case":
             return case
         if form == "update":
             assignment = exp.EQ(this=exp.Column(this=self.name(column)), expression=case)
-            # Some insist on a condition.
+            # Some engines require a condition.
             where = exp.Where(this=exp.true()) if self.dialect in ("bigquery", "clickhouse") else None
             return exp.Update(this=self.table(source), expressions=[assignment], where=where)
         added = exp.Alias(this=case, alias=self.name(column))
@@ -101,7 +101,7 @@ class Writer:
                     f"Column {name!r} has the empty text among its levels, and Oracle takes it for NULL. Fit with "
                     f"another text in its place: X[{name!r}].replace('', 'none')."
                 )
-        # Where missing values were there at fit, the conditions say where they go.
+        # Where fit saw missing values, the conditions place them.
         required = [feature for feature in tested if not kinds[feature].places_missing]
         absent = [test for feature in required for test in self.absence(names[feature], kinds[feature])]
         for f in labeled.closed:
@@ -123,7 +123,7 @@ class Writer:
         tests: list[Node] = [exp.Is(this=self.column(name), expression=exp.Null())]
         if self.are_words(kind):
             tests.append(exp.Not(this=self.is_among(name, TRUTH_WORDS[0] + TRUTH_WORDS[1])))
-        if kind.name == "date" and self.dialect == "sqlite":  # has dates as text in ISO's order, or it knows none
+        if kind.name == "date" and self.dialect == "sqlite":  # dates are text in ISO order there
             dated = exp.Glob(this=self.column(name), expression=exp.Literal.string("????-??-??*"))
             tests.append(exp.Not(this=dated))
         if kind.name not in ("number", "integer"):
@@ -145,7 +145,7 @@ class Writer:
         return tests
 
     def tests(self, condition: Condition) -> list[Node]:
-        """The comparisons that say a condition: what is missing is looked for, and never left to NULL's own logic."""
+        """Comparisons for a condition; missing values are tested explicitly, not left to the logic of NULL."""
         kind, name = condition.kind, condition.name
         if kind.name == "category" and condition.levels is not None:
             return [self.membership(condition, condition.levels)]
@@ -184,16 +184,16 @@ class Writer:
         return tests
 
     def are_words(self, kind: ColumnKind) -> bool:
-        """Whether the table may hold words for true and false: as the file did, or where there is no type for them."""
+        """Whether a boolean column may be words: the file of fit had words, or the engine has no boolean type."""
         return kind.name == "bool" and (kind.is_text or self.dialect == "sqlite")
 
     def is_among(self, name: str, words: Sequence[str]) -> Node:
-        """Whether the text of a value, in any case of letters, is one of some words."""
+        """Test whether the text of a value, ignoring case, is one of some words."""
         text = exp.cast(self.column(name), "varchar(100)" if self.dialect == "oracle" else "text", copy=False)
         return exp.In(this=exp.Lower(this=exp.Trim(this=text)), expressions=[exp.Literal.string(w) for w in words])
 
     def membership(self, condition: Condition, codes: Sequence[int]) -> Node:
-        """Whether a text is one of some levels, or none of them."""
+        """Test whether a text is one of some levels, or none of them."""
         levels = condition.kind.levels or ()
         named = [self.label(level) for code in codes if (level := levels[code]) is not None]
         names_missing = len(named) < len(codes)
@@ -212,15 +212,15 @@ class Writer:
         return exp.Paren(this=exp.Or(this=among, expression=absent)) if names_missing else among
 
     def as_bytes(self, text: Node) -> Node:
-        """A text as it is compared byte by byte: by two engines only with help, since they take ``a`` for ``A ``."""
-        if self.dialect == "mysql":  # of columns and connections with other characters than UTF-8, too
+        """Make a text compare byte by byte, in the two engines that otherwise take ``a`` for ``A ``."""
+        if self.dialect == "mysql":  # also where columns and connections are not in UTF-8
             if isinstance(text, exp.Literal) and text.this.isascii():
                 return text
             # Releases of sqlglot have different trees for it.
             in_utf_8 = parse_one("CAST(x AS CHAR CHARACTER SET utf8mb4)", dialect="mysql")
             in_utf_8.set("this", text)
             return exp.Cast(this=in_utf_8, to=exp.DataType.build("binary"))
-        if self.dialect == "tsql":  # leaves out blanks at the end in every collation
+        if self.dialect == "tsql":  # ignores trailing blanks in every collation
             if isinstance(text, exp.Literal | exp.National):
                 return type(text)(**{**text.args, "this": text.this + "|"})
             longer = exp.Paren(this=exp.Add(this=text, expression=exp.Literal.string("|")))
@@ -244,7 +244,7 @@ class Writer:
         return self.number(value)
 
     def instant(self, value: float, kind: ColumnKind) -> Node:
-        """The first date or time behind a threshold."""
+        """Literal of the first date or time after a threshold."""
         at = instant_of(value + 1, kind)
         if self.compares_dates_as_text(kind):
             return exp.Literal.string(_first_text(at, digits=3 if kind.zone is not None else 6))
@@ -258,7 +258,7 @@ class Writer:
                 return exp.Anonymous(this="toDateTime64", expressions=of)
             if self.dialect == "oracle" or at.strftime("%z")[5:]:  # an offset with seconds, of times before zones
                 text = f"{utc}{' ' * (self.dialect == 'oracle')}+00:00"
-        if self.dialect == "oracle":  # reads other text as the session's settings say
+        if self.dialect == "oracle":  # reads other text by the session's settings
             word = exp.Var(this="DATE" if kind.unit == "day" else "TIMESTAMP")
             return exp.Introducer(this=word, expression=exp.Literal.string(text))
         type_name = "date" if kind.unit == "day" else "timestamp" if kind.zone is None else "timestamptz"
@@ -267,7 +267,7 @@ class Writer:
         return exp.cast(exp.Literal.string(text), type_name, copy=False)
 
     def compares_dates_as_text(self, kind: ColumnKind) -> bool:
-        """Whether dates are compared as ISO's text: where there is no other form, or one that a setting changes."""
+        """Whether dates are compared as ISO text: the engine has no other form, or one that depends on a setting."""
         return self.dialect == "sqlite" or (self.dialect == "clickhouse" and kind.zone is None)
 
     def chain(self, terms: Sequence[Node], connector: Callable[..., Node]) -> Node:
@@ -292,29 +292,29 @@ class Writer:
         return exp.Table(**named)
 
     def column(self, name: str) -> Node:
-        """A column as it is."""
+        """A column, qualified where the engine needs it."""
         table = None if self.qualifier is None else self.name(self.qualifier)
         return exp.Column(this=self.name(name), table=table)
 
     def value(self, name: str, kind: ColumnKind, threshold: float = 0.0) -> Node:
-        """A column as comparisons with a threshold take it.
+        """A column in the form that comparisons with a threshold need.
 
-        A double on one side of a comparison turns the other into one in most engines, so casting thresholds is enough.
-        SQLite compares text with text where a column was declared as such, as imports from CSV do.
+        In most engines a double on one side of a comparison converts the other side, so casting thresholds is enough.
+        SQLite compares as text where the column was declared as text, as imports from CSV do.
         """
         column = self.column(name)
         if kind.name in ("number", "integer"):
-            if self.dialect == "clickhouse":  # asks no decimal whether it is NaN
+            if self.dialect == "clickhouse":  # its isNaN takes no decimals
                 return exp.Anonymous(this="toFloat64", expressions=[column])
-            if self.dialect == "mysql" and abs(threshold) >= _EXACT_INTEGERS:  # compares whole numbers as such
+            if self.dialect == "mysql" and abs(threshold) >= _EXACT_INTEGERS:  # compares integers as integers
                 return self.as_double(column)
         if kind.name == "date" and self.dialect == "clickhouse" and self.compares_dates_as_text(kind):
             return exp.Anonymous(this="toString", expressions=[column])
         if kind.zone is not None and self.dialect == "mysql":
             return exp.Anonymous(this="UNIX_TIMESTAMP", expressions=[column])
-        if kind.zone is not None and self.dialect == "duckdb":  # for polars, which compares no zone with another
+        if kind.zone is not None and self.dialect == "duckdb":  # for polars, which does not compare different zones
             return exp.cast(column, "timestamptz", copy=False)
-        if kind.unit == "time":  # DuckDB has several types of these, and compares none with another
+        if kind.unit == "time":  # DuckDB has several types of time, and does not compare them with each other
             return exp.cast(column, "time", copy=False)
         if self.dialect != "sqlite":
             return column
@@ -325,17 +325,17 @@ class Writer:
         return column if kind.name == "date" else self.as_double(column)
 
     def as_double(self, expression: Node) -> Node:
-        """An expression cast; the name of the type would be parsed every time."""
+        """Cast to double; by a type and not by its name, which would be parsed every time."""
         return exp.cast(expression, exp.DataType.Type.DOUBLE, copy=False)
 
     def number(self, value: float) -> Node:
-        """A threshold: the very same float64 in the engine."""
+        """Literal that the engine reads as exactly this float64."""
         if self.dialect == "oracle":  # its DOUBLE PRECISION is a decimal; this literal is a double in any locale
             return exp.Literal.number(f"{number(value)}d")
-        if self.dialect == "clickhouse":  # reads literals exactly, and texts only nearly
+        if self.dialect == "clickhouse":  # reads literals exactly, but not text
             return self.as_double(exp.Literal.number(number(value)))
         if self.dialect != "sqlite":
-            # Of text, since 4.95 alone is a decimal in most engines, and some turn decimals into doubles by dividing.
+            # From text: 4.95 alone is a decimal in most engines, and some convert decimals to doubles by division.
             return self.as_double(exp.Literal.string(number(value)))
         size = abs(value)
         if sqlite_reads_exactly(size):
@@ -346,7 +346,7 @@ class Writer:
             literal = exp.Literal.number(f"{whole}.0")
             for power in powers:
                 factor = exp.Literal.number(f"{power}.0")
-                if divide:  # typed and safe: as SQLite itself divides, so that nothing is put around it
+                if divide:  # typed and safe as in SQLite itself, so that sqlglot adds nothing around it
                     literal = exp.Div(this=literal, expression=factor, typed=True, safe=True)
                 else:
                     literal = exp.Mul(this=literal, expression=factor)
@@ -380,9 +380,9 @@ class Writer:
 
 
 def _first_text(at: dt.date | dt.datetime, digits: int) -> str:
-    """What stands, among texts, before every way to write a date or an instant in UTC, and behind all earlier ones.
+    """Text that sorts before every way to write a date or an instant in UTC, and after all earlier ones.
 
-    ``digits``: of a second that texts have at most.
+    ``digits``: most digits of a fraction of a second in texts.
     """
     if not isinstance(at, dt.datetime):
         return str(at)

@@ -1,6 +1,6 @@
-"""How numbers, names, labels, shares and values are written, so that a reader and a parser both get them back exactly.
+"""Numbers, names, labels, shares and values as text that people can read and programs can parse back exactly.
 
-And what a tree costs beside its clustering and how much it keeps of it, in words, with advice where that is little.
+Also sentences on a tree's cost ratio and share explained, with advice where that share is small.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _RESERVED = frozenset(
 def number(value: float) -> str:
     """Write a number as the shortest decimal that parses back to the very same float64.
 
-    ``value``: finite. Returns ``text``: ``52000``, ``0.1``, ``-2.5``; with an exponent (``1e-09``, ``1.7e+18``) below
-    0.0001, and from 1e16 on where it is beyond 64 bits or all zeros would be long.
+    ``value``: finite. Returns ``text``: ``52000``, ``0.1``, ``-2.5``; with an exponent below 0.0001
+    (``1e-09``), and from 1e16 on (``1.7e+18``) unless the plain digits fit in 64 bits and are shorter.
     """
     text = repr(float(value) + 0.0).removesuffix(".0")  # adding 0.0 turns -0.0 into 0.0
     return min(text, f"{Decimal(text):f}", key=len) if 1e16 <= abs(value) < 2**63 else text
 
 
 def finite(value: float) -> float | None:
-    """A figure as JSON can hold it: None for nan and infinity."""
+    """Convert a figure for JSON: nan and infinity become None."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -46,14 +46,14 @@ def quoted(name: Any) -> str:
     Parameters
     ----------
     name : str, or any label
-        Labels that are no text are written as Python writes them.
+        Labels other than strings are written as Python writes them.
 
     Returns
     -------
     text : str
-        The name itself where it is plain: a letter or underscore, then letters, digits and underscores, also in parts
-        joined by dots, and no word of the rules such as ``and``. Any other between backticks, with backticks doubled,
-        backslashes doubled, and line breaks and other unprintable characters as Python escapes (``\n``).
+        A plain name as it is: a letter or underscore, then letters, digits and underscores, also in parts joined by
+        dots, and no word of the rules such as ``and``. Any other name between backticks, with backticks and backslashes
+        doubled, and line breaks and other unprintable characters as Python escapes (``\n``).
     """
     if not isinstance(name, str):
         return str(name)
@@ -66,7 +66,7 @@ def quoted(name: Any) -> str:
 
 
 def sayable(name: Any, what: str, *, empty: bool = False) -> None:
-    """Refuse names that no engine takes, even quoted."""
+    """Raise an error for a name that no engine accepts, even quoted."""
     if not isinstance(name, str):
         raise UnsupportedInputError(f"{what}={name!r} is no name. Give a text.")
     if "\x00" in name:
@@ -76,10 +76,10 @@ def sayable(name: Any, what: str, *, empty: bool = False) -> None:
 
 
 def percent(share: float) -> str:
-    """Write a share between 0 and 1 in per cent, with one decimal that never claims all or nothing falsely.
+    """Write a share in per cent with one decimal, never rounded to 0 or 100.
 
-    ``share``: nan where there is nothing to take a share of. Returns ``text``: ``27.5 %``; ``100 %`` and ``0 %`` only
-    where they are exact, else ``>99.9 %`` and ``<0.1 %``; ``n/a`` for nan. A share kept may also be below 0 or above 1.
+    ``share``: nan where it is undefined. Returns ``text``: ``27.5 %``; ``100 %`` and ``0 %`` only
+    where they are exact, else ``>99.9 %`` and ``<0.1 %``; ``n/a`` for nan. A share explained may be below 0 or above 1.
     """
     if math.isnan(share):
         return "n/a"
@@ -90,10 +90,10 @@ def percent(share: float) -> str:
 
 
 def compared(ratio: float) -> str:
-    """Write how a cost compares with another, ready to be followed by that one.
+    """Write how a cost compares with another, as the words before the other.
 
     ``ratio``: the cost over the other; finite. Returns ``text``: ``4.7 % more than``, ``0.2 % less than``, or ``as much
-    as`` where it is exactly 1: what would round to no difference without being none is ``<0.1 %``.
+    as`` only where it is exactly 1; a difference that would round to 0 is ``<0.1 %``.
     """
     return "as much as" if ratio == 1 else f"{percent(abs(ratio - 1))} {'less' if ratio < 1 else 'more'} than"
 
@@ -104,14 +104,14 @@ def rows(count: int) -> str:
 
 
 TRUTH_WORDS = (("no", "n", "false", "f", "0"), ("yes", "y", "true", "t", "1"))
-"""What is read as false and as true, and how engines write their own truth values as text."""
+"""Words that are read as false and as true; engines write their own booleans as one of these."""
 
 
 # ---- values of a column: levels, truth values, dates and durations
 
 
 def value_text(kind: ColumnKind, value: float) -> str:
-    """One value of a column, as a condition writes it; a missing one is ``unknown``."""
+    """Write a value of a column as conditions do; a missing value is ``unknown``."""
     if value != value:
         return "unknown"
     if kind.name == "bool":
@@ -126,7 +126,7 @@ def value_text(kind: ColumnKind, value: float) -> str:
 
 
 def level_text(kind: ColumnKind, code: int) -> str:
-    """One level as a condition names it."""
+    """Write a level as conditions do."""
     levels = kind.levels or ()
     if code >= len(levels):
         return "another level"
@@ -134,12 +134,12 @@ def level_text(kind: ColumnKind, code: int) -> str:
 
 
 def levels_text(kind: ColumnKind, codes: Iterable[int]) -> str:
-    """Several levels, between commas."""
+    """Write several levels, separated by commas."""
     return ", ".join(level_text(kind, code) for code in codes)
 
 
 def own_value(kind: ColumnKind, value: float) -> Any:
-    """A value as the table holds it; of a level that is missing, or that fit never saw, None."""
+    """Convert a value to the type of the table's own; None for a missing level, or one unseen at fit."""
     if kind.levels is not None:
         return kind.levels[int(value)] if value < len(kind.levels) else None
     if value != value or kind.name in ("number", "integer"):
@@ -152,20 +152,20 @@ def own_value(kind: ColumnKind, value: float) -> Any:
 
 
 def as_json(value: Any) -> Any:
-    """A value as JSON can hold it: dates and durations as texts that read back, nothing for what is no number."""
+    """Convert a value for JSON: dates and durations become text that parses back, nan and infinity None."""
     if isinstance(value, float):
         return finite(value)
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
 _KEEPS_LITTLE = 0.75
-"""Trees of one leaf a cluster keep more of most tables with clusters; of noise in many columns they keep about half."""
+"""Trees with one leaf per cluster explain a larger share on most clustered tables; on noise in many columns half."""
 
 _EXPLAINS_LITTLE = 0.2
-"""k-means explains more where there are clusters, and of any data in a few columns; less of noise in many columns."""
+"""k-means explains more of clustered tables and of any data in a few columns, less of noise in many columns."""
 
 _EXPLAINS_NOTHING = 0.01
-"""About what labels drawn at random explain of two hundred rows; a share of that is a share of chance."""
+"""About the share that random labels of two hundred rows explain by chance; a share of it means nothing."""
 
 
 COSTS_UNKNOWN = "costs not known: rows were counted anew since fit, or the tree was edited"
@@ -177,15 +177,15 @@ def below_one(ratio: float) -> bool:
 
 
 def below_one_reason(ratio: float) -> str:
-    """What follows a cost ratio that is below 1, and nothing otherwise."""
+    """Remark to append to a cost ratio below 1; empty for other ratios."""
     return ", below 1: the reference costs more" if below_one(ratio) else ""
 
 
 def ratio_words(ratio: float, own: str, cost_words: str) -> str:
-    """What a cost ratio means.
+    """Explain a cost ratio.
 
-    ``ratio``: nan where the reference costs nothing. ``own``: what the reference is called, in the plural: ``"the
-    k-means clusters"``. ``cost_words``: what costs are, in the plural: ``"squared distances"``.
+    ``ratio``: nan where the reference has cost 0. ``own``: name of the reference, in the plural: ``"the k-means
+    clusters"``. ``cost_words``: name of the costs, in the plural: ``"squared distances"``.
     """
     if math.isnan(ratio):
         return f"{own} have cost 0, so there is no ratio"
@@ -194,12 +194,12 @@ def ratio_words(ratio: float, own: str, cost_words: str) -> str:
 
 
 def kept_text(explained: float, reference_explained: float) -> str:
-    """The share kept in per cent; ``n/a`` where the clustering explains too little for a share of that to mean much."""
+    """Write the share explained in per cent; ``n/a`` if the clustering itself explains next to nothing."""
     return percent(math.nan if reference_explained < _EXPLAINS_NOTHING else explained)
 
 
 def explained_words(explained: float, reference_explained: float, own: str, cost_words: str) -> str:
-    """What the share kept is a share of; the first two are nan where they are undefined."""
+    """Explain the share explained; the two shares are nan where they are undefined."""
     if math.isnan(explained):
         return f"{own} cost no less than a single cluster, so they explain nothing that a tree could keep"
     own_share = "and the tree keeps this share of that"
@@ -211,7 +211,7 @@ def explained_words(explained: float, reference_explained: float, own: str, cost
 
 
 def table_notes(ratios: Sequence[float], reference_explained: float, cost_words: str) -> list[str]:
-    """What stands below a table of cost ratios and shares kept."""
+    """Notes below a table of cost ratios and shares explained."""
     notes = []
     if not math.isnan(reference_explained):
         whole = f"{percent(reference_explained)} of all {cost_words}"
@@ -225,10 +225,10 @@ def table_notes(ratios: Sequence[float], reference_explained: float, cost_words:
 def advice(
     explained: float, reference_explained: float, own: str, *, chosen: bool, more_leaves: str | None = None
 ) -> str | None:
-    """What to try where little is explained or kept; None where enough is, or nothing is known.
+    """Advice where the clustering or the tree explains little; None where it explains enough, or shares are unknown.
 
-    ``chosen``: whether the clustering was made for low costs, with a number of clusters that can be chosen anew.
-    ``more_leaves``: how to allow more leaves; None where that does not help.
+    ``chosen``: whether the clustering minimizes costs, and its number of clusters can be changed. ``more_leaves``: how
+    to allow more leaves; None where that does not help.
     """
     if chosen and reference_explained < _EXPLAINS_LITTLE:
         return f"{own} explain little of this table: try another number of clusters, other columns or another scale"

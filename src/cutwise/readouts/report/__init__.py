@@ -1,1 +1,1 @@
-"""The report: a summary of a fitted model and a table as plain data, and that as HTML, Markdown or JSON."""
+"""The report: a summary of a fitted model and a table as plain data, written as HTML, Markdown or JSON."""

@@ -1,4 +1,4 @@
-"""From a summary to a page: jinja2 writes it, with every name escaped."""
+"""Renders a summary as a page by jinja2, with every name escaped."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cutwise.readouts.shown import harmless, html_text
 from cutwise.readouts.words import COSTS_UNKNOWN, explained_words, kept_text, percent, ratio_words, rows
 
 PROFILE_ROWS = 6
-"""Columns that a card shows at once; the others are in the table below them."""
+"""Columns that a card shows at once; its table has the others."""
 
 
 def report_html(summary: Mapping[str, Any]) -> str:
-    """One self-contained page.
+    """Render one self-contained page.
 
-    ``summary``: as ``build_summary`` gives it. Returns ``html``: nothing in it asks for another file, and its own
-    policy forbids every request. Raises ``MissingDependencyError``: jinja2 is not installed.
+    ``summary``: from ``build_summary``. Returns ``html``: refers to no other file, and its own content security policy
+    forbids every request. Raises ``MissingDependencyError``: jinja2 is not installed.
     """
     script = _own_file("script.js")
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -42,16 +42,16 @@ def report_html(summary: Mapping[str, Any]) -> str:
 
 
 def report_markdown(summary: Mapping[str, Any]) -> str:
-    """The report as Markdown.
+    """Render the report as Markdown.
 
-    ``summary``: as ``build_summary`` gives it. Returns ``markdown``: characters of names that Markdown or HTML would
-    obey are escaped. Raises ``MissingDependencyError``: jinja2 is not installed.
+    ``summary``: from ``build_summary``. Returns ``markdown``: characters of names that are markup in Markdown or HTML
+    are escaped. Raises ``MissingDependencyError``: jinja2 is not installed.
     """
     return _render("page.md.jinja", summary)
 
 
 def report_json(summary: Mapping[str, Any]) -> str:
-    """The summary itself, as JSON."""
+    """Write the summary as JSON."""
     return json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
@@ -88,19 +88,19 @@ def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
 
 
 def _figure(value: float | None) -> float:
-    """A figure of the summary, where None stands for nan."""
+    """Convert a figure of the summary to float; None becomes nan."""
     return math.nan if value is None else value
 
 
 def _ratio_in_words(headline: Mapping[str, Any]) -> str:
-    """What the cost ratio means, in words."""
+    """Explain the cost ratio, in words."""
     if headline["cost"] is None:
         return COSTS_UNKNOWN
     return _whole(ratio_words(_figure(headline["cost_ratio"]), headline["reference"], headline["cost_words"]))
 
 
 def _explained_in_words(headline: Mapping[str, Any]) -> str:
-    """What the share kept means, in words."""
+    """Explain the share explained, in words."""
     if headline["cost"] is None:
         return COSTS_UNKNOWN
     explained, whole = _figure(headline["explained"]), _figure(headline["reference_explained"])
@@ -108,23 +108,23 @@ def _explained_in_words(headline: Mapping[str, Any]) -> str:
 
 
 def _cart_in_words(cart: Mapping[str, Any]) -> str:
-    """What plain CART reaches."""
+    """Cost ratio and agreement of plain CART, in words."""
     ratio = "" if cart["cost_ratio"] is None else f"cost ratio {cart['cost_ratio']:.4f}, "
     return _whole(f"{ratio}agreement {percent(_figure(cart['agreement']))}")
 
 
 def _whole(text: str) -> str:
-    """The text with no break between a figure and its sign."""
+    """Replace the space before every per cent sign by one that does not break."""
     return text.replace(" %", "\u00a0%")
 
 
 def _finished(value: Any) -> Any:
-    """What an expression of a template writes; only what was escaped before, such as code to copy, is as it is."""
+    """Escape control characters in a template's values, except in text that is marked as escaped, such as code."""
     return harmless(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _with_breaks(text: Any) -> Any:
-    """Escaped, with places to break a line between the words that names are joined of."""
+    """Escape text, with opportunities for line breaks between the words of names."""
     from markupsafe import Markup, escape
 
     def write(part: str) -> str:
@@ -134,7 +134,7 @@ def _with_breaks(text: Any) -> Any:
 
 
 def _apart(text: str) -> Any:
-    """Escaped for an attribute, where marks stand around names that HTML has elements for elsewhere."""
+    """Escape text for an attribute; isolating characters replace the ``bdi`` elements."""
     from markupsafe import Markup
 
     return Markup(html_text(text, apart=("\u2068", "\u2069")))
@@ -153,10 +153,10 @@ def _own_file(name: str) -> str:
 
 
 def short_number(value: float | None) -> str:
-    """A figure that describes, to three digits or whole; thresholds are never written with this."""
+    """Write a descriptive figure, to three digits or whole; never used for thresholds."""
     if value is None or math.isnan(value):
         return "n/a"
-    mark = "," if abs(value) >= 10_000 else ""  # years have none
+    mark = "," if abs(value) >= 10_000 else ""  # years have no comma
     text = f"{value:{mark}.0f}" if 100 <= abs(value) < 1e9 else f"{value:.3g}".replace("e+", "e").replace("e0", "e")
     return text.replace("-", "−")
 
@@ -176,12 +176,12 @@ def histogram_path(counts: Sequence[int], width: float, height: float) -> str:
 
 
 def curve_chart(curve: Mapping[str, Any], chosen: int) -> dict[str, Any] | None:
-    """Cost ratio against leaves.
+    """Geometry of the chart of cost ratio against number of leaves.
 
     ``curve``: ``n_leaves``, ``cost_ratio``, ``explained`` and ``agreement``; ratios and shares may be None. ``chosen``:
-    the leaves of the model that the report is about. Returns ``chart``: ``width``, ``height``, the area's ``left``,
+    number of leaves of the model in the report. Returns ``chart``: ``width``, ``height``, the area's ``left``,
     ``right``, ``top``, ``bottom``; ``points`` with ``x``, ``y``, ``leaves``, ``ratio``, ``explained``, ``agreement``,
-    ``chosen``; ``line``; ticks ``x_ticks`` and ``y_ticks`` as pairs of place and text; ``one``: where the reference is.
+    ``chosen``; ``line``; ticks ``x_ticks`` and ``y_ticks`` as pairs of place and text; ``one``: y of ratio 1.
     None when no ratio is known.
     """
     names = ("n_leaves", "cost_ratio", "explained", "agreement")
@@ -207,7 +207,7 @@ def curve_chart(curve: Mapping[str, Any], chosen: int) -> dict[str, Any] | None:
         {"x": across(n), "y": up(r), "leaves": n, "ratio": r, "explained": e, "agreement": a, "chosen": n == chosen}
         for n, r, e, a in known
     ]
-    digits = max(0, -int(Decimal(f"{y_ticks[1] - y_ticks[0]:.2g}").normalize().as_tuple().exponent))  # of 0.025 three
+    digits = max(0, -int(Decimal(f"{y_ticks[1] - y_ticks[0]:.2g}").normalize().as_tuple().exponent))  # 0.025 has three
     return {
         "width": width,
         "height": height,

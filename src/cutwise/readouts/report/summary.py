@@ -1,4 +1,4 @@
-"""What a report says, as plain data: README.md beside this file has the schema."""
+"""The content of a report as plain data; README.md beside this file has the schema."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from .render import short_number
 
 FORMAT = "cutwise report"
 SCHEMA_VERSION = 1
-"""Raised by one whenever an entry of the summary changes its meaning or goes."""
+"""Increased by one whenever an entry of the summary changes its meaning or is removed."""
 
 MOST_NAME = 44
-"""Characters of a name where it is not part of a rule; the whole name stands beside it."""
+"""Longest name outside of rules, in characters; the whole name stands beside it."""
 
 MOST_COLUMNS = 200
-"""Columns that are looked at: those that the tree tests, then those in which clusters differ most."""
+"""Most columns to profile: those that the tree tests, then those in which clusters differ most."""
 
 
 @dataclass(frozen=True, eq=False)
 class DescribedRows:
-    """What a report says of rows, at least one: how many there are in all and in every leaf, and their profile.
+    """The rows of a report, at least one: their number, counts by leaf, and profile.
 
-    ``n_columns``: of the table, of which the profile may have some. ``in_leaves``: as ``count_rows`` gives it.
+    ``n_columns``: of the table; the profile may have fewer. ``in_leaves``: from ``count_rows``.
     """
 
     n_rows: int
@@ -58,7 +58,7 @@ class DescribedRows:
 
     @classmethod
     def of(cls, labeled: LabeledTree, table: Table, weights: npt.NDArray[np.float64] | None = None) -> DescribedRows:
-        """Of rows in memory, in the tree's columns."""
+        """Describe rows in memory, in the tree's columns."""
         tree, k, others = labeled.tree, len(labeled.labels), list(range(table.n_columns))
         leaf = tree.apply(table)
         if table.n_columns > MOST_COLUMNS:
@@ -69,7 +69,7 @@ class DescribedRows:
 
     @classmethod
     def in_batches(cls, labeled: LabeledTree, rows: BatchedRows, in_leaves: npt.NDArray[Any]) -> DescribedRows:
-        """Of rows that come in batches, in the tree's columns; ``in_leaves``: of all of them."""
+        """Describe rows that come in batches, in the tree's columns; ``in_leaves``: of all rows."""
         tree, k = labeled.tree, len(labeled.labels)
         profile = profile_batches(rows, lambda part: tree.predict(part.table), k, tested_levels(tree))
         wide = tree.n_features > MOST_COLUMNS
@@ -84,16 +84,16 @@ class DescribedRows:
         return self.in_leaves.dtype.kind == "f"
 
     def share(self, leaves: npt.NDArray[np.bool_]) -> float:
-        """The part of the weight that is in some leaves."""
+        """Share of the weight that is in some leaves."""
         return float(self.in_leaves[2, leaves].sum() / self.in_leaves[2].sum())
 
 
 def count_rows(
     tree: ThresholdTree, leaf: npt.NDArray[np.integer], weights: npt.NDArray[np.float64] | None
 ) -> npt.NDArray[Any]:
-    """Of every leaf all rows, those of positive weight, and their weight (3, n_leaves): whole numbers without weights.
+    """Number of rows, of rows of positive weight, and weight of every leaf (3, n_leaves); integers without weights.
 
-    ``leaf`` (n_rows,): what ``tree.apply`` gave.
+    ``leaf`` (n_rows,): from ``tree.apply``.
     """
     if weights is None:
         return np.tile(np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves], (3, 1))
@@ -102,18 +102,18 @@ def count_rows(
 
 
 def _tested(tree: ThresholdTree) -> list[int]:
-    """Columns that are tested, those of the first tests first."""
+    """Columns that the tree tests, in the order of its nodes."""
     return list(dict.fromkeys(tree.feature[tree.feature >= 0].tolist()))
 
 
 def build_summary(
     labeled: LabeledTree, described: DescribedRows, source: str | None, headline: Mapping[str, Any], **more: Any
 ) -> dict[str, Any]:
-    """Put together all that a report says; README.md has the entries.
+    """Build the content of a report; README.md has the entries.
 
-    What a tree and its counts do not tell comes from whoever calls. ``source``: what the table is called. ``headline``:
-    costs and shares, what the reference and costs are called, and plain CART. ``more``: title, curve, SQL, settings,
-    commands and notes, to which others are added. Raises ``InvalidInputError``: a tree that was edited after its rows
+    The caller gives what the tree and its counts lack. ``source``: name of the table. ``headline``: costs and shares,
+    names of the reference and of costs, and plain CART. ``more``: title, curve, SQL, settings, commands and notes, to
+    which further notes are added. Raises ``InvalidInputError``: a tree that was edited after its rows
     were counted.
     """
     from importlib.metadata import version
@@ -128,7 +128,7 @@ def build_summary(
     profile, n_columns = described.profile, described.n_columns
     is_fit = counts.are_of(described.in_leaves[1])
     tested, columns = _tested(tree), profile.columns.tolist()
-    seen = sorted({*tested, *columns})  # of tens of thousands, a few hundred
+    seen = sorted({*tested, *columns})  # a few hundred, perhaps of tens of thousands
     short_names = ShortNames([names[column] for column in seen])
     short = {column: short_names(i, MOST_NAME) for i, column in enumerate(seen)}
     kinds = labeled.columns.kinds
@@ -242,7 +242,7 @@ def _cluster(
 
 
 def _telling(profile: Profile, code: int, tested: TestedLevels) -> list[int]:
-    """What to say of a cluster, strongest difference first: of a category what differs most, and what the tree asks."""
+    """Entries of a cluster to show, strongest difference first: of a category the tested set and a stronger level."""
     strength = np.nan_to_num(np.abs(profile.difference[code]))
     order: list[int] = np.argsort(-strength, kind="stable").tolist()
     said = set[tuple[int, bool]]()
@@ -265,14 +265,14 @@ def _sentence(
     names: Sequence[str],
     kinds: Sequence[ColumnKind],
 ) -> str:
-    """Say who is in a cluster, and in what its rows differ most from all rows."""
+    """Write how many rows are in a cluster, and in what they differ most from all rows."""
     profile = described.profile
     size, of = int(profile.size[code]), " of the weight" if described.is_weighted else ""
     if not cluster.rules:
         return "No leaf of the tree holds this cluster, so no row is placed here."
     several = ", by one of several rules" if len(cluster.rules) > 1 else ""
     who = f"{rows(size)} of {described.n_rows:,} ({percent(share)}{of}){several}."
-    first = {int(profile.columns[j]): j for j in reversed(order)}.values()  # of a category one
+    first = {int(profile.columns[j]): j for j in reversed(order)}.values()  # one of each category
     strong = [j for j in order if j in first and abs(profile.difference[code, j]) >= 0.5][:3]
     if size == 0 or not strong:
         return who
@@ -295,10 +295,7 @@ _COMPARED = {"date": ("earlier", "later"), "duration": ("shorter", "longer")}
 
 
 def _typical(profile: Profile, j: int, kinds: Sequence[ColumnKind], code: int | None = None) -> str:
-    """A cluster's mean as people write it, or that of all rows: a share of truth values and of a category.
-
-    Of levels in an order it is the middle one.
-    """
+    """Write the mean of a cluster, or of all rows: a share of booleans and categories, the median of ordered levels."""
     kind, mean, median = kinds[profile.columns[j]], profile.whole_mean[j], profile.whole_median[j]
     if code is not None:
         mean, median = profile.mean[code, j], profile.median[code, j]
@@ -307,7 +304,7 @@ def _typical(profile: Profile, j: int, kinds: Sequence[ColumnKind], code: int | 
     if kind.levels and kind.name == "ordered":
         return str(kind.levels[math.floor(median)])
     if kind.name == "date" and kind.unit == "microsecond":
-        if profile.whole_std[j] < 2 * MICROSECONDS["day"]:  # the hour is said only of days that lie close together
+        if profile.whole_std[j] < 2 * MICROSECONDS["day"]:  # the hour is shown only where days are close together
             return value_text(kind, round(mean / MICROSECONDS["min"]) * MICROSECONDS["min"])
         return str(instant_of(mean + MICROSECONDS["day"] / 2, kind))[:10]
     if kind.name == "duration":  # two units are enough
