@@ -1,1 +1,1 @@
-"""Intake: tables, labels, weights and parameters are checked once, here, and errors name what is wrong and where."""
+"""Intake: tables, labels, weights and parameters are checked here, once; errors name what is wrong and where."""

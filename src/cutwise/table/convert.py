@@ -1,4 +1,4 @@
-"""What counts as a number; arrays, frames and sparse matrices in the core's dtype that holds them exactly."""
+"""Converts arrays, frames and sparse matrices to the core's dtype that holds them exactly; finds other values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .table import BOOL, INTEGER, NUMBER, ColumnKind, Columns, check_unique, num
 
 AnyDType = np.dtype[np.generic]
 
-# The smallest first, and whole numbers before others.
+# The smallest first, and integers before floats.
 _BY_SIZE = [np.dtype(t) for t in (np.uint8, np.int32, np.int64, np.float32, np.float64)]
 
 
@@ -43,7 +43,7 @@ def matrix_dtype(dtypes: Iterable[AnyDType]) -> AnyDType:
 
 
 def core_reads(values: npt.NDArray[np.generic]) -> bool:
-    """True when the core reads this array as it is (a boolean one as bytes), so none is copied."""
+    """Whether the core reads this array without a copy (a boolean one as bytes)."""
     return (
         (values.dtype in MATRIX_DTYPES or values.dtype == np.bool_)
         and values.dtype.isnative
@@ -54,7 +54,7 @@ def core_reads(values: npt.NDArray[np.generic]) -> bool:
 
 _NUMBERS = (Real, Decimal, Fraction, np.bool_)
 
-# What the values of a column are called that are no numbers.
+# Names of non-numeric values, for errors.
 _KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((str,), "text"),
     ((np.datetime64, datetime.date, datetime.time), "dates or times"),
@@ -66,7 +66,7 @@ _KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
 
 @dataclass(frozen=True)
 class NonNumericValue:
-    """The first value of a column that is not a number."""
+    """The first value of a column that is not a number, with its row."""
 
     row: int
     value: object
@@ -75,18 +75,18 @@ class NonNumericValue:
 
     @property
     def kind(self) -> str:
-        """What such values are called in an error: by the column's type where it says more than the value's."""
+        """Name of such values in an error: from the column's type if that says more than the value's."""
         found = next((kind for types, kind in _KINDS if isinstance(self.value, types)), None)
         return self.column_kind or found or f"values of type {type(self.value).__name__!r}"
 
     @property
     def is_mendable(self) -> bool:
-        """True where the column holds numbers, and a few cells or their type are in the way: not to be dropped."""
+        """Whether the column has numbers except for a few cells or their type, and should not be dropped."""
         return self.column_kind in ("text among numbers", "numbers written as text")
 
 
 def is_missing(value: object) -> bool:
-    """True for None, NaN, NaT and pandas.NA."""
+    """Whether a value is None, NaN, NaT or pandas.NA."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, Decimal):
@@ -97,7 +97,7 @@ def is_missing(value: object) -> bool:
 def find_non_numeric(items: Sequence[object]) -> NonNumericValue | None:
     """The first value that is neither a real number nor missing; None when there is none."""
     types = set(map(type, items))
-    # To Python durations of numpy are integers.
+    # In Python's numeric tower, numpy's durations are integers.
     numbers = {t for t in types if issubclass(t, _NUMBERS)} - {np.timedelta64}
     if numbers == types:
         return None
@@ -108,9 +108,9 @@ def find_non_numeric(items: Sequence[object]) -> NonNumericValue | None:
 
 
 def _non_numeric_text(items: Sequence[object], first: int) -> NonNumericValue:
-    """The text to show of a column whose first text is in row ``first``.
+    """The text to report for a column whose first text is in row ``first``.
 
-    Where most cells are numbers (also written as text) it is one that is none: the ``"?"`` written for a missing value.
+    It is the first text that is not a number, such as a ``"?"`` for a missing value, if there is one.
     """
     texts = [(row, value) for row, value in enumerate(items[first:], first) if isinstance(value, str)]
     others = [(row, value) for row, value in texts if not reads_as_number(value)]
@@ -123,9 +123,9 @@ def _non_numeric_text(items: Sequence[object], first: int) -> NonNumericValue:
 
 
 def to_numbers(items: Sequence[object]) -> npt.NDArray[np.generic]:
-    """A column of numbers, shape (len(items),): int64 when all are integers or booleans that fit, else float64.
+    """Convert numbers to an array of shape (len(items),): int64 if all are integers or booleans that fit, else float64.
 
-    Missing values are NaN; an integer beyond float64 becomes infinite, to be refused as such.
+    Missing values become NaN; an integer beyond float64 becomes infinity, which is an error later.
     """
     if all(issubclass(t, (Integral, np.bool_)) for t in set(map(type, items))):
         try:
@@ -138,7 +138,7 @@ def to_numbers(items: Sequence[object]) -> npt.NDArray[np.generic]:
 def not_numeric_error(
     refused: Mapping[int, NonNumericValue], columns: Columns, *, what: str = "X", takes: str = "numbers"
 ) -> NotNumericError:
-    """The error for a table with columns that are not numeric (by number), about the first of them."""
+    """Make the error for a table with non-numeric columns (by position), about the first of them."""
     column = min(refused)
     wrong = refused[column]
     error = NotNumericError.in_column(
@@ -184,7 +184,7 @@ def as_float(value: object) -> float:
 
 
 def reads_as_number(text: str) -> bool:
-    """Whether a text is a number to Python."""
+    """Whether Python can convert a text to a float."""
     try:
         float(text)
     except ValueError:
@@ -193,18 +193,18 @@ def reads_as_number(text: str) -> bool:
 
 
 def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
-    """Anything array-like as an ndarray of its own dtype, not copied when it is one; its shape is not checked."""
+    """Convert an array-like to an ndarray of its own dtype, without a copy of an ndarray; the shape is not checked."""
     if isinstance(X, np.matrix):
         raise UnsupportedInputError("np.matrix is not supported. Please convert to a numpy array with np.asarray.")
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        # The values behind a mask are undefined; they are missing, and reported as such.
+        # Masked values are undefined; they are reported as missing.
         return np.ma.filled(X.astype(np.float64), np.nan)
     if isinstance(X, np.ndarray):
         return np.asarray(X)
     with reading(f"{what} cannot be read as an array", "Give every row one value a column."):
         values = np.asarray(X)
         if values.dtype.kind in "US" and isinstance(X, (list, tuple)):
-            # One text among numbers turns them all into text: look at what was written.
+            # numpy turns numbers beside a text into text: use the original objects.
             values = np.asarray(X, dtype=object)
     if X is None or (values.ndim == 0 and values.dtype.kind in "OSU"):
         raise UnsupportedInputError(
@@ -217,9 +217,9 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
 def convert_array(
     values: npt.NDArray[np.generic], columns: Columns, *, what: str = "X"
 ) -> tuple[npt.NDArray[np.generic], tuple[ColumnKind, ...]]:
-    """A two-dimensional array in one of the core's dtypes, and the kind of every column.
+    """Convert a two-dimensional array to one of the core's dtypes, and find the kind of every column.
 
-    An array that the core reads is returned as it is, booleans as a uint8 view of the same memory.
+    An array that the core reads is not copied; booleans become a uint8 view of the same memory.
     """
     kind = values.dtype.kind
     if kind == "O":
@@ -234,9 +234,9 @@ def convert_array(
 
 
 def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse.csr_array, tuple[ColumnKind, ...]]:
-    """A scipy sparse matrix or array as the core's CSR, and the kinds of its columns; the input is never changed.
+    """Convert a scipy sparse matrix or array to the core's CSR, and find the kinds of its columns.
 
-    A canonical CSR of a dtype the core reads shares its memory with the result.
+    The input is never changed; a canonical CSR of a dtype that the core reads shares its memory with the result.
     """
     with reading(f"{what} is not a valid sparse matrix", "Build it anew from its entries."):
         X = _checked(X)
@@ -246,7 +246,7 @@ def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse
         column, row = (int(stored.col[0]), int(stored.row[0])) if stored.nnz else (0, 0)
         raise not_numeric_error({column: NonNumericValue(row, value)}, columns, what=what)
     csr = _to_csr(X)
-    # Anew: what the matrix claims of itself, such as sorted indices, may be wrong.
+    # Rebuilt, since flags of the matrix, such as sorted indices, may be wrong.
     csr = sparse.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape, copy=False)
     kinds = (number_kind(csr.dtype),) * csr.shape[1]
     csr = _canonical(csr)
@@ -259,7 +259,7 @@ def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse
 
 
 def _checked(X: Any) -> Any:
-    """The same matrix, of which scipy has looked at every index: conversions and the kernels trust them all."""
+    """Rebuild a sparse matrix so that scipy checks every index, since conversions and kernels do not."""
     if X.format == "dok":
         X = X.tocoo()
     elif X.format == "lil":
@@ -270,14 +270,14 @@ def _checked(X: Any) -> Any:
         return sparse.coo_array((X.data, (X.row, X.col)), shape=X.shape)
     if X.format == "dia":
         return sparse.dia_array((X.data, X.offsets), shape=X.shape)
-    # What checks it may also cut off what it does not need: a view of the arrays of the input.
+    # The check may also trim arrays, so it is done on views of the input's.
     made = getattr(sparse, f"{X.format}_array")((X.data, X.indices, X.indptr), shape=X.shape)
     made.check_format(full_check=True)
     return made
 
 
 def _to_csr(X: Any) -> Any:
-    """Any format as CSR; duplicate entries of narrow integers, which COO sums on the way, do not overflow."""
+    """Convert any format to CSR; duplicate entries of narrow integers, which COO sums, do not overflow."""
     if X.format != "coo" or X.dtype.kind not in "iu":
         return X.tocsr()
     csr = X.astype(np.float64 if X.dtype == np.uint64 else np.int64).tocsr()
@@ -285,7 +285,7 @@ def _to_csr(X: Any) -> Any:
 
 
 def _canonical(csr: sparse.csr_array) -> sparse.csr_array:
-    """Sorted, duplicates summed, zeros gone; a copy only where something has to change."""
+    """Sort indices, sum duplicates and drop zeros; copies only where something has to change."""
     if not csr.has_canonical_format:
         csr = csr.copy()
         if csr.dtype.kind in "iu":
@@ -303,13 +303,13 @@ def _with_data(csr: sparse.csr_array, data: npt.NDArray[np.generic]) -> sparse.c
 
 
 def as_dense(values: Any) -> npt.NDArray[Any]:
-    """Rows, a column or a matrix of any kind as a plain array: the very same one where it is one already."""
+    """Convert rows, a column or a matrix of any kind to an array; an array is returned unchanged."""
     return np.asarray(values.toarray() if sparse.issparse(values) or isinstance(values, DerivedRows) else values)
 
 
 @dataclass(frozen=True, eq=False)
 class NamedMatrix:
-    """A matrix of any kind with the names of its columns, as an AnnData object holds them."""
+    """A matrix of any kind with names of its columns, in the attributes of an AnnData object."""
 
     X: Any
     var_names: Sequence[object]
@@ -329,17 +329,17 @@ class NamedMatrix:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the matrix."""
+        """Shape of the matrix."""
         return np.shape(self.X)
 
 
 def is_annotated(X: Any) -> bool:
-    """Whether it has the parts of an AnnData object: a matrix, names of its columns, and columns beside it."""
+    """Whether X has the parts of an AnnData object: a matrix, names of its columns, and annotations of its rows."""
     return all(hasattr(X, part) for part in ("X", "var_names", "obs")) and not nw.dependencies.is_into_dataframe(X)
 
 
 def ways_to_columns(X: Any) -> tuple[str, str] | None:
-    """How a table gives some of its columns, and what holds their names, where that is not as in pandas."""
+    """Expressions that select columns of a table and give their names, where these differ from pandas; for errors."""
     if is_annotated(X):
         return "adata[:, {}]", "adata.var_names"
     ways = {
@@ -352,7 +352,7 @@ def ways_to_columns(X: Any) -> tuple[str, str] | None:
 
 
 def bare_matrix(X: Any) -> Any:
-    """The matrix of an annotated one, in memory; anything else as it is."""
+    """The matrix of an annotated one, in memory; other tables are returned unchanged."""
     if not is_annotated(X):
         return X
     if X.X is None:
@@ -366,7 +366,7 @@ Series = nw.Series[Any]
 
 
 def as_frame(X: Any, *, what: str = "X") -> Frame | None:
-    """The data frame as narwhals sees it, or None when it is no data frame; what cannot be a table is an error."""
+    """Wrap a data frame by narwhals; None for arrays and the like, an error for what cannot be a table."""
     if isinstance(X, np.ndarray) and X.dtype.names is None:  # narwhals takes a while to say so
         return None
     arrow = nw.dependencies.get_pyarrow()
@@ -381,17 +381,17 @@ def as_frame(X: Any, *, what: str = "X") -> Frame | None:
 
 
 def library_of(X: Any) -> str | None:
-    """The library that a data frame of narwhals is of, such as ``"polars"``; None of anything else."""
+    """Library of a data frame of narwhals, such as ``"polars"``; None for other tables."""
     return str(nw.get_native_namespace(X).__name__) if isinstance(X, nw.DataFrame) else None
 
 
 def convert_frame(
     frame: Frame, columns: Columns, *, what: str = "X"
 ) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, tuple[ColumnKind, ...]]:
-    """All columns in one matrix of the smallest of the core's dtypes that holds each exactly, and their kinds.
+    """Convert all columns to one matrix of the smallest core dtype that holds each exactly, and find their kinds.
 
-    Missing values become NaN (for the finiteness check to name), decimals float64. A pandas frame that is one block of
-    a dtype the core reads is not copied; one of sparse columns (fill value 0) stays sparse.
+    Missing values become NaN (which the check for finite values reports), decimals float64. A pandas frame that is one
+    block of a dtype the core reads is not copied; a frame of sparse columns (fill value 0) remains sparse.
     """
     whole = _pandas_whole(nw.to_native(frame))
     if sparse.issparse(whole):
@@ -403,7 +403,7 @@ def convert_frame(
 
 @contextmanager
 def reading(what: str, step: str = "Make numbers, texts or dates of them, or leave it out.") -> Iterator[None]:
-    """What a library says of values that it cannot handle becomes an error that says ``what``, and the next step."""
+    """Convert a library's exception about values it cannot handle to an error that says ``what``, and the next step."""
     try:
         yield
     except (CutwiseError, MemoryError, Warning):
@@ -420,7 +420,7 @@ def _in_one(
     columns: Columns,
     what: str,
 ) -> tuple[npt.NDArray[np.generic], tuple[ColumnKind, ...]]:
-    """Columns in one matrix of the smallest of the core's dtypes that holds each exactly, and their kinds."""
+    """Convert columns to one matrix of the smallest core dtype that holds each exactly, and find their kinds."""
     found: list[_Source] = []
     refused: dict[int, NonNumericValue] = {}
     for i, column in enumerate(given):
@@ -435,7 +435,7 @@ def _in_one(
     dtype, kinds = matrix_dtype(source.dtype for source in found), tuple(source.kind for source in found)
     if len(found) == 1:
         return found[0].read().astype(dtype, copy=False).reshape(-1, 1), kinds
-    # Column by column, so that at most one column exists twice.
+    # Column by column, so that at most one column is in memory twice.
     values = np.empty((n_rows, len(found)), dtype=dtype, order="F")
     for i, source in enumerate(found):
         values[:, i] = source.read()
@@ -444,7 +444,7 @@ def _in_one(
 
 @dataclass(frozen=True)
 class _Source:
-    """A numeric column: the dtype it is read as, and how."""
+    """A numeric column: its dtype and kind, and a function that reads it."""
 
     dtype: AnyDType
     kind: ColumnKind
@@ -452,7 +452,7 @@ class _Source:
 
 
 def _source_of(series: Series) -> _Source | NonNumericValue:
-    """How to read one column, or the first value that makes it unreadable."""
+    """Source of one column, or its first non-numeric value."""
     dtype = series.dtype
     if dtype == nw.Boolean or dtype.is_numeric():
         kind = BOOL if dtype == nw.Boolean else INTEGER if dtype.is_integer() else NUMBER
@@ -468,7 +468,7 @@ def _source_of(series: Series) -> _Source | NonNumericValue:
     if dtype in (nw.Categorical, nw.Enum):
         # Categories may hold numbers, but they are names to the user, and their order may be arbitrary.
         row = next(row for row, value in enumerate(items) if not is_missing(value))
-        if isinstance(items[row], bool | np.bool_):  # truth values are such wherever they stand
+        if isinstance(items[row], bool | np.bool_):  # booleans remain booleans in a category
             return _source_of_objects(np.array(items, dtype=object))
         return NonNumericValue(row, items[row], "categories")
     wrong = find_non_numeric(items)
@@ -476,14 +476,14 @@ def _source_of(series: Series) -> _Source | NonNumericValue:
 
 
 def floats(series: Series) -> npt.NDArray[np.generic]:
-    """A floating column with its nulls as NaN."""
+    """Convert a floating column to an array, nulls to NaN."""
     values = series.to_numpy()
-    # Older pandas hands out its nulls as objects.
+    # Older pandas returns nulls as objects.
     return to_numbers(values.tolist()) if values.dtype.kind == "O" else values
 
 
 def as_float64(series: Series) -> npt.NDArray[np.float64]:
-    """Numbers or truth values as the nearest float64, whatever the library casts them to; NaN where there is none."""
+    """Convert numbers or booleans to the nearest float64, where the library's own cast may not; nulls to NaN."""
     dtype = series.dtype
     if dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):  # Arrow refuses some beyond 2**53
         values = floats(series.fill_null(0)).astype(np.float64)
@@ -495,7 +495,7 @@ def as_float64(series: Series) -> npt.NDArray[np.float64]:
 
 
 def _source_of_objects(values: npt.NDArray[np.generic]) -> _Source | NonNumericValue:
-    """A column narwhals has no type for: Python objects, or a dtype of the library's own."""
+    """Source of a column without a narwhals type: Python objects, or a dtype of the library's own."""
     if values.dtype.kind in "fiub" and values.ndim == 1:
         return _Source(values.dtype, number_kind(values.dtype), lambda: values)
     items = values.tolist()
@@ -508,7 +508,7 @@ def _source_of_objects(values: npt.NDArray[np.generic]) -> _Source | NonNumericV
 
 
 def _pandas_whole(native: Any) -> npt.NDArray[np.generic] | sparse.coo_array | None:
-    """A pandas frame that needs no look at its columns: of one dtype the core reads, or all sparse; else None."""
+    """Values of a pandas frame of a single dtype that the core reads, or of sparse columns; None for other frames."""
     if not hasattr(native, "iloc"):
         return None
     dtypes = set(native.dtypes)
@@ -526,12 +526,12 @@ def _pandas_whole(native: Any) -> npt.NDArray[np.generic] | sparse.coo_array | N
 
 
 def is_estimator(given: object) -> bool:
-    """Whether it is one of scikit-learn's kind, and no data."""
+    """Whether an object is an estimator with scikit-learn's interface."""
     return hasattr(given, "fit") and hasattr(given, "get_params") and not isinstance(given, type)
 
 
 def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
-    """Raises ``UnsupportedInputError`` for what only leads to a ``table``, or to one value a row: how to get it."""
+    """Raise ``UnsupportedInputError`` for an object from which a ``table`` or vector can be made; it says how."""
     some = ""
     own, column = type(given).__name__, "" if table else "['name']"
     if is_estimator(given):

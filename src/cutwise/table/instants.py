@@ -1,4 +1,4 @@
-"""Dates, times and durations as whole days or microseconds, and the boundaries of the calendar between two of them."""
+"""Dates, times and durations as whole days or microseconds, and boundaries of the calendar between two of them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _EPOCH = dt.datetime(1970, 1, 1)
 def to_ticks(
     values: npt.NDArray[Any] | Sequence[Any], unit: str, *, is_duration: bool = False
 ) -> npt.NDArray[np.float64]:
-    """Dates or durations as whole days (``"day"``) or microseconds since 1970, finer digits cut off; NaN for NaT.
+    """Convert dates or durations to whole days (``"day"``) or microseconds since 1970, rounded down; NaN for NaT.
 
-    ``values`` are of numpy's types, or Python's objects, possibly None.
+    ``values``: of numpy's types, or Python objects, possibly None.
     """
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "mM":
         items = [None if is_missing(value) else _utc(value) for value in values]
@@ -39,14 +39,14 @@ def to_ticks(
 
 
 def _utc(value: Any) -> Any:
-    """An instant with a zone as the same one without, in UTC."""
+    """Convert an instant with a zone to UTC without a zone."""
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return value.astimezone(dt.UTC).replace(tzinfo=None)
     return value
 
 
 def as_duration(interval: Any) -> dt.timedelta:
-    """What Arrow calls an interval of months, days and nanoseconds, a month as 30 days: so DuckDB compares them."""
+    """Convert Arrow's interval of months, days and nanoseconds; a month is 30 days, as DuckDB compares intervals."""
     days = 30 * interval.months + interval.days
     return dt.timedelta(days=days, microseconds=interval.nanoseconds // 1000)
 
@@ -56,12 +56,12 @@ def _since_midnight(time: dt.time) -> dt.timedelta:
 
 
 def time_of(value: float) -> dt.time:
-    """The time of day so many microseconds after midnight."""
+    """Time of day ``value`` microseconds after midnight."""
     return (dt.datetime.min + dt.timedelta(microseconds=int(value))).time()
 
 
 def instant_of(value: float, kind: ColumnKind) -> dt.date | dt.datetime:
-    """The date (of whole days) or instant, in the column's zone, that a value of a column stands for."""
+    """Convert a value of a column to a date (for whole days), or an instant in the column's zone."""
     if kind.unit == "day":
         return (_EPOCH + dt.timedelta(days=value)).date()
     instant = _EPOCH + dt.timedelta(microseconds=int(value))
@@ -71,7 +71,7 @@ def instant_of(value: float, kind: ColumnKind) -> dt.date | dt.datetime:
 
 
 def has_instant(value: float, kind: ColumnKind) -> bool:
-    """Whether a value of a column of dates, and the next one, are of the years that dates may have."""
+    """Whether a value of a column of dates, and the next one, are within the years of Python's dates."""
     try:
         return instant_of(value, kind) <= instant_of(value + 1, kind)
     except (OverflowError, ValueError):
@@ -79,9 +79,9 @@ def has_instant(value: float, kind: ColumnKind) -> bool:
 
 
 def instant_text(value: float, kind: ColumnKind) -> str:
-    """The same as people write it: ``2024-03-01``, ``2024-03-01 08:00``; seconds where there are any.
+    """Write a date or instant: ``2024-03-01``, ``2024-03-01 08:00``; with seconds where there are any.
 
-    Where clocks show a time twice, its offset says which one is meant: ``2021-10-31 02:15+02:00``.
+    Where clocks show a time twice, the offset is added: ``2021-10-31 02:15+02:00``.
     """
     instant = instant_of(value, kind)
     if not isinstance(instant, dt.datetime):
@@ -95,7 +95,7 @@ def instant_text(value: float, kind: ColumnKind) -> str:
 
 
 def duration_text(value: float) -> str:
-    """A duration as people write it: ``1 h 30 min``."""
+    """Write a duration: ``1 h 30 min``."""
     left, parts = abs(int(value)), []
     for word, size in MICROSECONDS.items():
         n, left = divmod(left, size)
@@ -105,12 +105,12 @@ def duration_text(value: float) -> str:
 
 
 def choose_boundary(a: float, b: float, kind: ColumnKind) -> float:
-    """The threshold of a cut of dates between the values a < b: the last one before a boundary of the calendar.
+    """Threshold of a cut of dates between the values a < b: one step before a boundary of the calendar.
 
-    Of all instants B with a < B <= b it is the one on the coarsest unit (year, month, day, hour, minute, second,
-    millisecond), then nearest to the middle, then the earlier; the threshold is one step below.
+    The boundary is the instant B, a < B <= b, on the coarsest unit (year, month, day, hour, minute, second,
+    millisecond), then the nearest to the middle, then the earlier one.
     """
-    first, last = math.floor(a), math.floor(b)  # centers lie between whole steps
+    first, last = math.floor(a), math.floor(b)  # centers may lie between whole steps
     step = MICROSECONDS["day"] if kind.unit == "day" else 1
     middle = (first + last) * step // 2
     for unit in ("year", "month", *MICROSECONDS):
@@ -121,7 +121,7 @@ def choose_boundary(a: float, b: float, kind: ColumnKind) -> float:
 
 
 def choose_length(a: float, b: float) -> float:
-    """The threshold of a cut of durations, a <= t < b: in the coarsest unit, then nearest to the middle."""
+    """Threshold of a cut of durations, a <= t < b: in the coarsest unit, then the nearest to the middle."""
     first, last = math.ceil(a), math.ceil(b) - 1
     for size in MICROSECONDS.values():
         low, high = -(-first // size), last // size
@@ -133,7 +133,7 @@ def choose_length(a: float, b: float) -> float:
 
 
 def _near(middle: int, unit: str, zone: str | None) -> Iterator[int]:
-    """Boundaries of a unit around an instant, in microseconds: some on either side, by the clocks of the zone."""
+    """Boundaries of a unit on both sides of an instant, in microseconds, by the clocks of the zone."""
     wall = _EPOCH + dt.timedelta(microseconds=middle)
     wall = wall if zone is None else _wall(wall, zone)
     for offset in (-1, 0, 1, 2):
@@ -156,7 +156,7 @@ def _near(middle: int, unit: str, zone: str | None) -> Iterator[int]:
 
 
 def _wall(instant: dt.datetime, zone: str) -> dt.datetime:
-    """What the clocks of a zone show."""
+    """Local time of an instant in a zone."""
     return instant.replace(tzinfo=dt.UTC).astimezone(_zone(zone)).replace(tzinfo=None)
 
 

@@ -1,4 +1,4 @@
-"""Tables and parameters are read and checked here, once, and errors name what is wrong and where."""
+"""Reads and checks tables and parameters, once; errors name what is wrong and where."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ from .mixed import (
 )
 from .table import ColumnKind, Columns, Table, are_plain, check_same_columns, name_columns
 
-# What to do with a clusterer that was given for a number.
+# Advice where a clusterer was given instead of a number.
 _CLUSTERER_HINTS = {
     "n_clusters": "To start from a clusterer, give it as reference: ExplainableKMeans(3, reference=clusterer).",
     "max_leaves": "To explain a clusterer, fit it and give its labels: ClusterExplainer().fit(X, clusterer.labels_).",
@@ -73,24 +73,24 @@ _CLUSTERER_HINTS = {
 Option = TypeVar("Option")
 
 Seed = int | np.random.RandomState | None
-"""What ``random_state`` may be."""
+"""Types of ``random_state``."""
 
 # The core counts by 64-bit integers.
 _MOST = 2**63 - 1
 
-# No machine profits from more threads, and the core counts them by 32-bit integers.
+# More threads help on no machine, and the core counts them in 32 bits.
 _MAX_JOBS = 1 << 12
 
 
 def check_option(name: str, value: Option, valid: Sequence[object]) -> Option:
-    """The value, when it is one of the valid ones; else an error that lists them and hints at the nearest."""
+    """Return the value if it is valid; else raise an error that lists the valid ones and suggests the nearest."""
     if any(value is option or (isinstance(value, str) and value == option) for option in valid):
         return value
     raise UnknownOptionError.of(name, value, valid)
 
 
 def check_integer(name: str, value: object, *, minimum: int, maximum: int | None = None, hint: str = "") -> int:
-    """A whole number within bounds as an int; a boolean or 3.0 is refused. ``hint`` ends the error."""
+    """Return an integer within bounds as an int; a boolean or 3.0 is an error. ``hint``: end of the error."""
     bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum}"
     if not _is_integer(value):
         if hasattr(value, "fit"):
@@ -106,14 +106,14 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
 
 
 def check_verbose(verbose: object) -> int:
-    """The parameter as an integer; True and False are 1 and 0, as scikit-learn takes them."""
+    """Return the parameter as an integer; True and False are 1 and 0, as in scikit-learn."""
     return check_integer("verbose", int(verbose) if isinstance(verbose, bool) else verbose, minimum=0)
 
 
 def check_number(
     name: str, value: object, *, minimum: float, maximum: float = math.inf, above: bool = False, hint: str = ""
 ) -> float:
-    """A finite real number within bounds as a float; ``above`` refuses ``minimum`` itself, ``hint`` ends the error."""
+    """Return a finite number within bounds as a float; ``above`` excludes ``minimum``. ``hint``: end of the error."""
     bounds = f"{'>' if above else '>='} {minimum:g}" + ("" if maximum == math.inf else f" and <= {maximum:g}")
     is_number = not isinstance(value, (bool, np.bool_)) and isinstance(value, Real)
     number = as_float(value) if is_number else math.nan
@@ -126,7 +126,7 @@ def check_number(
 
 
 def check_n_jobs(n_jobs: object) -> int:
-    """How many threads ``n_jobs`` asks for, by joblib's rule: -1 is all cores, None is 1 outside a joblib context."""
+    """Number of threads for ``n_jobs`` by joblib's rule: -1 is all cores, None is 1 outside a joblib context."""
     import joblib  # it and scikit-learn take longer to import than a help text to print
 
     if n_jobs is None:
@@ -140,7 +140,7 @@ def check_n_jobs(n_jobs: object) -> int:
 
 
 def read_random_state(random_state: object) -> np.random.RandomState:
-    """The source of chance that ``random_state`` stands for: a seed's, the given one, or numpy's own for None."""
+    """Random state for ``random_state``: from a seed, the given object, or numpy's global one for None."""
     from sklearn.utils import check_random_state
 
     try:
@@ -162,9 +162,9 @@ def check_n_clusters(
     instead: str = "give more rows",
     n_samples: int | None = None,
 ) -> int:
-    """The number of clusters: at least 1, and at most the distinct rows of positive weight, where a table is given.
+    """Number of clusters: at least 1, and at most the number of distinct rows of positive weight in ``table``.
 
-    ``instead`` tells the message what else than fewer clusters would help. ``n_samples``: rows that the table is of.
+    ``instead``: what the error suggests beside fewer clusters. ``n_samples``: number of rows that the error gives.
     """
     number = check_integer("n_clusters", n_clusters, minimum=1)
     if table is not None:
@@ -183,7 +183,7 @@ def check_n_clusters(
 
 
 def check_max_leaves(max_leaves: object, n_clusters: int) -> int:
-    """The number of leaves: ``n_clusters`` for None, otherwise at least as many."""
+    """Number of leaves: ``n_clusters`` for None, otherwise at least as many."""
     if max_leaves is None:
         return n_clusters
     number = check_integer("max_leaves", max_leaves, minimum=1, hint="None leaves the number to the estimator.")
@@ -196,7 +196,7 @@ def check_max_leaves(max_leaves: object, n_clusters: int) -> int:
 
 
 def check_unread(y: Any) -> None:
-    """Refuses what is given as ``y`` to an estimator that finds clusters itself, where more than labels is meant."""
+    """Raise an error for a string or an estimator as ``y`` of an estimator that finds clusters itself."""
     if isinstance(y, str) or is_estimator(y):
         raise UnsupportedInputError(
             f"y={shown(y)} would not be read: clusters are found in X alone. To start from a clusterer, give it as "
@@ -210,7 +210,7 @@ def _is_integer(value: object) -> TypeGuard[int]:
 
 
 def check_shape(shape: tuple[int, ...], *, what: str = "X") -> None:
-    """Raises ``InvalidInputError`` unless the shape is (at least one row, at least one column)."""
+    """Raise ``InvalidInputError`` unless the shape has two dimensions, at least one row and at least one column."""
     if len(shape) < 2:
         given = "1D" if shape else "scalar"
         raise InvalidInputError(
@@ -233,8 +233,8 @@ def check_shape(shape: tuple[int, ...], *, what: str = "X") -> None:
 def is_all_finite(values: npt.NDArray[np.generic] | sparse.csr_array) -> bool:
     """Whether no value is NaN or infinite; any number of dimensions and any strides.
 
-    The sum is finite only when all values are, so one addition a value settles nearly every table. Huge values can
-    overflow it; such a table is looked at value by value.
+    The sum is finite only when all values are, so one addition per value is enough for nearly every table. Huge values
+    can overflow it; such a table is checked value by value.
     """
     values = values.data if isinstance(values, sparse.csr_array) else values
     if values.dtype.kind != "f":
@@ -250,10 +250,10 @@ def check_finite(
     what: str = "X",
     may_miss: Sequence[bool] = (),
 ) -> None:
-    """Raises the error that names the column and the first row of a missing or infinite value.
+    """Raise an error that names the column and the first row of a missing or infinite value.
 
-    Missing values are reported before infinite ones, and the first column of the table before the others; those of
-    columns that ``may_miss`` some are none to report.
+    Missing values are reported before infinite ones, and the first column of the table before others; missing values in
+    columns with ``may_miss`` are allowed.
     """
     if is_all_finite(values):
         return
@@ -288,25 +288,25 @@ def _places(
 
 @dataclass(frozen=True)
 class MixedOptions:
-    """What a fit takes for categories, and the weights of its rows, which decide the levels that count."""
+    """Options of a fit on a mixed table: which columns are categories, and weights of rows, which select levels."""
 
     categorical: Any = "from_dtype"  # or names, positions or a mask of columns
     sample_weight: Any = None
 
     @property
     def names_categories(self) -> bool:
-        """Whether some columns are to be categories whatever they hold."""
+        """Whether some columns are categories whatever their type."""
         return not isinstance(self.categorical, str) and np.size(self.categorical) > 0
 
     def categories(self, columns: Columns) -> set[int] | None:
-        """The columns that are categories whatever their type, and no others; None where types decide."""
+        """Columns that are categories whatever their type, and no others; None where types decide."""
         if isinstance(self.categorical, str) and self.categorical == "from_dtype":
             return None
         return find_columns("categorical_features", self.categorical, columns, or_text=', or "from_dtype"')
 
 
 def find_columns(parameter: str, given: Any, columns: Columns, *, or_text: str = "") -> set[int]:
-    """The columns that a parameter gives as names, positions or a mask."""
+    """Positions of the columns that a parameter gives as names, positions or a mask."""
     names = columns.names
     items: list[Any] = [None] if given is None else np.asarray(given).ravel().tolist()
     if items and all(isinstance(item, bool) for item in items):
@@ -340,20 +340,20 @@ def read_table(
     mixed: MixedOptions | None = None,
     unknown: str | None = "outside",
 ) -> Table:
-    """Checks a table of numbers and hands it on, without a copy where the core can read it as it is.
+    """Check a table and convert it, without a copy where the core can read it as it is.
 
-    ``X`` is anything ``numpy.asarray`` reads, a scipy sparse matrix or array, or a pandas, polars, pyarrow, Modin or
+    ``X``: anything ``numpy.asarray`` reads, a scipy sparse matrix or array, or a pandas, polars, pyarrow, Modin or
     cuDF frame. Arrays of float32, float64, int32, int64, uint8 and bool are never copied, whatever their strides, and
     may be read-only or memory maps. Others are converted: float16 to float32; int8, int16 and uint16 to int32; uint32
     to int64; uint64 to float64; a frame to one matrix of the smallest of these dtypes that holds every column.
 
-    ``fitted`` are the columns of fit: names and their number are checked before any value is read. ``tested`` are those
-    of them that decide, ascending: where columns have names the others may be missing, and are not read. Arrays have
-    none to tell columns apart, so all of theirs are read.
+    ``fitted``: the columns of fit; names and their number are checked before any value is read. ``tested``: positions
+    of the columns that the tree tests, ascending; where columns have names, others may be missing and are not read.
+    Arrays have no names, so all columns are read.
 
-    With ``mixed`` options, columns of other kinds and missing values are taken too, as one float64 matrix that
-    ``ColumnKind`` explains. Columns of fit that were of other kinds are read by these; ``unknown`` says what levels are
-    that fit never saw. A ``Table`` is handed back.
+    With ``mixed`` options, columns of other kinds and missing values are allowed, and the result is one float64 matrix;
+    see ``ColumnKind``. Columns that had other kinds at fit are read by these kinds; ``unknown``: treatment of levels
+    unseen at fit. A ``Table`` is returned unchanged.
     """
     if isinstance(X, Table):
         return X
@@ -371,9 +371,9 @@ def read_table(
         check_shape(X.shape, what=what)
     columns = name_columns(labels, X.shape[1], what=what)
     if fitted is not None:
-        # Before the values: a renamed column is the reason to give, not what reindexing put into it.
+        # Before the values: the error should name a renamed column, not the missing values of a reindexed one.
         check_same_columns(fitted, columns, estimator=estimator, tested=tested, ways=ways)
-    # A sparse matrix of all columns is read sooner than some are taken out of it.
+    # Reading all columns of a sparse matrix is faster than selecting some.
     is_whole = sparse.issparse(X) and fitted is not None and columns.names == fitted.names
     if fitted is not None and tested is not None and fitted.has_names and columns.has_names and not is_whole:
         check_shape((X.shape[0], len(fitted.names)), what=what)  # a tree of one leaf needs none of them
@@ -391,7 +391,7 @@ def read_table(
 
 
 def _in_memory(X: Any, what: str = "X") -> Any:
-    """A data frame as narwhals sees it, or an array."""
+    """Convert to a data frame of narwhals, or to an array."""
     frame = as_frame(X, what=what)
     return as_array(X, what=what) if frame is None else frame
 
@@ -399,7 +399,7 @@ def _in_memory(X: Any, what: str = "X") -> Any:
 def _read(
     X: Any, columns: Columns, of_fit: tuple[ColumnKind, ...] | None, what: str, unknown: str | None
 ) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, tuple[ColumnKind, ...]]:
-    """Columns as complete numbers, and their kinds, or by the kinds of fit where these are others."""
+    """Read columns as numbers without gaps, with their kinds, or by the kinds of fit if some are not plain numbers."""
     if of_fit is not None and (not are_plain(of_fit) or any(kind.left_out for kind in of_fit)):
         return _read_by_kind(_columns_of(X), of_fit, columns, what, unknown), of_fit
     with _as_at_fit(of_fit is not None):
@@ -414,7 +414,7 @@ def _read(
 def _convert(
     X: Any, columns: Columns, what: str
 ) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, tuple[ColumnKind, ...]]:
-    """A frame or a matrix as numbers, and the kinds of its columns."""
+    """Convert a frame or a matrix to numbers, with the kinds of its columns."""
     if isinstance(X, nw.DataFrame):
         return convert_frame(X, columns, what=what)
     return (convert_sparse if sparse.issparse(X) else convert_array)(X, columns, what=what)
@@ -423,18 +423,18 @@ def _convert(
 def _read_tested(
     X: Any, columns: Columns, fitted: Columns, tested: npt.NDArray[np.integer], what: str, unknown: str | None
 ) -> Table:
-    """The table of fit's columns of which only those that are tested are read; the others are zeros."""
+    """Read only the tested columns into a table with all columns of fit; the others are zeros."""
     n_rows, n_columns, library = X.shape[0], len(fitted.names), library_of(X)
     names = [fitted.names[i] for i in tested]
     kinds = list(fitted.kinds)
-    # Of zeros that nobody reads or writes the system keeps no pages, column by column.
+    # In column order, the system allocates no memory for zeros that are never read or written.
     values: npt.NDArray[np.generic] | sparse.csr_array = np.zeros((n_rows, n_columns), dtype=np.uint8, order="F")
     if names:
         own = Columns(tuple(names), True, tuple(kinds[i] for i in tested))
         if isinstance(X, nw.DataFrame):
             X = X.select(names)
         else:
-            whole = convert_sparse(X, columns, what=what)[0] if sparse.issparse(X) else X  # which may be damaged
+            whole = convert_sparse(X, columns, what=what)[0] if sparse.issparse(X) else X  # which checks X
             X = whole[:, [columns.names.index(name) for name in names]]
         read, own_kinds = _read(X, own, own.kinds, what, unknown)
         for column, kind in zip(tested, own_kinds, strict=True):
@@ -454,7 +454,7 @@ def _columns_of(X: Any) -> list[Items]:
 
 
 def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> Table:
-    """A table to fit, of whatever columns: as complete numbers where it holds these alone, else column by column."""
+    """Read a table for fit: as a matrix if all columns are numbers without gaps, else column by column."""
     categories = options.categories(columns)
     if not categories and _may_be_numbers(X):
         try:
@@ -462,7 +462,7 @@ def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> T
             if is_all_finite(values):
                 return _warned(Table(values, columns.names, columns.has_names, kinds, library_of(X)))
         except NotNumericError:
-            pass  # what the columns hold is found out one by one
+            pass  # columns are read one by one
     weights = read_weights(options.sample_weight, len(X))
     sums, kinds_found = list[ColumnSums](), list[ColumnKind]()
     read = np.zeros(X.shape, order="F")
@@ -480,7 +480,7 @@ def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> T
 def _raw_columns(
     X: Any, columns: Columns, categories: set[int] | None, what: str
 ) -> Iterator[tuple[int, RawColumn, bool]]:
-    """The columns by their types, and whether each is asked for as a category; an error of those of no such type."""
+    """Read columns by their types; yields position, column, and whether it is a category by request."""
     refused: dict[int, NonNumericValue] = {}
     for i, column in enumerate(_columns_of(X)):
         is_explicit = categories is not None and i in categories
@@ -499,7 +499,7 @@ def _raw_columns(
 
 
 def _checked(columns: Columns, sums: Sequence[ColumnSums], kinds: Sequence[ColumnKind], what: str) -> Columns:
-    """The columns of a fit with the kinds that were found; some of them must take part."""
+    """Columns of a fit with their kinds; raises an error if all are left out."""
     if all(are_numbers(own.items) and not own.is_explicit for own in sums):
         step = f"{what}.astype(float) makes numbers of them."
         warn(CutwiseWarning(f"All columns of {what} hold numbers written as text, and are taken for texts. {step}"))
@@ -514,14 +514,14 @@ def _checked(columns: Columns, sums: Sequence[ColumnSums], kinds: Sequence[Colum
 
 @dataclass(eq=False)
 class TableSums:
-    """What parts of a table say of the kinds of its columns, all of them together what the whole table does."""
+    """Statistics of a table's columns that determine their kinds; those of parts of the table can be merged."""
 
     categorical: Any = "from_dtype"
     columns: Columns | None = None
     of_columns: list[ColumnSums] = field(default_factory=list)
 
     def update(self, X: Any, weights: npt.NDArray[np.float64] | None) -> None:
-        """Further rows, at least one."""
+        """Add rows, at least one."""
         X = _in_memory(X)
         columns = name_columns(list(X.columns) if isinstance(X, nw.DataFrame) else None, X.shape[1])
         categories = MixedOptions(self.categorical).categories(columns)
@@ -531,7 +531,7 @@ class TableSums:
         self.merge(TableSums(self.categorical, columns, fresh))
 
     def merge(self, other: TableSums) -> TableSums:
-        """Those of both."""
+        """Merge the statistics of other rows into these."""
         if self.columns is None or other.columns is None:
             self.columns, self.of_columns = self.columns or other.columns, self.of_columns or other.of_columns
             return self
@@ -542,17 +542,17 @@ class TableSums:
 
     @property
     def n_rows(self) -> int:
-        """How many were seen."""
+        """Number of rows so far."""
         return self.of_columns[0].n_rows if self.of_columns else 0
 
     def found(self) -> Columns:
-        """The columns with their kinds."""
+        """Columns with their kinds."""
         assert self.columns is not None
         return _checked(self.columns, self.of_columns, [sums.kind() for sums in self.of_columns], "X")
 
 
 def check_same_names(first: Columns, other: Columns) -> None:
-    """Refuse batches of one table that have other columns."""
+    """Raise an error if batches of one table have different columns."""
     if (first.has_names, first.names) != (other.has_names, other.names):
         raise InvalidInputError(
             f"The batches of X differ: the first has columns {_listed(first)}, another {_listed(other)}. Give all the "
@@ -565,7 +565,7 @@ def _listed(columns: Columns) -> str:
 
 
 def _may_be_numbers(X: Any) -> bool:
-    """Whether every column is of numbers, or of objects that may be."""
+    """Whether every column has a numeric type, or objects that may be numbers."""
     if not isinstance(X, nw.DataFrame):
         return X.dtype.kind in "fiubO"
     types = (nw.Boolean, nw.Object, nw.Unknown)
@@ -575,7 +575,7 @@ def _may_be_numbers(X: Any) -> bool:
 def _read_by_kind(
     given: list[Items], kinds: Sequence[ColumnKind], columns: Columns, what: str, unknown: str | None
 ) -> npt.NDArray[np.float64]:
-    """New rows by the kinds of fit, shape (n, d)."""
+    """Read new rows by the kinds of fit, shape (n, d)."""
     read = np.zeros((len(given[0]), len(given)), order="F")
     refused: dict[int, NonNumericValue] = {}
     for i, (column, kind) in enumerate(zip(given, kinds, strict=True)):
@@ -600,7 +600,7 @@ _NAMED = "numbers, dates or texts that categorical_features names"
 
 @contextmanager
 def _as_at_fit(is_fitted: bool = True) -> Iterator[None]:
-    """Errors about new rows say what a model needs of them, which cannot do without a column."""
+    """Replace the next step in errors about new rows, since a fitted model needs all of its columns."""
     try:
         yield
     except (NotNumericError, MissingValueError) as error:
@@ -618,18 +618,18 @@ def _as_at_fit(is_fitted: bool = True) -> Iterator[None]:
 
 
 def _start(words: str) -> str:
-    """Words at the start of a sentence; what they quote stays as it is."""
+    """Capitalize the first letter, and no other."""
     return words[:1].upper() + words[1:]
 
 
 def _warned(table: Table) -> Table:
-    """The table of a fit, with a warning of columns that say nothing of what rows are like."""
+    """Return the table of a fit, with a warning about columns that only name or number rows."""
     warn_of_columns(table.columns, lambda i: not table.is_sparse and counts_rows(table.values[:, i]))
     return table
 
 
 def warn_of_columns(columns: Columns, counts: Callable[[int], bool]) -> None:
-    """Warn of columns that only name or number rows; ``counts``: whether the whole numbers of one count these."""
+    """Warn of columns that only name or number rows; ``counts``: whether a column of integers numbers the rows."""
     own = list(zip(columns.names, columns.kinds, strict=True))
     lines = [f"{name} is left out: {kind.left_out}" for name, kind in own if kind.left_out]
     lines += [
@@ -647,9 +647,9 @@ def warn_of_columns(columns: Columns, counts: Callable[[int], bool]) -> None:
 
 
 def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:
-    """A table in memory, and what is one a row beside it: where that is named, the column, which the table then lacks.
+    """Resolve labels or weights given by column name: the table without that column, and the column.
 
-    Columns of an annotated matrix are those beside it.
+    Of an annotated matrix, it is a column of ``obs``, and the matrix does not change.
     """
     if not isinstance(column, str):
         return X, column
@@ -669,19 +669,19 @@ def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:
 
 
 def names_given(*given: Any) -> list[str]:
-    """Which of what a fit is given beside the table are columns of it, by their names."""
+    """Names of columns among the labels and weights given to a fit."""
     return [name for name in given if isinstance(name, str)]
 
 
 def drop_columns(X: Any, names: Sequence[str]) -> Any:
-    """A data frame without those of these columns that it has; anything else as it is."""
+    """Drop columns from a data frame where it has them; other tables are returned unchanged."""
     frame = as_frame(X) if names and not is_annotated(X) else None
     there = [] if frame is None else [name for name in names if name in frame.columns]
     return X if frame is None or not there else frame.drop(there).to_native()
 
 
 def keep_columns(X: Any, names: Sequence[str]) -> Any:
-    """A data frame with those of these columns that it has, in its own order; anything else as it is."""
+    """Select columns of a data frame, in its own order, where it has them; other tables are returned unchanged."""
     frame, used = None if is_annotated(X) else as_frame(X), set(names)
     if frame is None or used.issuperset(frame.columns):
         return X
@@ -689,7 +689,7 @@ def keep_columns(X: Any, names: Sequence[str]) -> Any:
 
 
 def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:
-    """Some rows of what ``read_table`` takes, in the caller's own kind: a frame stays a frame of the same columns."""
+    """Select rows of any input of ``read_table``, with its type: a frame remains a frame of the same columns."""
     if sparse.issparse(X):
         return X.tocsr()[rows]
     frame = as_frame(X)
@@ -697,9 +697,9 @@ def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:
 
 
 def read_weights(sample_weight: Any, n_rows: int, *, what: str = "sample_weight") -> npt.NDArray[np.float64] | None:
-    """Checks ``n_rows`` sample weights, or one for all; None stands for every weight 1, as does a single 1.
+    """Check ``n_rows`` sample weights, or one for all; None means that every weight is 1, also for a single 1.
 
-    The array is read-only, and the caller's memory where it is a contiguous float64 array.
+    The array is read-only, and shares memory with the caller's if that is a contiguous float64 array.
     """
     if sample_weight is None:
         return None
@@ -731,7 +731,7 @@ def read_weights(sample_weight: Any, n_rows: int, *, what: str = "sample_weight"
 
 
 def _check_weights(weights: npt.NDArray[np.float64], what: str) -> None:
-    """Finite, not negative, not all zero."""
+    """Raise an error unless weights are finite, not negative and not all zero."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(weights.sum())
     if not np.isfinite(total):
@@ -760,7 +760,7 @@ def read_centers(centers: Any, n_clusters: int, n_columns: int, *, what: str = "
 
 
 def read_costs(costs: Any, n_rows: int, n_clusters: int) -> Float64:
-    """The cost of each row by each cluster as float64, shape (n_rows, n_clusters), checked."""
+    """Check costs of each row by each cluster, float64 of shape (n_rows, n_clusters)."""
     given = _dense(costs, "costs", (n_rows, n_clusters), "one row for each row of X and one column for each cluster")
     if given.min() < 0:
         row, cluster = np.argwhere(given < 0)[0]

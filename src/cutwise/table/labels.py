@@ -1,4 +1,4 @@
-"""One value a row: cluster labels (whole numbers, text or booleans, with -1 for noise) and sample weights."""
+"""Vectors with one value per row: cluster labels (integers, text or booleans, with -1 for noise) and weights."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .convert import is_missing, reading, refuse_mistaken
 
 
 def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
-    """An array-like, a series or a one-column frame as an ndarray, whatever its shape; nulls stay recognizable in it.
+    """Convert an array-like, a series or a one-column frame to an ndarray of any shape; nulls remain recognizable.
 
-    Text in lists stays Python objects, so that numbers beside it stay numbers. A series with nulls comes as objects
-    (None) or, when numeric, as float64 (NaN); a one-column frame has shape (n, 1).
+    A list with text becomes an array of Python objects, so that its numbers remain numbers. A series with nulls becomes
+    objects (None) or, when numeric, float64 (NaN); a one-column frame has shape (n, 1).
     """
     if sparse.issparse(values):
         raise UnsupportedInputError(
@@ -46,8 +46,8 @@ def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
 
 
 def _from_series(series: nw.Series[Any]) -> npt.NDArray[np.generic]:
-    """A column as an array; a null is None, or NaN among floats."""
-    if series.null_count() == 0 and series.dtype not in (nw.Int128, nw.UInt128):  # which numpy does not have
+    """Convert a column to an array; a null becomes None, or NaN among floats."""
+    if series.null_count() == 0 and series.dtype not in (nw.Int128, nw.UInt128):  # numpy does not have these
         return series.to_numpy()
     if series.dtype.is_numeric() and series.null_count():
         return series.cast(nw.Float64).to_numpy()
@@ -55,7 +55,7 @@ def _from_series(series: nw.Series[Any]) -> npt.NDArray[np.generic]:
 
 
 NOISE = -1
-"""The label of rows without a cluster. Among words it may be a number or be written out: a CSV file knows no types."""
+"""Label of rows without a cluster. Among text labels it may be a number or text, since CSV files have no types."""
 
 
 _SMALL_RANGE = 1 << 16
@@ -70,7 +70,7 @@ class Labels:
 
     @property
     def n_clusters(self) -> int:
-        """Number of distinct labels, noise apart."""
+        """Number of distinct labels, without noise."""
         return len(self.classes)
 
     @property
@@ -82,11 +82,11 @@ class Labels:
 def read_labels(
     y: Any, n_rows: int, *, what: str = "y", estimator: str = "ClusterExplainer", is_part: bool = False
 ) -> Labels:
-    """Checks the labels of ``n_rows`` rows and numbers the clusters.
+    """Check the labels of ``n_rows`` rows and number the clusters.
 
     Labels are integers, floats that are whole numbers, booleans or text, in an array, a list or a series (also
-    categorical). -1 is noise, as a number and, among words, also as the text ``"-1"``: what a column of labels means
-    does not depend on how it was read. ``is_part``: others have labels too, so that these may be noise alone.
+    categorical). -1 is noise, as a number and, among text labels, also as the text ``"-1"``: the meaning of a column of
+    labels does not depend on how it was read. ``is_part``: other rows have labels, too, so all of these may be noise.
     """
     if y is None:
         raise InvalidInputError(
@@ -125,17 +125,17 @@ def read_labels(
 
 
 def _from_objects(values: npt.NDArray[np.generic], what: str) -> npt.NDArray[np.generic]:
-    """Labels that came as Python objects, in the dtype they all fit into; text stays as objects."""
+    """Convert labels that are Python objects to the dtype that fits all; text remains objects."""
     items = values.tolist()
     types = set(map(type, items))
-    if all(issubclass(t, str) for t in types):  # of numpy's, too, which programs of other packages do not know
+    if all(issubclass(t, str) for t in types):  # numpy's strings, too, become Python's
         return values if types == {str} else np.array([*map(str.__str__, items), None], dtype=object)[:-1]
     for row, value in enumerate(items):
         if is_missing(value):
             raise _missing(what, row)
         if not isinstance(value, (str, Real, np.bool_)):
             raise _unsupported(what, row, value)
-    if any(issubclass(t, str) for t in types):  # words, and perhaps the number -1 among them
+    if any(issubclass(t, str) for t in types):  # text, and perhaps the number -1
         texts = [str.__str__(item) if isinstance(item, str) else item for item in items]
         words = [str(NOISE) if isinstance(item, Real) and item == NOISE else item for item in texts]
         if all(isinstance(word, str) for word in words):
@@ -154,7 +154,7 @@ def _from_objects(values: npt.NDArray[np.generic], what: str) -> npt.NDArray[np.
 
 
 def _check_kind(values: npt.NDArray[np.generic], what: str) -> None:
-    """Refuses labels that are no whole numbers, booleans or text."""
+    """Raise an error for labels other than integers, booleans or text."""
     kind = values.dtype.kind
     if kind == "f":
         floats = values.astype(np.float64, copy=False)
@@ -179,7 +179,7 @@ def _check_kind(values: npt.NDArray[np.generic], what: str) -> None:
 
 
 def _number(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int32]]:
-    """Distinct labels without noise, and each row's position among them."""
+    """Distinct labels without noise, and each row's position among them, -1 for noise."""
     if values.dtype.kind == "b":
         classes, codes = _number(values.view(np.uint8))
         return classes.astype(np.bool_), codes
@@ -204,7 +204,7 @@ def _number(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.generic], n
 
 
 def _number_text(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int32]]:
-    """The same for text: a dictionary meets each row once, where a sort would compare strings n log n times."""
+    """See ``_number``; for text a dictionary is faster than a sort, which compares strings n log n times."""
     items = values.tolist()
     distinct = sorted(set(items) - {str(NOISE)})
     code_of = {label: code for code, label in enumerate(distinct)} | {str(NOISE): -1}

@@ -1,4 +1,4 @@
-"""One column of a table, of whatever type: its kind at fit, and its values as numbers by that kind."""
+"""One column of a table, of any type: its kind at fit, and its values as numbers by that kind."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from .instants import as_duration, instant_of, to_ticks
 from .table import ColumnKind, KindName, Table, number_kind
 
 MOST_LEVELS = 254
-"""A code fits a byte, and one is left for all levels beyond these."""
+"""Most levels of a category: a code fits in a byte, with one code for all other levels."""
 
 
 def distinct_items(items: Sequence[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
-    """The position of every item among the distinct ones, shape (len(items),), and these: None for what is missing."""
-    known = {item: None if is_missing(item) else item for item in dict.fromkeys(items)}  # NaN need not be one
+    """Position of every item among the distinct items, shape (len(items),), and these; missing ones become None."""
+    known = {item: None if is_missing(item) else item for item in dict.fromkeys(items)}  # there may be several NaN
     place = {item: i for i, item in enumerate(dict.fromkeys(known.values()))}
     number = {item: place[own] for item, own in known.items()}
     return np.fromiter(map(number.__getitem__, items), dtype=np.intp, count=len(items)), list(place)
 
 
 def plain_level(item: Any) -> Any:
-    """A level as every reader has it: a text, or a number, a whole one without a fraction; None for no level at all.
+    """Normalize a level to a string or a number, an int where it is whole; None for anything else.
 
-    Intervals, which pandas alone has, go by their text. A decimal that float64 rounds is none: it would be one level
+    Intervals, which only pandas has, become strings. A decimal that float64 rounds gives None: it would be one level
     with its neighbors, and a rule that no such value in a database equals.
     """
     if isinstance(item, np.generic) and item.dtype.kind in "biufU":
@@ -57,10 +57,10 @@ def plain_level(item: Any) -> Any:
 def levels_by_weight(
     items: Sequence[Any], weight: npt.NDArray[np.float64], order: Sequence[Any] | None = None
 ) -> tuple[tuple[Any, ...], bool]:
-    """The levels of a column, in ``order`` or else sorted, and whether rare ones are not among them.
+    """Levels of a column, in ``order`` or else sorted, and whether rare levels were dropped.
 
-    ``weight``: of the rows of each of the different items. A missing value is the level None, the last one. Levels are
-    those of rows with a weight; of more than ``MOST_LEVELS`` the heaviest, of equals the first.
+    ``weight``: total weight of each distinct item. A missing value is the level None, the last one. Levels have
+    positive weight; of more than ``MOST_LEVELS`` the heaviest remain, of equals the first.
     """
     mass: dict[Any, float] = {}
     for level, w in zip(items, weight.tolist(), strict=True):
@@ -77,7 +77,7 @@ def levels_by_weight(
 def code_levels(
     codes: npt.NDArray[np.intp], distinct: Sequence[Any], levels: Sequence[Any]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """The position of every item among the levels, ``len(levels)`` for none of them; and which distinct are none."""
+    """Position of every item among the levels, ``len(levels)`` for others; and which distinct items are no level."""
     position = {level: i for i, level in enumerate(levels)}
     found = np.array([position.get(level, len(levels)) for level in distinct], dtype=np.float64)
     return found[codes], found == len(levels)
@@ -89,23 +89,23 @@ _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\
 _CODE = re.compile(r"\s*0\d")
 _LARGEST = 2.0**53
 FEWEST_NUMBERED = 20
-"""Rows from which on a number that counts them is no coincidence."""
+"""Fewest rows for which consecutive numbers are no coincidence."""
 MOST_ITEMS = 1 << 17
-"""Different texts of a column that are remembered of a table in batches."""
+"""Most distinct texts of a column that are stored for a table in batches."""
 
 
 @dataclass(frozen=True, eq=False)
 class RawColumn:
-    """A column as it came: numbers of some kind, or items that are levels."""
+    """A column before its kind is known: numbers, or items that are levels."""
 
     name: KindName
     values: Float64 | None = None  # (n,), NaN where missing; None where there are items
     codes: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (n,), positions in items
-    items: Sequence[Any] = ()  # the distinct ones; None for what is missing
+    items: Sequence[Any] = ()  # distinct; None for a missing value
     order: Sequence[Any] | None = None  # of the levels, where the type has one
     unit: Literal["day", "microsecond", "time"] | None = None
     zone: str | None = None
-    are_floats: bool = False  # of a type without missing values for whole numbers
+    are_floats: bool = False  # of a type that has no integers with missing values
 
     @property
     def n_rows(self) -> int:
@@ -114,17 +114,17 @@ class RawColumn:
 
     @property
     def are_texts(self) -> bool:
-        """Whether its levels are texts; else they are numbers."""
+        """Whether the levels are texts, not numbers."""
         return any(isinstance(item, str) for item in self.items)
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no value at all."""
+        """Whether all values are missing."""
         return all(item is None for item in self.items) if self.values is None else bool(np.isnan(self.values).all())
 
 
 def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNumericValue:
-    """A column as numbers or levels by its own type; the first value that is neither where it is of no such type."""
+    """Read a column as numbers or levels by its type; if that is not possible, return the first value in the way."""
     if isinstance(column, np.ndarray):
         if as_category or column.dtype.kind in "OUT":
             return _of_items(list(column) if column.dtype.kind in "mM" else column.tolist(), as_category)
@@ -135,13 +135,13 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
     if dtype in (nw.Categorical, nw.Enum):
         try:
             codes, levels = _distinct(column)
-        except TypeError:  # Arrow's dictionary of structs, as it has of pandas' intervals
+        except TypeError:  # Arrow's dictionary of structs, such as pandas' intervals
             return _of_items(column.to_list())
         order, is_ordered = _order_of(column)
         return _of_levels(codes, levels, order, "ordered" if is_ordered else "category")
     if dtype == nw.String:
         codes, levels = _distinct(column)
-        # Objects are taken for text by narwhals where the first hundred are missing, whatever the others are.
+        # narwhals takes objects for text if the first hundred are missing, whatever the others are.
         if {type(level) for level in levels} - {type(None)} == {str}:
             return RawColumn("category", codes=codes, items=levels)
     name = kind_of_type(dtype)
@@ -153,7 +153,7 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
         if dtype.time_zone is not None:
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         values = to_ticks(column.to_numpy(), "microsecond")
-        # Python's name of a fixed offset, UTC+02:00, is no zone's; Arrow writes +02:00.
+        # Python's name of a fixed offset, UTC+02:00, is not a zone; Arrow writes +02:00.
         zone = None if dtype.time_zone is None else re.sub(r"^UTC(?=[-+])", "", dtype.time_zone)
         return RawColumn("date", values=values, unit="microsecond", zone=zone)
     if dtype in (nw.Duration, nw.Time):
@@ -173,7 +173,7 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
 
 
 def kind_of_type(dtype: Any) -> KindName | None:
-    """What columns of a type of narwhals hold; None where the type does not say."""
+    """Kind of columns of a narwhals type; None where the type does not determine it."""
     if dtype == nw.Boolean or dtype.is_numeric():
         return "bool" if dtype == nw.Boolean else "integer" if dtype.is_integer() else "number"
     of_types: dict[KindName, tuple[Any, ...]] = {
@@ -186,7 +186,7 @@ def kind_of_type(dtype: Any) -> KindName | None:
 
 
 def _distinct(column: nw.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
-    """See ``distinct_items``; pandas finds them without a Python object a row."""
+    """See ``distinct_items``; pandas does it without creating a Python object per row."""
     native = column.to_native()
     if not hasattr(native, "factorize"):
         return distinct_items(column.to_list())
@@ -198,7 +198,7 @@ def _distinct(column: nw.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
 
 
 def _order_of(column: nw.Series[Any]) -> tuple[list[Any] | None, bool]:
-    """The levels of a type that lists them, in its order, and whether that order means something."""
+    """Levels of a type that lists them, in its order, and whether that order is meaningful."""
     native = column.to_native()
     if hasattr(native, "cat") and hasattr(native.cat, "categories"):
         return native.cat.categories.to_list(), bool(native.cat.ordered)
@@ -209,7 +209,7 @@ def _order_of(column: nw.Series[Any]) -> tuple[list[Any] | None, bool]:
         orders = {tuple(chunk.dictionary.to_pylist()) for chunk in getattr(arrow, "chunks", [arrow])}
         if len(orders) == 1:
             return list(*orders), True
-    # Others list levels as they came in the rows.
+    # Other types list levels in the order of rows.
     return (native.dtype.categories.to_list(), True) if column.dtype == nw.Enum else (None, False)
 
 
@@ -228,7 +228,7 @@ def _of_array(values: npt.NDArray[np.generic]) -> RawColumn | NonNumericValue:
 def _of_levels(
     codes: npt.NDArray[np.intp], items: Sequence[Any], order: Sequence[Any] | None, name: KindName
 ) -> RawColumn | NonNumericValue:
-    """A column of levels, all texts or all numbers, or the first value that is none; truth values stay such."""
+    """Make a column of levels, all texts or all numbers, or return the first other value; booleans remain booleans."""
     types = {type(item) for item in items if item is not None}
     if types and types <= {bool, np.bool_}:
         return RawColumn("bool", values=np.array(items, dtype=np.float64)[codes])
@@ -247,16 +247,16 @@ def _of_levels(
 def _of_items(
     items: Sequence[Any], as_category: bool = False, order: Sequence[Any] | None = None
 ) -> RawColumn | NonNumericValue:
-    """A column of Python objects: levels where they are to be, or are all text; numbers, dates or durations."""
+    """Read a column of Python objects: levels if requested or if all are text; else numbers, dates or durations."""
     try:
         codes, distinct = distinct_items(items)
-    except TypeError:  # no value at all for us: lists, mappings, arrays
+    except TypeError:  # not hashable: lists, mappings, arrays
         row = next((row for row, item in enumerate(items) if type(item).__hash__ is None), None)
         if row is None:
             raise
         return NonNumericValue(row, items[row])
     types = {type(item) for item in distinct if item is not None}
-    if types and all(issubclass(t, bool | np.bool_ | Real) for t in types):  # of equal ones but the first is distinct
+    if types and all(issubclass(t, bool | np.bool_ | Real) for t in types):  # distinct has one of equal items
         types = {type(item) for item in items if not is_missing(item)}
     if types and all(hasattr(item, "months") and hasattr(item, "nanoseconds") for item in distinct if item is not None):
         items, types = [item if item is None else as_duration(item) for item in items], {dt.timedelta}
@@ -266,7 +266,7 @@ def _of_items(
 
     if are(str) or as_category:
         return _of_levels(codes, distinct, order, "category")
-    if are(dt.date, np.datetime64):  # a date beside instants is its midnight
+    if are(dt.date, np.datetime64):  # a date among instants is its midnight
         has_times = any(issubclass(t, dt.datetime | np.datetime64) for t in types)
         unit: Literal["day", "microsecond"] = "microsecond" if has_times else "day"
         zoned = [getattr(item, "tzinfo", None) is not None for item in items if not is_missing(item)]
@@ -278,7 +278,7 @@ def _of_items(
         values = to_ticks(items, "microsecond", is_duration=True)
         return RawColumn("duration", values=values, unit="time" if types <= {dt.time} else None)
     wrong = find_non_numeric(items)
-    if wrong is not None:  # texts alone are levels, and dates alone are dates
+    if wrong is not None:  # texts without other values would be levels, and dates dates
         return replace(wrong, column_kind=_BESIDE_OTHERS.get(wrong.kind, wrong.column_kind))
     numbers = to_numbers(items).astype(np.float64)
     if are(bool, np.bool_):
@@ -287,7 +287,7 @@ def _of_items(
 
 
 def _zone_of(items: Iterable[Any]) -> str | None:
-    """The zone of instants: the one of that name, UTC where they have several or but offsets; None without any."""
+    """Name of the zone of instants; UTC if they have several zones or only offsets, None without zones."""
     zones = {zone for item in items if (zone := getattr(item, "tzinfo", None)) is not None}
     names = {getattr(zone, "key", None) or getattr(zone, "zone", None) for zone in zones}  # zoneinfo's, and pytz's
     return next(iter(names), None) if len(names) == 1 and None not in names else "UTC" if zones else None
@@ -295,11 +295,11 @@ def _zone_of(items: Iterable[Any]) -> str | None:
 
 @dataclass(eq=False)
 class ColumnSums:
-    """What rows say of the kind of a column; those of two parts of the rows say together what all of them do.
+    """Statistics of a column that determine its kind; those of parts of the rows can be merged.
 
-    ``types``: name, unit and zone of the parts that have a value. ``orders``: of the levels there. ``is_whole``:
-    whether all numbers are whole and of a type that says so, or that has no other for missing values. ``items``,
-    ``seen``, ``mass``: the different ones, None for what is missing, their rows and weight.
+    ``types``: name, unit and zone of the parts that have a value. ``orders``: of their levels. ``is_whole``: whether
+    all numbers are whole, and of an integer type or of floats, which integers with missing values become. ``items``,
+    ``seen``, ``mass``: distinct items, None for a missing one, with their numbers of rows and weights.
     """
 
     describe: str
@@ -314,7 +314,7 @@ class ColumnSums:
     mass: Float64 = field(default_factory=lambda: np.empty(0))
 
     def update(self, raw: RawColumn, weights: Float64 | None) -> None:
-        """Further rows."""
+        """Add rows."""
         self.n_rows += raw.n_rows
         if raw.is_empty:
             weight = raw.n_rows if weights is None else weights.sum()
@@ -333,7 +333,7 @@ class ColumnSums:
             self.is_whole = raw.are_floats and _are_whole(known[:FEWEST_NUMBERED]) and _are_whole(known)
 
     def merge(self, other: ColumnSums) -> ColumnSums:
-        """Those of both."""
+        """Merge the statistics of other rows into these."""
         for name in ("n_rows", "n_missing"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.types, self.orders = self.types | other.types, self.orders | other.orders
@@ -357,12 +357,12 @@ class ColumnSums:
         self.mass = np.bincount(at, np.append(self.mass, mass), len(place)).astype(np.float64)
 
     def kind(self) -> ColumnKind:
-        """The kind of the column, from all rows of a fit."""
+        """Kind of the column, from all rows of a fit."""
         if not self.types:
             return ColumnKind("number", left_out="no value")
         names, has_gaps = {name for name, _, _ in self.types}, self.n_missing > 0 or None in self.items
         if names <= {"integer", "number", "bool"} and names != {"bool"}:
-            # What misses some whole numbers is of floats in pandas, but where it holds objects.
+            # In pandas integers with missing values become floats, except in columns of objects.
             is_whole = self.is_whole and ("number" not in names or (has_gaps and "bool" not in names))
             return ColumnKind("integer" if is_whole else "number", has_gaps=has_gaps)
         if len(self.types) > 1 or (names == {"ordered"} and len(self.orders) > 1):
@@ -372,7 +372,7 @@ class ColumnSums:
                 "types, units, time zones or orders. Give it the same type in all of them."
             )
         ((name, unit, zone),) = self.types
-        order = next(iter(self.orders)) if len(self.orders) == 1 else None  # in memory other dictionaries are text
+        order = next(iter(self.orders)) if len(self.orders) == 1 else None  # else levels are sorted
         if name == "ordered":
             return ColumnKind("ordered", levels=tuple(order or ()), has_gaps=has_gaps)
         if name != "category":
@@ -392,11 +392,11 @@ def _are_whole(known: Float64) -> bool:
 
 
 def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: str | None = "outside") -> Float64:
-    """The values of a column by a kind of fit, shape (n,).
+    """Values of a column by its kind at fit, shape (n,).
 
-    ``unknown``: what levels never seen at fit are, ``"outside"`` of all that are named, with a warning, or an
-    ``"error"``; None at fit itself, where they are those of rows without weight. Raises ``InvalidInputError`` where the
-    column is of another kind now.
+    ``unknown``: treatment of levels unseen at fit: ``"outside"`` of all named levels, with a warning, or ``"error"``;
+    None at fit itself, where only rows without weight have them. Raises ``InvalidInputError`` if the column has another
+    kind now.
     """
     if kind.levels is not None:
         return _level_values(raw, kind, describe, unknown)
@@ -423,19 +423,19 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
 
 
 def check_type(dtype: Any, kind: ColumnKind, describe: str, *, has_zones: bool = True) -> None:
-    """Refuse a column whose type, one of narwhals, says that it holds something else than at fit.
+    """Raise an error if a column's narwhals type does not match its kind at fit.
 
-    ``has_zones``: whether instants are of another type where they have a zone.
+    ``has_zones``: whether types of instants tell whether these have a zone.
     """
     now = kind_of_type(dtype)
-    if dtype != nw.Unknown and not (kind.is_text and now == "category"):  # words of a file are asked about as such
+    if dtype != nw.Unknown and not (kind.is_text and now == "category"):  # a file's words for booleans are text
         check_kind(now, kind, describe)
     if has_zones:
         check_zone(getattr(dtype, "time_zone", None), kind, describe)
 
 
 def check_kind(now: KindName | None, kind: ColumnKind, describe: str, value: object = None) -> None:
-    """Refuse a column that holds something else now than at fit; ``value`` is such a one, where that says more."""
+    """Raise an error if a column has another kind than at fit; ``value``: an example for the error."""
     of_fit = {kind.name}
     if kind.levels is not None:
         of_fit = {"category" if isinstance(level, str) else "number" for level in kind.levels if level is not None}
@@ -455,7 +455,7 @@ def check_kind(now: KindName | None, kind: ColumnKind, describe: str, value: obj
 
 
 def check_truth(values: npt.NDArray[np.generic], describe: str) -> None:
-    """Refuse numbers other than 0 and 1 where fit had true and false."""
+    """Raise an error for numbers other than 0 and 1 where fit had true and false."""
     wrong = np.flatnonzero((values != 0) & (values != 1) & ~np.isnan(values))
     if len(wrong):
         raise ColumnMismatchError(
@@ -465,7 +465,7 @@ def check_truth(values: npt.NDArray[np.generic], describe: str) -> None:
 
 
 def check_zone(zone: str | None, kind: ColumnKind, describe: str) -> None:
-    """Refuse instants without a time zone where those of fit had one, and the reverse."""
+    """Raise an error for instants without a time zone where fit had one, and the reverse."""
     if kind.name != "date" or (zone is None) == (kind.zone is None):
         return
     now, then = ("without", "with") if zone is None else ("with", "without")
@@ -514,18 +514,18 @@ def _level_values(raw: RawColumn, kind: ColumnKind, describe: str, unknown: str 
 
 
 def _levels_listed(levels: Sequence[object], most: int = 5) -> str:
-    """The levels in words; what is missing is no text."""
+    """List levels, with a missing value as words without quotes."""
     known = listed([level for level in levels if level is not None], most=most)
     return ", ".join(filter(None, [known, "a missing value" if None in levels else ""]))
 
 
 def are_dates(items: Sequence[object]) -> bool:
-    """Whether texts look like dates, by the first hundred."""
+    """Whether the first hundred texts look like dates."""
     return all(isinstance(item, str) and _DATE.match(item) for item in items[:100])
 
 
 def are_numbers(items: Sequence[object]) -> bool:
-    """Whether what is known of some items is text, and all of it numbers; codes have zeros before other digits."""
+    """Whether all known items are numbers written as text; a leading zero before other digits means a code."""
     known = [item for item in items if item is not None]
     return bool(known) and all(
         isinstance(item, str) and reads_as_number(item) and not _CODE.match(item) for item in known
@@ -533,7 +533,7 @@ def are_numbers(items: Sequence[object]) -> bool:
 
 
 def counts_rows(values: npt.NDArray[Any]) -> bool:
-    """Whether whole numbers number the rows: as many different consecutive ones as there are rows."""
+    """Whether integers number the rows: distinct and consecutive, one for each row."""
     n = len(values)
     if n < FEWEST_NUMBERED or int(values.max()) - int(values.min()) != n - 1:
         return False
@@ -557,17 +557,17 @@ _WORDS: dict[KindName | None, str] = {
 
 
 def frame_of(table: Table) -> Any:
-    """Rows as a data frame with the values that people wrote: for transformers that ask for columns by name.
+    """Convert a table to a data frame with the original values, for transformers that select columns by name.
 
-    It is one of pandas where that is installed. Columns that take no part are empty, and none may have levels that are
-    known together as others.
+    The frame is of pandas if that is installed, else of polars. Columns that were left out are empty; no category may
+    have rows with other levels than those of its kind.
     """
     columns = {name: _items(x, kind) for name, x, kind in zip(table.names, table.values.T, table.kinds, strict=True)}
     return nw.from_dict(columns, backend="pandas" if find_spec("pandas") else "polars").to_native()
 
 
 def _items(x: npt.NDArray[Any], kind: ColumnKind) -> npt.NDArray[Any] | list[Any]:
-    """The values of a column as their own type has them, None or NaN where they are missing."""
+    """Values of a column in its own type, None or NaN where they are missing."""
     if kind.left_out is not None:
         return [None] * len(x)
     if kind.levels is not None:

@@ -1,8 +1,8 @@
-"""A table as the rest of the package sees it: columns of kinds, and rows as the engine reads them.
+"""The table that the rest of the package uses: columns with kinds, and rows as the core reads them.
 
-A cut ``x <= t`` of a column with gaps sends missing values right or left: it is searched twice, once with what is
-missing above all values and once below. One level against all others is a cut of a column of zeros and ones, so a
-category has one of these for every level. Everything that sums, walks and bounds then sees thresholds alone.
+A cut ``x <= t`` of a column with gaps sends missing values right or left, so the column is searched twice: once with
+missing values above all others and once below. One level against all others is a cut of a column of zeros and ones,
+so a category has one such column for every level. The core then needs thresholds alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from cutwise.exceptions import (
 
 @dataclass(frozen=True, eq=False)
 class DerivedRows:
-    """Rows with columns that are made of those of a table when they are read, most of them zeros; see ``Matrix``.
+    """Rows with columns that are computed from a table's columns when they are read, mostly zeros; see ``Matrix``.
 
     ``values`` (n, d) float64. ``source``, ``level`` (D,) int32, ``shift``, ``scale``, ``missing`` (D,) float64.
     """
@@ -49,19 +49,19 @@ class DerivedRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the rows, (n, D)."""
+        """Shape of the rows, (n, D)."""
         return len(self.values), len(self.source)
 
     def __getitem__(self, rows: npt.NDArray[np.generic] | slice) -> DerivedRows:
         return replace(self, values=self.values[rows])
 
     def matrix(self, *, is_sparse: bool = True) -> Matrix:
-        """The core's view of them."""
+        """The core's view of the rows."""
         columns = (self.source, self.level, self.shift, self.scale, self.missing)
         return Matrix.derived(self.values, *columns, sparse=is_sparse)
 
     def is_mostly_zero(self) -> bool:
-        """Whether reading them as sparse rows is much less work, and all of them are finite."""
+        """Whether reading the rows as sparse ones is much faster, and all values are finite."""
         numbers = self.level == -1
         x = self.values[:, self.source[numbers]]
         with np.errstate(all="ignore"):
@@ -69,7 +69,7 @@ class DerivedRows:
         return len(self.source) > 3 * len(np.unique(self.source)) and not np.isinf(ends).any()
 
     def toarray(self) -> Float64:
-        """All columns in memory."""
+        """Compute all columns."""
         return core.gather_rows(self.matrix(), np.arange(len(self.values)))
 
 
@@ -102,23 +102,23 @@ KindName = Literal["number", "integer", "bool", "category", "ordered", "date", "
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What a column held at fit, and what its float64 values in a matrix mean.
+    """Kind of a column at fit, and meaning of its float64 values in a matrix.
 
-    A category's values are positions in ``levels``, of which a missing value may be one (None); the position
-    ``len(levels)`` is everything else: rare levels beyond the most frequent ones, and those never seen at fit. An
-    ordered column's values are positions too (ranks), a date's whole days or microseconds since 1970, a duration's
-    microseconds, a time of day's since midnight. What is missing in these, and in numbers, is NaN.
+    Values of a category are positions in ``levels``, where a missing value may be a level (None); the position
+    ``len(levels)`` stands for all others: rare levels, and levels unseen at fit. Values of an ordered column are
+    positions (ranks), of a date whole days or microseconds since 1970, of a duration microseconds, of a time of day
+    microseconds since midnight. A missing value of any of these, and of numbers, is NaN.
     """
 
     name: KindName
     levels: tuple[object, ...] | None = None  # of a category, and of an ordered column
     unit: Literal["day", "microsecond", "time"] | None = None  # of a date; of durations that are times of day
-    zone: str | None = None  # of instants: the one that they are shown and cut in
+    zone: str | None = None  # of instants: the zone in which they are shown and cut
     has_gaps: bool = False  # whether values were missing at fit; False for categories
     has_other: bool = False  # whether rows of fit had levels beyond those of ``levels``
-    left_out: str | None = None  # why the column takes no part: its values are all 0 then
-    is_text: bool = False  # of truth values: whether the file that they were read from holds words, such as yes and no
-    extent: tuple[float, float] | None = None  # least and largest of fit, of integers that a tree asks about
+    left_out: str | None = None  # why the column is left out; its values are then all 0
+    is_text: bool = False  # of booleans: whether the file has words, such as yes and no
+    extent: tuple[float, float] | None = None  # least and largest of fit, of integers that a tree tests
 
     @property
     def is_integer(self) -> bool:
@@ -127,21 +127,21 @@ class ColumnKind:
 
     @property
     def n_levels(self) -> int:
-        """How many codes the rows of fit may have, all that is rare as one."""
+        """Number of codes that rows of fit may have, with one code for all rare levels."""
         return len(self.levels or ()) + self.has_other
 
     @property
     def places_missing(self) -> bool:
-        """Whether rules on the column say where rows without a value in it go."""
+        """Whether rules on the column place rows with a missing value."""
         return self.name == "category" or self.has_gaps
 
     @property
     def is_plain(self) -> bool:
-        """Whether the column holds numbers or truth values, all of them known, or takes no part."""
+        """Whether the column holds numbers or booleans, without gaps, or is left out."""
         return self.left_out is not None or (self.name in ("number", "integer", "bool") and not self.has_gaps)
 
     def to_dict(self) -> dict[str, Any]:
-        """What a model file holds: the name, and what is not as usual."""
+        """The entries of a model file: the name, and all that differs from its default."""
         given = {name: value for name, value in vars(self).items() if value or (name == "levels" and value is not None)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
@@ -161,7 +161,7 @@ def number_kind(dtype: np.dtype[np.generic]) -> ColumnKind:
 
 
 def kind_of_both(first: ColumnKind, other: ColumnKind) -> ColumnKind:
-    """The kind of a column of numbers without gaps, or of truth values, of which parts are of these."""
+    """Kind of a column whose parts have these kinds, numbers without gaps or booleans."""
     return first if first == other else NUMBER if NUMBER in (first, other) else INTEGER
 
 
@@ -171,27 +171,27 @@ def integer_columns(kinds: Iterable[ColumnKind]) -> npt.NDArray[np.bool_]:
 
 
 def are_plain(kinds: Sequence[ColumnKind]) -> bool:
-    """Whether every column holds known numbers: what every estimator takes."""
+    """Whether every column holds numbers without gaps, which every estimator takes, or is left out."""
     return all(kind.is_plain for kind in _unlike(kinds))
 
 
 def are_all_plain(kinds: Sequence[ColumnKind]) -> bool:
-    """The same, and none is left out."""
+    """Whether every column holds numbers without gaps, and none is left out."""
     return all(kind.is_plain and not kind.left_out for kind in _unlike(kinds))
 
 
 def _unlike(kinds: Sequence[ColumnKind]) -> Iterable[ColumnKind]:
-    """Each once: wide tables have one kind for tens of thousands of columns."""
+    """The distinct kinds: wide tables have one kind for tens of thousands of columns."""
     return dict(zip(map(id, kinds), kinds, strict=True)).values()
 
 
 @dataclass(frozen=True, eq=False)
 class SearchedColumns:
-    """What each of D searched columns is.
+    """The D searched columns of a table.
 
-    ``source`` (D,): a column of the table. ``level`` (D,): 1 where that has this level, 0 elsewhere; -1 for numbers.
-    ``missing`` (D,): where missing numbers are: -1 below, 1 above all values; 0: there are none. ``coded`` (D,): the
-    column of ``codes`` that holds it. ``kinds``: of the table's columns.
+    ``source`` (D,): column of the table. ``level`` (D,): the searched column is 1 for this level and 0 for others; -1
+    for numbers. ``missing`` (D,): place of missing numbers: -1 below, 1 above all values; 0: there are none. ``coded``
+    (D,): column of ``codes`` that has the values. ``kinds``: of the table's columns.
     """
 
     source: Int32
@@ -216,16 +216,16 @@ class SearchedColumns:
         return begin
 
     def expand(self, values: npt.NDArray[np.generic]) -> Matrix:
-        """The searched columns of some rows of the table, made as they are read."""
+        """The searched columns of some rows of the table, computed when they are read."""
         one, beyond = np.ones(self.n_columns), np.copysign(np.inf, self.missing)
         rows = DerivedRows(np.asarray(values, dtype=np.float64), self.source, self.level, 0.0 * one, one, beyond)
         return rows.matrix(is_sparse=False)
 
     def centers(self, weights: npt.NDArray[Any], of_column: Callable[[int], Any]) -> Float64:
-        """Centers of clusters of these weights (k,), nan where that is 0, as (k, D): the share of each level.
+        """Centers (k, D) of clusters with weights (k,), for levels their shares; nan for clusters of weight 0.
 
-        ``of_column``: of a category of the table what its levels weigh by cluster, (k, n_levels); of other columns the
-        centers (k,) of known values and what these weigh. A cluster without any goes where what is missing goes.
+        ``of_column``: of a category, the weights by cluster and level, (k, n_levels); of other columns, the centers
+        (k,) of known values and the weights of these. A cluster without known values goes where missing values go.
         """
         whole = np.where(weights > 0, weights, np.nan)[:, np.newaxis]
         found = np.empty((len(weights), self.n_columns))
@@ -239,9 +239,9 @@ class SearchedColumns:
         return np.where(np.isnan(whole), np.nan, found)
 
     def codes(self, values: Float64) -> Float64:
-        """Some rows of the table with one column for all levels of a category, (n, max(coded) + 1).
+        """Rows of the table with one column for all levels of a category, (n, max(coded) + 1).
 
-        The same array where nothing is missing.
+        Without missing values it is the array itself.
         """
         if not self.missing.any():
             return values
@@ -249,13 +249,13 @@ class SearchedColumns:
         codes = np.empty((len(values), len(first)), dtype=np.float64, order="F")  # written by columns
         for c, j in enumerate(first):
             codes[:, c] = values[:, self.source[j]]
-            if self.missing[j]:  # what is missing is above all values
+            if self.missing[j]:  # missing values are above all others
                 codes[np.isnan(codes[:, c]), c] = math.inf
         return codes
 
 
 def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
-    """What is searched of columns of these kinds; None where it is the columns themselves."""
+    """The searched columns for columns of these kinds; None where they are the columns themselves."""
     if not any(kind.places_missing for kind in _unlike(kinds)):
         return None
     found: list[tuple[int, int, int]] = []
@@ -275,7 +275,7 @@ def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
 
 @dataclass(frozen=True, eq=False)
 class NumberedNames(Sequence[str]):
-    """``"x0"``, ``"x1"``, ..., made when asked for: a sparse table may have far more columns than a tree asks about."""
+    """``"x0"``, ``"x1"``, ..., created on access: a sparse table may have far more columns than a tree tests."""
 
     n_columns: int
 
@@ -301,15 +301,15 @@ class Columns:
     """The columns of a table without its values."""
 
     names: Sequence[str]  # ``"x0"``, ``"x1"``, ... where the input had none
-    has_names: bool  # whether they came with the input
-    kinds: tuple[ColumnKind, ...] = ()  # one a column; numbers where none are given
+    has_names: bool  # whether names came with the input
+    kinds: tuple[ColumnKind, ...] = ()  # one per column; numbers when left out
 
     def __post_init__(self) -> None:
         if len(self.kinds) != len(self.names):
             object.__setattr__(self, "kinds", (NUMBER,) * len(self.names))
 
     def in_words(self) -> str:
-        """What the columns were taken for: ``5 columns: 4 numbers, 1 category (sex); 1 left out (ticket: ...)``."""
+        """Describe the columns by kind: ``5 columns: 4 numbers, 1 category (sex); 1 left out (ticket: ...)``."""
         words = {"number": "number", "integer": "number", "bool": "yes or no", "ordered": "ordered category"}
         used: dict[str, list[str]] = {}
         for name, kind in zip(self.names, self.kinds, strict=True):
@@ -326,12 +326,12 @@ class Columns:
         return f"{text}; {len(out)} left out ({'; '.join(out)})" if out else text
 
     def describe(self, column: int) -> str:
-        """The column as messages call it: ``column 'age'``, or ``column 3`` where there are no names."""
+        """Name a column for messages: ``column 'age'``, or ``column 3`` where there are no names."""
         return f"column {self.names[column]!r}" if self.has_names else f"column {column}"
 
 
 def name_columns(given: Sequence[object] | None, n_columns: int, *, what: str = "X") -> Columns:
-    """Names by scikit-learn's rule from a container's labels: taken when all are strings, else x0, x1, ..."""
+    """Name columns by scikit-learn's rule: the labels of the container if all are strings, else x0, x1, ..."""
     if given is not None and n_columns == 0:
         return Columns((), has_names=True)  # no column lacks a name
     if given is not None and len(given) > 0:
@@ -352,7 +352,7 @@ def name_columns(given: Sequence[object] | None, n_columns: int, *, what: str = 
 
 
 def check_unique(names: Sequence[object], *, what: str = "X", step: str = "rename or drop the copies") -> None:
-    """Raises ``InvalidInputError`` when two columns share a name, and says which."""
+    """Raise ``InvalidInputError`` if two columns have the same name, and name them."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise InvalidInputError(
@@ -368,11 +368,11 @@ def check_same_columns(
     tested: npt.NDArray[np.integer] | None = None,
     ways: tuple[str, str] | None = None,
 ) -> None:
-    """Refuses a table whose columns are not those of fit, by scikit-learn's rule and in its words.
+    """Raise an error if the columns of a table are not those of fit, by scikit-learn's rule and in its words.
 
-    Named against named: the same names in the same order, of which those not in ``tested`` (column numbers; None for
-    all) may be missing. When only one side has names a ``ColumnNamesWarning`` says so and the number of columns
-    decides. ``ways``: see ``ColumnMismatchError``.
+    If both have names, these must be the same in the same order, but columns that are not in ``tested`` (positions;
+    None for all) may be missing. If only one side has names, a ``ColumnNamesWarning`` says so and the number of columns
+    has to match. ``ways``: see ``ColumnMismatchError``.
     """
     if fitted.has_names and given.has_names:
         if fitted.names == given.names:
@@ -399,13 +399,13 @@ class Table:
 
     # float32, float64, int32, int64 or uint8 in native byte order, of shape (n_rows, n_columns). Dense: any strides,
     # possibly read-only or a memory map. Sparse: sorted indices, no duplicates, no stored zeros.
-    # What distances are measured in may also be ``DerivedRows``, which have rows and no columns to read.
+    # In the metric space values may also be ``DerivedRows``, whose columns cannot be read one by one.
     values: npt.NDArray[np.generic] | sparse.csr_array
     names: Sequence[str]  # ``"x0"``, ``"x1"``, ... where the input had none
-    has_names: bool  # whether they came with the input
+    has_names: bool  # whether names came with the input
     kinds: tuple[ColumnKind, ...]  # (n_columns,), by the input's own columns: integers even if ``values`` is floating
-    library: str | None = None  # of the data frame that the input was, such as "polars"
-    unread: frozenset[int] = frozenset()  # columns that no test asks about, whose values were not read: zeros
+    library: str | None = None  # of the input, if that was a data frame, such as "polars"
+    unread: frozenset[int] = frozenset()  # columns that no test reads; their values are zeros
 
     @property
     def n_rows(self) -> int:
@@ -419,12 +419,12 @@ class Table:
 
     @property
     def is_sparse(self) -> bool:
-        """True where ``values`` is no array."""
+        """Whether ``values`` is not a dense array."""
         return not isinstance(self.values, np.ndarray)
 
     @property
     def columns(self) -> Columns:
-        """The columns alone, to keep after the values are gone."""
+        """The columns without values."""
         return Columns(self.names, self.has_names, self.kinds)
 
     @cached_property
@@ -440,17 +440,17 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class EncodedTable:
-    """The m rows that grow a tree, from the caller's n rows."""
+    """The m rows that a tree is grown from, made from the caller's n rows."""
 
-    encoded: core.Encoded  # codes of the m rows in the searched columns: the table's, where all hold known numbers
-    matrix: core.Matrix  # values of the m rows there
-    kinds: tuple[ColumnKind, ...]  # (d,), what the columns' values mean
+    encoded: core.Encoded  # codes of the m rows in the searched columns
+    matrix: core.Matrix  # values of the m rows in the searched columns
+    kinds: tuple[ColumnKind, ...]  # (d,), of the table's columns
     weights: Int64 | None  # (m,); None: 1 each
-    copies: Int64 | None  # (m,), how many of the caller's rows each stands for; None: 1 each
-    row_of: Int32 | None  # (m,), the first of the caller's rows that each stands for; None: the same number
-    position: Int32 | None  # (n,), the row that stands for each of the caller's, -1: none; None: the same number
-    searched: SearchedColumns | None = None  # what is searched instead of the table's columns
-    values: Float64 | None = None  # (m, d), those of the table, where that is something else
+    copies: Int64 | None  # (m,), number of the caller's rows equal to each; None: 1 each
+    row_of: Int32 | None  # (m,), the first of the caller's rows equal to each; None: the same number
+    position: Int32 | None  # (n,), the row equal to each of the caller's, -1: none; None: the same number
+    searched: SearchedColumns | None = None  # None: the searched columns are the table's
+    values: Float64 | None = None  # (m, d), of the table, where ``searched`` is not None
     _levels: dict[int, core.Levels] = field(default_factory=dict, init=False, repr=False)
     _ranks: Ranks | None = field(default=None, init=False, repr=False)
     _packed: core.PackedCodes | None = field(default=None, init=False, repr=False)
@@ -467,14 +467,14 @@ class EncodedTable:
 
     @property
     def column_sizes(self) -> Float64:
-        """The largest absolute value of each column among the m rows, shape (d,): that of a bin's end."""
+        """Largest absolute value of each column among the m rows, shape (d,), from the ends of its bins."""
         first = self.encoded.value_begin
         last = first + self.encoded.n_bins - 1
         sizes: Float64 = np.maximum(np.abs(self.encoded.low[first]), np.abs(self.encoded.high[last]))
         return sizes
 
     def levels(self, column: int) -> core.Levels:
-        """Those of the rows in a category of the table."""
+        """Levels of the rows in a category of the table."""
         if column not in self._levels:
             assert self.searched is not None
             columns, n_levels = self.searched.of(column), max(self.kinds[column].n_levels, 1)
@@ -482,14 +482,14 @@ class EncodedTable:
         return self._levels[column]
 
     def packed(self, n_jobs: int = 1) -> core.PackedCodes:
-        """The codes in fewer bytes, for all trees that are grown; packed once."""
+        """The codes in fewer bytes; packed once, for all trees."""
         if self._packed is None:
             object.__setattr__(self, "_packed", core.pack_codes(self.encoded, n_jobs))
         assert self._packed is not None
         return self._packed
 
     def ranks(self, n_jobs: int = 1) -> Ranks:
-        """The order of every column's values, which searches for intervals read; computed once."""
+        """Order of every column's values, for searches of intervals; computed once."""
         if self._ranks is None:
             object.__setattr__(self, "_ranks", rank_columns(self.matrix, n_jobs))
         assert self._ranks is not None
@@ -504,10 +504,9 @@ def encode_table(
     merge: bool = True,
     n_jobs: int = 1,
 ) -> EncodedTable:
-    """Encode the rows of positive weight where ``keep`` is true; with ``merge`` equal ones become one row.
+    """Encode the rows of positive weight where ``keep`` is true; with ``merge`` equal rows become one.
 
-    ``weights`` are integers, shape (n,). Merging and leaving rows out changes no tree: rows are summed, and sums are
-    integers.
+    ``weights``: integers, shape (n,). Merging changes no tree, since sums over rows are integers.
     """
     if weights is not None and (weights == 0).any():
         keep = (weights > 0) if keep is None else keep & (weights > 0)
@@ -521,7 +520,7 @@ def encode_table(
     searched = searched_columns(table.kinds)
     if searched is not None:
         own = np.asarray(values, dtype=np.float64)
-        values = searched.codes(own)  # rows are equal where they miss the same
+        values = searched.codes(own)  # rows with the same missing values are equal
     matrix = table.matrix if row_of is None and searched is None else as_matrix(values)
     copies: Int64 | None = None
     group: Int32 | None = None
@@ -553,15 +552,15 @@ def encode_table(
 
 
 _NEARLY = 1e-6
-"""How near mean and variance of scaled columns are to 0 and 1: a scaler's own rounding, in float32 too."""
+"""Largest distance of mean and variance of a standardized column from 0 and 1; it allows a scaler to round."""
 
 
 def is_standardized(table: Table) -> bool:
-    """Whether a frame's columns have mean 0 and variance 1 all over; constant ones apart."""
+    """Whether all columns of a frame have mean 0 and variance 1, except constant ones."""
     if not table.has_names or table.is_sparse or table.n_rows < 2 or any(k.name != "number" for k in table.kinds):
         return False
     varies = False
-    for j in range(table.n_columns):  # most tables end with the first
+    for j in range(table.n_columns):  # most tables are decided by their first column
         x = table.values[:, j].astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             spread = float(x.var())
