@@ -124,8 +124,8 @@ class LazyTable:
 
     ``native``: the user's object. ``names``: of its columns; None if only the batches have names. ``mapped(work)``:
     iterates over ``work(batch)``, computed by the engine where it can. ``with_column(column)``: the label of every row,
-    as an object of the same kind. ``engine(work, merge)``: applies ``work`` to the batches of each partition and merges
-    the results, all by workers; None without workers. ``again(names)``: reads some columns once more.
+    as an object of a similar kind. ``engine(work, merge)``: applies ``work`` to the batches of each partition and
+    merges the results, all by workers; None without workers. ``again(names)``: reads some columns once more.
     """
 
     native: Any

@@ -96,7 +96,7 @@ def _parts(what: str, given: Any) -> tuple[str, ...]:
 
 
 def _check_free(column: str, names: Sequence[str], form: str) -> None:
-    """Raise an error if the column of clusters has the name of a column that the model reads."""
+    """Raise an error if the column of clusters has the name of a column of the model, which it could overwrite."""
     # Most engines do not tell upper from lower case in names.
     if column.casefold() not in map(str.casefold, names):
         return

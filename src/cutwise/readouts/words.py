@@ -159,7 +159,7 @@ def as_json(value: Any) -> Any:
 
 
 _KEEPS_LITTLE = 0.75
-"""Trees with one leaf per cluster explain a larger share on most clustered tables; on noise in many columns half."""
+"""Trees with one leaf per cluster explain a larger share on most clustered tables; on noise about half."""
 
 _EXPLAINS_LITTLE = 0.2
 """k-means explains more of clustered tables and of any data in a few columns, less of noise in many columns."""
@@ -199,7 +199,7 @@ def kept_text(explained: float, reference_explained: float) -> str:
 
 
 def explained_words(explained: float, reference_explained: float, own: str, cost_words: str) -> str:
-    """Explain the share explained; the two shares are nan where they are undefined."""
+    """Write what the share explained is a share of; the two shares are nan where they are undefined."""
     if math.isnan(explained):
         return f"{own} cost no less than a single cluster, so they explain nothing that a tree could keep"
     own_share = "and the tree keeps this share of that"

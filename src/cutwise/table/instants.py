@@ -22,7 +22,7 @@ _EPOCH = dt.datetime(1970, 1, 1)
 def to_ticks(
     values: npt.NDArray[Any] | Sequence[Any], unit: str, *, is_duration: bool = False
 ) -> npt.NDArray[np.float64]:
-    """Convert dates or durations to whole days (``"day"``) or microseconds since 1970, rounded down; NaN for NaT.
+    """Convert dates or durations to days (``"day"``) or microseconds since 1970, finer digits dropped; NaN for NaT.
 
     ``values``: of numpy's types, or Python objects, possibly None.
     """

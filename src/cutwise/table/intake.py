@@ -480,7 +480,7 @@ def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> T
 def _raw_columns(
     X: Any, columns: Columns, categories: set[int] | None, what: str
 ) -> Iterator[tuple[int, RawColumn, bool]]:
-    """Read columns by their types; yields position, column, and whether it is a category by request."""
+    """Read columns by type, others are an error; yields position, column, and whether it is a category by request."""
     refused: dict[int, NonNumericValue] = {}
     for i, column in enumerate(_columns_of(X)):
         is_explicit = categories is not None and i in categories

@@ -520,7 +520,7 @@ def encode_table(
     searched = searched_columns(table.kinds)
     if searched is not None:
         own = np.asarray(values, dtype=np.float64)
-        values = searched.codes(own)  # rows with the same missing values are equal
+        values = searched.codes(own)  # in codes, missing values are equal
     matrix = table.matrix if row_of is None and searched is None else as_matrix(values)
     copies: Int64 | None = None
     group: Int32 | None = None

@@ -100,7 +100,7 @@ def _ratio_in_words(headline: Mapping[str, Any]) -> str:
 
 
 def _explained_in_words(headline: Mapping[str, Any]) -> str:
-    """Explain the share explained, in words."""
+    """Write the share explained, in words."""
     if headline["cost"] is None:
         return COSTS_UNKNOWN
     explained, whole = _figure(headline["explained"]), _figure(headline["reference_explained"])
