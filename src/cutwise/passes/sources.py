@@ -701,7 +701,7 @@ class Seen:
 
     @property
     def size(self) -> int:
-        """Bytes of the values."""
+        """Size of the values, in bytes."""
         return (self.n_rows + self.n_left) * self.extents.shape[1] * (0 if self.like is None else self.like[1].itemsize)
 
 

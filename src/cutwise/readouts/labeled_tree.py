@@ -153,7 +153,7 @@ class LabeledTree:
 
 
 def sum_up(tree: ThresholdTree, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Give every inner node the sum of its leaves.
+    """Sum values of leaves up to every node.
 
     ``of_leaf`` (n_leaves,): in the order of ``tree.leaves``. Returns ``of_node`` (n_nodes,).
     """
@@ -222,7 +222,7 @@ class LeafCounts:
         return cls(none, none, no_weight, no_weight, np.zeros(n_clusters))
 
     def to_dict(self) -> dict[str, Any]:
-        """The counts as lists that JSON can hold."""
+        """The counts as lists for JSON."""
         return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
 
     @classmethod

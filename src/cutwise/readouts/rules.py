@@ -59,7 +59,7 @@ class Rule(Titled):
 
     @property
     def n_conditions(self) -> int:
-        """The size of the explanation: bounds and excluded intervals, each counted once."""
+        """Explanation size: number of bounds, excluded intervals and conditions on levels."""
         return sum(condition.size for condition in self.conditions)
 
     def matches(self, X: Any) -> npt.NDArray[np.bool_]:

@@ -54,7 +54,7 @@ _LONGEST_CHAIN = 50
 
 
 class Writer:
-    """Makes expressions for one engine."""
+    """Writes expressions for one engine."""
 
     def __init__(self, dialect: str, qualifier: str | None) -> None:
         """``qualifier``: the table that qualifies names of columns, where the engine needs it."""
@@ -119,7 +119,7 @@ class Writer:
         return exp.Case(ifs=branches)
 
     def absence(self, name: str, kind: ColumnKind) -> list[Node]:
-        """The tests that find rows without a value in a column."""
+        """Tests for rows without a value in a column."""
         tests: list[Node] = [exp.Is(this=self.column(name), expression=exp.Null())]
         if self.are_words(kind):
             tests.append(exp.Not(this=self.is_among(name, TRUTH_WORDS[0] + TRUTH_WORDS[1])))

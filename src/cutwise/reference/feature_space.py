@@ -237,7 +237,7 @@ class KernelCenters:
 
     @property
     def n_clusters(self) -> int:
-        """k, the number of centers."""
+        """Number of centers, k."""
         return len(self.squared_norms)
 
     def costs(self, values: Any, n_jobs: int = 1) -> Float64:

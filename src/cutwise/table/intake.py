@@ -277,7 +277,7 @@ def check_finite(
 def _places(
     values: npt.NDArray[np.generic] | sparse.csr_array, missing: bool
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Rows and columns of the missing (or else the infinite) values."""
+    """Rows and columns of missing values, or else of infinite ones."""
     wanted = np.isnan if missing else np.isinf
     if isinstance(values, sparse.csr_array):
         found = np.flatnonzero(wanted(values.data))

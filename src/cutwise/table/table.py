@@ -202,7 +202,7 @@ class SearchedColumns:
 
     @property
     def n_columns(self) -> int:
-        """D."""
+        """Number of searched columns, D."""
         return len(self.source)
 
     def of(self, column: int) -> Int32:
