@@ -123,7 +123,7 @@ class CenterPanels {
 CUTWISE_INLINE double smaller(double a, double b) { return b < a ? b : a; }
 CUTWISE_INLINE double larger(double a, double b) { return b > a ? b : a; }
 
-// The smallest cost of a row and the second smallest: equal on a tie, infinite when there is one center only.
+// The smallest and the second smallest cost of a row: equal on a tie; the second is infinite if there is only one center.
 struct SmallestTwo {
   double cost, second;
 };
@@ -162,7 +162,7 @@ class CostTile {
   // Of a sparse row by one center.
   double of_sparse(int64_t row, int64_t center);
 
-  // The rows of the last call by number, where they are had dense.
+  // The rows of the last call by number, if they were read as dense.
   const Tile &tile() const { return tile_; }
 
  private:
@@ -216,15 +216,15 @@ struct ClusterRows {
   std::vector<int64_t> begin, order;
 };
 
-// What rows at or below a median weigh at least.
+// Least weight of the rows at or below a median.
 inline int64_t half_of(int64_t weight) { return weight - weight / 2; }
 
 // -0.0 and 0.0 are one value; which of them is met depends on the order of the rows.
 inline double plain_zero(double value) { return value + 0.0; }
 
 // The lower weighted median of every column of the clusters marked in `wanted` (all where it is null), into k x d `medians`;
-// clusters without weight keep what is there. What is there before is where the search begins: it is quicker near the medians,
-// and from nan it begins nowhere. Weights (null: 1 each) add up to less than 2^62.
+// of clusters without weight they do not change. The search starts at the previous values, and is faster near the medians;
+// nan means no start value. Weights (null: 1 each) add up to less than 2^62.
 void medians_of(const RowReader &x, const ClusterRows &clusters, const int64_t *weights, const char *wanted, double *medians,
                 int n_jobs);
 

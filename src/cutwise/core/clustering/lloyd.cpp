@@ -198,7 +198,7 @@ class Lloyd {
   }
 
  private:
-  // What the rows that changed sides change: weights, sums of values (k-means), and which clusters have other rows.
+  // Changes by rows that changed clusters: weights, sums of values (k-means), and which clusters have other rows.
   struct Changes {
     std::vector<int64_t> high, low, weight;
     std::vector<char> touched;
@@ -252,7 +252,7 @@ class Lloyd {
     }
   }
 
-  // Forget bounds and sums: the next assignment looks at every row.
+  // Drops bounds and sums: the next assignment measures every row.
   void start_over() {
     std::fill(labels_.begin(), labels_.end(), -1);
     clusters_ = Changes(k_, n_sums());
@@ -283,7 +283,7 @@ class Lloyd {
     return clusters_.any();
   }
 
-  // Moves every center to the mean or median of its rows; true when clusters without rows were given one to start from.
+  // Moves every center to the mean or median of its rows; true if clusters without rows got a new row to start from.
   bool update() {
     const std::vector<int64_t> &weight = clusters_.weight;
     if (objective_ == Objective::kmedians) {
@@ -449,7 +449,7 @@ class Lloyd {
   double unit_ = 1.0, cost_ = 0.0, start_cost_ = std::numeric_limits<double>::quiet_NaN(), largest_cost_ = 0.0,
          cost_scale_ = 1.0;       // a row costs at most so much by centers among the rows
   Changes clusters_;              // since no row had a center; what is touched, in the last assignment
-  std::unique_ptr<Moves> moves_;  // none: every row is to be looked at
+  std::unique_ptr<Moves> moves_;  // none: every row has to be measured
 };
 
 std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const Matrix &x, const In2<double> &centers,

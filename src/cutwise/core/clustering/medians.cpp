@@ -64,8 +64,8 @@ inline double value_of(const Weighted &item) { return item.value; }
 inline int64_t weight_of(double) { return 1; }
 inline int64_t weight_of(const Weighted &item) { return item.weight; }
 
-// The same as select, quicker where `guess` is near: one pass tells on which side of it the answer lies, and that it is the
-// guess itself where few rows changed. `side` is scratch.
+// The same as select, faster if `guess` is near: one pass finds on which side of it the answer lies, or that it is the guess
+// itself if few rows changed. `side` is scratch.
 template <class Item>
 double select_near(std::vector<Item> &values, int64_t needed, double guess, std::vector<Item> &side) {
   if (std::isnan(guess)) return select(values, needed);
@@ -124,7 +124,7 @@ void dense_medians(const RowReader &x, const Weights &weights, const int64_t *ro
   for (int64_t f = first; f < last; ++f) medians[f] = select_near(columns[f - first], half_of(total), medians[f], side);
 }
 
-// Zeros are not looked at: their weight is what the stored values leave.
+// Zeros are not read: their weight is the total minus that of the stored values.
 template <class Weights>
 void sparse_medians(const RowReader &x, const Weights &weights, const int64_t *rows, int64_t n, double *medians) {
   using Item = typename Weights::Item;

@@ -1,5 +1,5 @@
-// Where Lloyd's algorithm starts: greedy k-means++, where rows are drawn by their cost, squared or l1 distance as the objective
-// has it, or too many centers, of which those go that are missed least.
+// Starts of Lloyd's algorithm: by greedy k-means++, where rows are drawn by their cost, squared or l1 distance according to
+// the objective; or from too many centers, of which the least important are removed.
 //
 // David Arthur, Sergei Vassilvitskii (2007), "k-means++: the advantages of careful seeding"; their Section 5 treats other
 // powers of the distance. Pasi Fränti (2000), "Genetic algorithm with deterministic crossover for vector quantization".

@@ -138,7 +138,7 @@ struct DepthScore {
 #endif
 };
 
-// Lower bounds on the depths of one node's cuts, worked out once for cuts with nearly as many points on the left.
+// Lower bounds on the depths of one node's cuts, computed once for cuts with similar numbers of points on the left.
 class DepthBounds {
  public:
   explicit DepthBounds(const DepthScore &score)

@@ -1,4 +1,4 @@
-// Laber, Murtinho, Oliveira (2023) cut where each side keeps as many points as centers; here they are counted by content.
+// Laber, Murtinho, Oliveira (2023) cut where each side has as many points as centers; here points are counted by content.
 #include "nodes/separation.hpp"
 
 #include "base/distinct_rows.hpp"

@@ -80,7 +80,7 @@ struct ChangeTable {
     const int32_t width = known_width > 0 ? known_width : sample.width();
     const int32_t *bin_begin = sample.bin_begin.data();
     const int32_t begin = bin_begin[first];
-    // Few columns at a time, whose sums stay in the nearest cache.
+    // Few columns at a time, so that their sums stay in the nearest cache.
     for (int32_t next; first < last; first = next) {
       next = std::min(first + kColumnsAtATime, last);
       for (int64_t i = 0; i < n; ++i) {
@@ -222,7 +222,7 @@ int32_t CutTree::conditions(int32_t id, int32_t left_out, bool on_left, uint8_t 
 }
 
 void CutTree::drop_empty_leaves() {
-  // The removed leaf's parent goes as well, and the last leaf of all has rows.
+  // The removed leaf's parent is removed as well, and the last leaf of all has rows.
   for (bool found = true; found && n_leaves_ > 1;) {
     found = false;
     for (int32_t leaf : leaves_below(root_)) {
@@ -240,7 +240,7 @@ void CutTree::change_cut(int32_t id, int32_t column, int32_t bin) {
   const int32_t *row = rows(id);
   std::vector<int32_t> leaf_of(n_rows(id));
   const Router left(*this, nodes_[id].left), right(*this, nodes_[id].right);
-  // The subtrees stay as they are, so a row that stays on its side stays in its leaf.
+  // The subtrees do not change, so a row that remains on its side remains in its leaf.
   for (int32_t leaf : leaves_below(id)) {
     const CutNode &at = nodes_[leaf];
     const bool was_left = at.end <= nodes_[nodes_[id].left].end;

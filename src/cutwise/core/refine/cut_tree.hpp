@@ -5,13 +5,13 @@
 
 namespace cutwise {
 
-// A tree as it comes and goes: nodes in preorder, the left child right after its parent. A row goes left when its bin is at
+// A tree as input and output: nodes in preorder, the left child right after its parent. A row goes left when its bin is at
 // most `bin`, which may be -1; column is -1 at leaves.
 struct TreeCuts {
   std::vector<int32_t> column, bin, right;
 };
 
-// What the rows of a node cost that lie above each bin, and those that do not, as if they were a leaf: (n_bins,).
+// Costs of the rows of a node above each bin, and of the others, as if they were leaves: (n_bins,).
 struct NodeParts {
   std::vector<double> above, below;
 };
@@ -21,7 +21,7 @@ struct CutNode {
   int32_t column = -1, bin = -1;
   int32_t begin = 0, end = 0;  // its rows, in the tree's order
   bool changed = true;         // since its cut was last chosen: its rows, or a test below
-  int64_t version = 0;         // another number whenever that changed; copies of the tree have the same ones
+  int64_t version = 0;         // a new number at every such change; copies of the tree have the same numbers
 };
 
 class CutTree {
@@ -41,13 +41,13 @@ class CutTree {
   std::vector<int32_t> leaves_below(int32_t id) const;
   const double *sums(int32_t leaf) const { return sums_.data() + static_cast<size_t>(leaf) * sample_->width(); }
   double leaf_cost(int32_t leaf) const { return cost_[leaf]; }
-  // Kept while the node has the same rows, and shared by copies of the tree.
+  // Stored while the node has the same rows, and shared by copies of the tree.
   const double *table(int32_t leaf, int64_t &work) const;
   const NodeParts &parts(int32_t id, int64_t &work) const;
-  // Gives the memory of the tables back that another tree does not share; they are filled anew where they are asked for.
+  // Frees the tables that no other tree shares; they are computed again when needed.
   void set_aside(const CutTree &other) const;
 
-  // The leaves' costs, added up in tree order, and what the length of all rules costs.
+  // The leaves' costs, added up in tree order, and the price of the length of all rules.
   double value() const;
   double value_below(int32_t id) const;
   // Of the rules of the leaves below.
@@ -57,7 +57,7 @@ class CutTree {
   // tested with the row on the left (or on the right); has may be null.
   int32_t conditions(int32_t id, int32_t left_out, bool on_left, uint8_t *has) const;
 
-  // Changes. Each keeps rows, sums and marks in step.
+  // Changes. Each updates rows, sums and marks.
   void drop_empty_leaves();
   void change_cut(int32_t id, int32_t column, int32_t bin);
   void remove_leaf(int32_t leaf);
@@ -72,8 +72,8 @@ class CutTree {
  private:
   int32_t new_node();
   void put_in_place_of(int32_t old_child, int32_t new_child);
-  // Gives the rows that stand in order from `begin` on to leaves below a node, which has these rows from now on. Leaves still
-  // say which of them they had.
+  // Assigns the rows in order from `begin` on to leaves below a node, which has these rows from now on. Leaves still
+  // have the begin and end of their former rows.
   void place_rows(int32_t id, int32_t begin, const std::vector<int32_t> &leaf_of);
   void mark(int32_t id) {
     nodes_[id].changed = true;
@@ -93,8 +93,8 @@ class CutTree {
   mutable std::vector<std::shared_ptr<NodeParts>> parts_;
 };
 
-// Finds the leaf below a node that a row reaches: as many steps for every row, none of them foretold, so that those of
-// several rows overlap.
+// Finds the leaf below a node that a row reaches: by the same number of steps for every row, without branches, so that the
+// steps of several rows overlap.
 class Router {
  public:
   Router(const CutTree &tree, int32_t id);
@@ -125,20 +125,20 @@ void add_to_table(const Sample &sample, const int32_t *rows, int64_t n, double *
 void take_from_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first, int32_t last);
 void add_numbers(double *sums, const double *numbers, int64_t n);
 
-// Single changes of a tree, and what they would gain.
+// Single changes of a tree, and their gains.
 
 struct Scratch {
   std::vector<double> tables, sums, cost, weight;
   int64_t work = 0;  // additions of a row, or of a bin, to the sums of a column
 };
 
-// The best cut of one node, everything below and above it as it is; of equals the one of the lowest column, then bin.
+// The best cut of one node, with everything below and above it unchanged; of equals the lowest column, then the lowest bin.
 struct Recut {
   double value;  // of the node's leaves; infinite where no cut leaves every leaf a row
   int32_t column, bin;
 };
 Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_column = false);
-// Makes it, if it gains more than the sample's threshold.
+// Makes the cut, if it gains more than the sample's threshold.
 bool recut(CutTree &tree, int32_t node, Scratch &scratch, bool own_column = false);
 
 // A new inner node above a node, with a new leaf as its other child.
@@ -149,7 +149,7 @@ struct Insertion {
 };
 Insertion best_insertion(const CutTree &tree, int32_t above, Scratch &scratch);
 
-// What the value changes by when a leaf goes and its sibling takes its parent's place.
+// Change of the value when a leaf is removed and its sibling replaces its parent.
 double deletion_change(const CutTree &tree, int32_t leaf, Scratch &scratch);
 
 }  // namespace cutwise

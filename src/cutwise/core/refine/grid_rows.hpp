@@ -33,7 +33,7 @@ class GridRows {
   int32_t width() const { return cost_.width; }
   int64_t n_rows() const { return reader_->n_rows(); }
 
-  // What a leaf costs, up to a constant; in units of scale^-2.
+  // Cost of a leaf, up to a constant; in units of scale^-2.
   CUTWISE_INLINE double cost(const double *sums) const { return cost_.of(sums); }
 
   void read(const int64_t *rows, int64_t n, double *to, RowScratch &scratch) const {

@@ -1,8 +1,8 @@
-// The end of a search: thresholds chosen anew on all rows, in raw values and with all columns' costs.
+// The end of a search: thresholds are chosen again on all rows, in raw values and with all columns' costs.
 //
-// A node keeps its column and its subtrees. Of its rows only those in a window around the threshold may change sides (the
-// sample that the search had told the threshold up to a bin), so that one pass adds up all rows, and the rest is small.
-// Coordinates are rounded to whole numbers of a unit, so sums are exact and no order of rows or threads shows.
+// The column and the subtrees of a node do not change. Only rows in a window around the threshold may change sides (the
+// search on a sample found the threshold up to a bin), so that one pass adds up all rows, and the rest is small.
+// Coordinates are rounded to whole numbers of a unit, so sums are exact, whatever the order of rows or threads.
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"

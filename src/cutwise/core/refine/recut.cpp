@@ -1,4 +1,4 @@
-// The best cut of a node while the subtrees below it stay as they are.
+// The best cut of a node, with unchanged subtrees below it.
 //
 // Every row of the node has two leaves: the one it reaches when sent left, and the one when sent right. A sweep over a column
 // begins with all rows on the right and moves bin after bin to the left; what a bin moves to each leaf is its table. Of a

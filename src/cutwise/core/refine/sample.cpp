@@ -144,7 +144,7 @@ void orthonormalize(std::vector<double> &basis, int64_t d, int64_t q) {
 
 }  // namespace
 
-// A number a row that depends on its values alone: what a sample is drawn by, so that it depends on neither the order of the
+// A number per row that depends on its values alone, by which a sample is drawn: so it depends on neither the order of the
 // rows nor their dtype or layout, and equal rows are in it together.
 
 namespace {

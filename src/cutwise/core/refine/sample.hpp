@@ -5,14 +5,14 @@
 
 namespace cutwise {
 
-// What the rows of a leaf cost, from the sums of their payloads. Entry 0 of a payload is the row's weight.
+// Cost of the rows of a leaf, from the sums of their payloads. Entry 0 of a payload is the row's weight.
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 enum class LeafCostKind {
   squares,  // squared distances to the mean: -|S|^2 / n, up to a constant
   counts,   // rows not of the leaf's most frequent label, and a little of their Gini impurity
-  least,    // the least of the sums: what the rows cost by the center that serves them best
+  least,    // the least of the sums: the cost of the rows by their best center
 };
 
 struct LeafCost {
@@ -20,7 +20,7 @@ struct LeafCost {
   int32_t width = 0;                                         // numbers a row, a multiple of kLanes; what is not used is zero
   double least = std::numeric_limits<double>::denorm_min();  // weight of a leaf
 
-  // Infinite where that much is not there: no leaf may be empty. The width is that of a compiler that knows it, or 0.
+  // Infinite below that weight: no leaf may be empty. The width is a compile-time constant, or 0.
   template <int32_t known_width = 0>
   CUTWISE_INLINE double of(const double *sums) const {
     const double n = sums[0];
@@ -56,7 +56,7 @@ struct LeafCost {
   }
 };
 
-// How long rules are: conditions and levels of depth, each times the weight of its rows.
+// Length of rules: conditions and levels of depth, each times the weight of its rows.
 struct Size {
   double conditions = 0.0, levels = 0.0;
 
@@ -66,7 +66,7 @@ struct Size {
   }
 };
 
-// What the length of all rules costs: each part of it where it exceeds what is free.
+// Price of the length of all rules: of each part in excess of a free length.
 struct SizePrice {
   Size price, free;
 
@@ -77,13 +77,13 @@ struct SizePrice {
   }
 };
 
-// The sums of a leaf's rows by column and bin, (n_bins, width); null where they have to be found anew.
+// The sums of a leaf's rows by column and bin, (n_bins, width); null where they have to be computed again.
 struct LeafTable {
   double *sums = nullptr;
 };
 
-// Tables, all of one size, that no tree needs any more, for the next ones. They lie together in large pages, and it outlives
-// all that it gives.
+// Pool of tables of one size, which are reused when no tree needs them any more. They lie together in large pages, and the
+// pool outlives its tables.
 class SpareTables {
  public:
   double *zeros(size_t n) {
@@ -149,7 +149,7 @@ struct Sample {
   const double *row(int64_t at) const { return rows + at * width(); }
 };
 
-// Calls what is written for a width, with those that are common known to the compiler, and others as 0.
+// Calls a function with the width as a template argument for common widths, and with 0 for others.
 template <class Body, class... Arguments>
 CUTWISE_INLINE void with_width(int32_t width, Arguments &&...arguments) {
   if (width == 8) Body::template run<8>(arguments...);

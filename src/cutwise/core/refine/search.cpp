@@ -1,4 +1,4 @@
-// Which changes a search makes, and in which order: see README.md for the pieces.
+// The changes of a search, and their order; see README.md for the parts.
 #include <chrono>
 #include <unordered_map>
 
@@ -10,7 +10,7 @@
 namespace cutwise {
 namespace {
 
-// Ends all threads of a search soon after Ctrl-C, and says twice a second what the best tree costs that was found.
+// Ends all threads of a search soon after Ctrl-C, and reports the cost of the best tree twice a second.
 class Interrupt {
  public:
   explicit Interrupt(const nb::object &progress) : progress_(progress) {}
@@ -87,7 +87,7 @@ class Search {
     interrupt_.found(value);
   }
 
-  // Leaves without rows go, and new ones come where they gain most. False when no leaf can be divided any more.
+  // Removes leaves without rows, and adds leaves where they gain most. False when no leaf can be split any more.
   bool complete(CutTree &tree) {
     tree.drop_empty_leaves();
     while (tree.n_leaves() < limits_.n_leaves) {
@@ -98,7 +98,7 @@ class Search {
     return true;
   }
 
-  // Chooses every cut anew, from the root down and back up, until nothing changes.
+  // Chooses every cut again, from the root down and back up, until nothing changes.
   //
   // Gives up, and returns false, once the value is above a limit after a pass.
   bool reoptimize(CutTree &tree, double limit = kInfinite) {
@@ -116,7 +116,7 @@ class Search {
     return true;
   }
 
-  // Chooses the thresholds of the cuts that changed anew, from the root down and back up.
+  // Chooses the thresholds of changed cuts again, from the root down and back up.
   void adjust(CutTree &tree) {
     std::vector<int32_t> nodes = tree.nodes_below(tree.root());
     bool changed = true;
@@ -127,13 +127,13 @@ class Search {
     }
   }
 
-  // Moves leaves elsewhere as long as that gains.
+  // Moves leaves to other places as long as that gains.
   void swap(CutTree &tree) {
     double value = tree.value();
     while (has_work() && swap_once(tree, value)) record(tree, value);
   }
 
-  // From the best tree again and again with some leaves moved at random; ends when the work is done.
+  // Restarts from the best tree with some leaves moved at random, until the work is used up.
   void iterate(CutTree &tree, int64_t work) {
     Random random;
     double value = tree.value();
@@ -186,7 +186,7 @@ class Search {
     return known->second;
   }
 
-  // By node whether a test above it would put a leaf too deep; empty where none would.
+  // By node whether another test above it would make a leaf too deep; empty if none would.
   static std::vector<uint8_t> nodes_without_room(const CutTree &tree) {
     std::vector<uint8_t> is_full;
     if (tree.n_leaves() <= tree.sample().max_depth) return is_full;
@@ -310,7 +310,7 @@ StepTaken to_python(Step step) {
           {to_numpy(std::move(cuts.column)), to_numpy(std::move(cuts.bin)), to_numpy(std::move(cuts.right))}};
 }
 
-// Keeps the caller's arrays alive while a search reads them.
+// Holds references to the caller's arrays while a search reads them.
 class TreeSearch {
  public:
   TreeSearch(In2<uint8_t> codes, In1<int32_t> n_bins, In2<double> rows, const std::string &leaf_cost, double threshold,

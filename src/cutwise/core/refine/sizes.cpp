@@ -1,4 +1,4 @@
-// A leaf more or less: the best new leaf above a node, and what it costs to do without one.
+// One leaf more or less: the best new leaf above a node, and the cost of removing a leaf.
 #include "refine/cut_tree.hpp"
 
 namespace cutwise {
@@ -35,7 +35,7 @@ NewSizes sizes_with_new_test(const CutTree &tree, int32_t above, const std::vect
   return sizes;
 }
 
-// What a new test costs by the length of rules, beside what the leaves cost.
+// Price of a new test by the length of rules, beside the cost of leaves.
 class NewPrices {
  public:
   NewPrices(const CutTree &tree, int32_t above, const std::vector<int32_t> &leaves, int64_t &work)
@@ -110,7 +110,7 @@ Insertion best_insertion(const CutTree &tree, int32_t above, Scratch &scratch) {
   return best;
 }
 
-// What it costs to do without a leaf.
+// Cost of removing a leaf.
 
 double deletion_change(const CutTree &tree, int32_t leaf, Scratch &scratch) {
   const Sample &sample = tree.sample();
