@@ -265,24 +265,6 @@ def cluster_sums(
     sizes (d,): the largest absolute value of every column, and total_weight, both of all batches.
     """
 
-def move_between_sums(
-    matrix: Matrix,
-    rows: NDArray[numpy.int64],
-    from_labels: NDArray[numpy.int32],
-    to_labels: NDArray[numpy.int32],
-    weights: NDArray[numpy.int64] | None,
-    sizes: NDArray[numpy.float64],
-    total_weight: float,
-    high: NDArray[numpy.int64],
-    low: NDArray[numpy.int64],
-    weight: NDArray[numpy.int64],
-) -> None:
-    """
-    Make the sums of cluster_sums, in place, those of other labels, which differ from theirs in these rows alone.
-
-    rows (m,); from_labels, to_labels (n_rows,): -1 for none; high, low (n_clusters, d) and weight (n_clusters,) are changed.
-    """
-
 def means_of_sums(
     high: NDArray[numpy.int64],
     low: NDArray[numpy.int64],

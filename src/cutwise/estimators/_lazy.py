@@ -193,9 +193,6 @@ class LazyContext(FitContext):
     def _cost_by_reference(self, codes: Int32) -> float:
         return self._cost_around(codes, self.reference.centers)
 
-    def _centers_of(self, labels: Int32) -> tuple[Float64, Float64]:
-        return self.rows.centers(KMEANS, labels, self.n_clusters)
-
     def _cost_around(self, codes: Int32, centers: Float64) -> float:
         return self.rows.cost_sums("costs of the tree", [(codes, centers)])[0]
 

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
@@ -29,7 +28,6 @@ from cutwise.reference.objective import (
     LazyCosts,
     Objective,
     Reference,
-    Sums,
     from_centers,
     integer_weights,
     sum_costs,
@@ -383,8 +381,6 @@ Growths = list[tuple[GrownTree, list[int]]]
 
 _MOST_IMPROVED = 3
 """Trees of a size that a search for a cheaper one with several leaves a cluster starts from: the cheapest."""
-_MANY_COLUMNS = 64
-"""Of more, it takes less time to find the rows that moved from tree to tree than to add up all of them."""
 _BLOCK_VALUES = 1 << 14
 """Numbers at a time, of clusters by columns."""
 _ROUNDING = 1e-9
@@ -416,7 +412,6 @@ class FitContext:
     _searched: dict[tuple[Any, int], list[SizedTree]] = field(default_factory=dict, repr=False)  # by search and size
     _measured: list[tuple[Int32, Float64]] = field(default_factory=list, repr=False)  # at most one: the last clusters,
     # and what each row costs by the reference's center of its own
-    _summed: list[tuple[Int32, Sums]] = field(default_factory=list, repr=False)  # the same, with exact sums by cluster
 
     @property
     def n_clusters(self) -> int:
@@ -502,7 +497,7 @@ class FitContext:
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """What clusters of the m rows cost, from the cluster of each; one without rows keeps the reference's center."""
-        centers, weight = self._centers_of(codes)
+        centers, weight = self.rows.centers(self.objective, codes, self.n_clusters)
         centers[weight == 0] = self.reference.centers[weight == 0]
         if self.given_costs is not None:
             cost = self.rows.sum(self.given_costs[np.arange(len(codes)), codes])
@@ -535,33 +530,6 @@ class FitContext:
             own = rows.costs(self.objective, reference.centers, codes)
         self._measured.append((codes, own))
         return rows.sum(own)
-
-    def _centers_of(self, labels: Int32) -> tuple[Float64, Float64]:
-        """Best centers of clusters of the m rows and what these weigh.
-
-        Means follow from the sums of the clusters before, whatever their numbers, and from the rows that moved.
-        """
-        rows, weights, k = self.rows, self.rows._summing_weights, self.n_clusters
-        is_whole = weights is None or weights.dtype == np.int64
-        if self.objective is not KMEANS or not rows.same_columns or not is_whole:
-            return rows.centers(self.objective, labels, k)
-        matrix, number = rows.metric.matrix, np.arange(k, dtype=np.int32)
-        whole = None if weights is None else weights.astype(np.int64, copy=False)
-        how = whole, rows.encoded.column_sizes, float(rows.n_rows if whole is None else whole.sum())
-        if not self._summed:
-            self._summed.append((labels, core.cluster_sums(matrix, labels, k, *how, rows.n_jobs)))
-        before, sums = self._summed.pop()
-        if k * k <= rows.n_rows:
-            common = np.bincount(before + labels * np.int32(k), minlength=k * k)
-            number = linear_sum_assignment(common.reshape(k, k), maximize=True)[1].astype(np.int32)
-        now = number[labels]
-        moved = np.flatnonzero(now != before)
-        if 3 * len(moved) > rows.n_rows:  # others may be more like those before
-            self._summed.append((before, sums))
-            return rows.centers(self.objective, labels, k)
-        core.move_between_sums(matrix, moved, before, now, *how, *sums)
-        self._summed.append((now, sums))
-        return core.means_of_sums(*sums, *how[1:])[number], sums[2][number].astype(np.float64)
 
     def _cost_by_means(self, surrogate: float, means: Float64, weight: Float64) -> float | None:
         """What clusters cost around their means, from what they cost by the reference's centers.
@@ -604,7 +572,7 @@ class FitContext:
 
     def costs_of_parts(self, partitions: Sequence[Callable[[], Int32]], groups: Sequence[range]) -> list[float]:
         """What the m rows cost in each partition: exactly where that may be least of a group, else but for rounding."""
-        rows, is_wide = self.rows, self.rows.metric.n_columns > _MANY_COLUMNS
+        rows = self.rows
         if self.objective is not KMEANS or self.given_costs is not None:
             return self.cost_of_each(parts() for parts in partitions)
         between, exact = list[float](), dict[int, float]()
@@ -612,7 +580,7 @@ class FitContext:
             near, most = dict[int, Float64](), -math.inf  # each is as large as the clusters of a wide table are
             for i in group:
                 parts = partitions[i]()
-                near[i], weight = self._centers_of(parts) if is_wide else rows.centers(KMEANS, parts, self.n_clusters)
+                near[i], weight = rows.centers(KMEANS, parts, self.n_clusters)
                 between.append(cost_around_mean(near[i], weight))
                 most = max(most, between[i])
                 least = most - _ROUNDING * (self.reference.cost + most)

@@ -30,8 +30,6 @@ ROW_BLOCK = 1 << 13
 
 SumWeights = Int64 | Float64 | None
 
-Sums = tuple[Int64, Int64, Int64]
-
 
 @dataclass(frozen=True)
 class Objective:

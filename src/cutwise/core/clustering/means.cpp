@@ -269,40 +269,6 @@ Sums cluster_sums(const Matrix &x, const In1<int32_t> &labels, int64_t k, const 
   return {high.to_numpy(), low.to_numpy(), weight.to_numpy()};
 }
 
-void move_between_sums(const Matrix &x, const In1<int64_t> &rows, const In1<int32_t> &from, const In1<int32_t> &to,
-                       const Weights &weights, const In1<double> &sizes, double total_weight, Out2<int64_t> high,
-                       Out2<int64_t> low, Out1<int64_t> weight) {
-  const int64_t k = weight.shape(0), d = x.n_cols();
-  check_rows(x, rows);
-  check_labels(from, x.n_rows(), k);
-  check_labels(to, x.n_rows(), k);
-  require(has_shape(sizes, d) && has_shape(high, k, d) && has_shape(low, k, d), "sums are of shape (k, d)");
-  const int64_t *w = checked(weights, x.n_rows());
-  nb::gil_scoped_release release;
-  const std::unique_ptr<RowReader> reader = RowReader::of(x);
-  const SumPlan plan = whole_plan(sizes, k, total_weight);
-  RowScratch scratch;
-  const auto add = [&](const auto &row, int64_t label, int64_t times) {
-    if (label < 0) return;
-    add_row(row, plan.scale.data(), plan.unit, times, high.data() + label * d, low.data() + label * d);
-    weight.data()[label] += times;
-  };
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const int64_t row = rows(i), times = w == nullptr ? 1 : w[row];
-    const auto move = [&](const auto &values) {
-      add(values, from(row), -times);
-      add(values, to(row), times);
-    };
-    if (reader->is_sparse()) {
-      move(reader->stored(row, scratch));
-    } else {
-      scratch.resize(d);
-      reader->read(row, scratch.data());
-      move(DenseRow{scratch.data(), d});
-    }
-  }
-}
-
 Owned<double, 2> means_of_sums(const In2<int64_t> &high, const In2<int64_t> &low, const In1<int64_t> &weight,
                                const In1<double> &sizes, double total_weight) {
   const int64_t k = weight.size(), d = sizes.size();
@@ -326,11 +292,6 @@ void bind_means(nanobind::module_ &m) {
         R"(Exact sums of a batch of rows by cluster, high and low parts (n_clusters, d), and weights: parts of cluster_means.
 
 sizes (d,): the largest absolute value of every column, and total_weight, both of all batches.)");
-  m.def("move_between_sums", &cutwise::move_between_sums, "matrix"_a, "rows"_a, "from_labels"_a, "to_labels"_a,
-        "weights"_a.none(), "sizes"_a, "total_weight"_a, "high"_a.noconvert(), "low"_a.noconvert(), "weight"_a.noconvert(),
-        R"(Make the sums of cluster_sums, in place, those of other labels, which differ from theirs in these rows alone.
-
-rows (m,); from_labels, to_labels (n_rows,): -1 for none; high, low (n_clusters, d) and weight (n_clusters,) are changed.)");
   m.def("means_of_sums", &cutwise::means_of_sums, "high"_a, "low"_a, "weight"_a, "sizes"_a, "total_weight"_a,
         "The means that cluster_means gives, (n_clusters, d), from the sums of all batches together.");
   m.def("cluster_means", &cutwise::cluster_means, "matrix"_a, "labels"_a, "n_clusters"_a, "weights"_a.none() = nb::none(),

@@ -42,7 +42,7 @@ struct DenseRow {
   int64_t n;
 };
 
-// Adds `weight` times the split terms of a row to the sums; a negative weight takes the row out again.
+// Adds `weight` times the split terms of a row to the sums.
 void add_row(const DenseRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low);
 void add_row(const StoredRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low);
 
