@@ -97,7 +97,7 @@ def test_it_is_refused_in_one_line(refused, table, tmp_path, args, words):
         ("a,b\n1,2\n1,2\n1,2\n", ["No column", "a (the same value in every row)", "--only"]),
         ("a,b\n1,2\n1,2\n3,2\n3,2\n3,2\nx,2\n", ["No column", "a (numbers, but 'x' in row 5 (line 7"]),
         ("a,b\n?,2\n1,2\n3,4\n-,7\n", ["'a' has 2 missing values ('?' in 1 cell, '-' in 1 cell)", "row 0 (line 2"]),
-        ("a,b\n1,2\n1,2,3\n", ["saw 3"]),
+        ("a,b\n1,2\n1,2,3\n", ["saw 3", "hold the separator in quotation marks"]),
     ],
 )
 def test_a_file_that_is_no_table_of_numbers_is_refused(refused, tmp_path, content, words):

@@ -84,6 +84,7 @@ RNG = np.random.default_rng(0)
         ("none", np.full(N, np.nan), "no value"),
         ("city", ["a", "b", "c"] * 20, "text: 3 different values"),
         ("city", ["a", None, "c"] * 20, "text: 2 different values, and 20 gaps"),
+        ("city", ["a", "b", "a", None] + ["c"] * 56, "text: 3 different values, and 1 gap"),
         ("name", [f"name {i}" for i in range(N)], "a different text in every row"),
         ("ticket", [f"ticket {i % 50}" for i in range(N)], "free text: 50 different texts in 60 rows"),
         ("zip", ["00501", "10001", "94103"] * 20, "codes with leading zeros"),

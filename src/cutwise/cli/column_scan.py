@@ -144,7 +144,8 @@ class ColumnScan:
         if self.is_cut or 2 * n > self.n_known > 2:
             many = f"more than {MOST_ITEMS:,}" if self.is_cut else f"{n:,}"
             return f"free text: {many} different texts in {self.n_known:,} rows"
-        gaps = "" if self.n_known == self.n_rows else f", and {self.n_rows - self.n_known:,} gaps"
+        n_gaps = self.n_rows - self.n_known
+        gaps = f", and {n_gaps:,} gap{'s' if n_gaps > 1 else ''}" if n_gaps else ""
         return f"text: {n:,} different value{'s' if n > 1 else ''}{gaps}"
 
     @property

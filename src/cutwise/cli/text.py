@@ -259,7 +259,8 @@ def _read_as(file: IO[bytes], sample: str, encoding: str, name: str, known: Form
     except pd.errors.ParserError as error:
         reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         is_open = "EOF inside string" in reason
-        step = "Close the quotation mark that opens there" if is_open else "Check the separator (--separator)"
+        step = "Put cells that hold the separator in quotation marks, or say another one (--separator)"
+        step = "Close the quotation mark that opens there" if is_open else step
         raise InvalidInputError(f"{name} cannot be read as a table: {reason}. {step}.") from error
     frame = frame if frame.columns[-1] in known.tested else _without_empty_edge(frame)
     no_rows = _no_rows(frame, name, layout.decimal, known.levels)
