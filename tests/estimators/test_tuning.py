@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, load_model, metrics, tune_depth_penalty
 from cutwise.estimators._tuning import FIRST_PENALTY, MOST_STEPS, search_penalty
@@ -193,7 +194,8 @@ def test_a_scan_of_all_penalties_finds_hardly_anything_better(data, k):
     X = StandardScaler().fit_transform(data)
     lengths = []
     for seed in range(5):
-        centers = KMeans(k, n_init=1, random_state=seed).fit(X).cluster_centers_
+        with threadpool_limits(1):  # else the last bits of the centers depend on the machine
+            centers = KMeans(k, n_init=1, random_state=seed).fit(X).cluster_centers_
         scan = []
         for penalty in (0, *np.geomspace(0.0005, 1, 80)):
             model = ExplainableKMeans(k, algorithm="exshallow", depth_penalty=penalty, reference=centers).fit(X)
@@ -211,6 +213,7 @@ def test_a_scan_of_all_penalties_finds_hardly_anything_better(data, k):
     assert max(lengths) <= 1.25
 
 
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")  # of ExKMC's tree
 def test_the_function_and_the_estimator_agree_and_the_tree_is_the_one_of_its_penalty():
     X = load_digits().data
     search = tune_depth_penalty(X, 10, n_init=1, random_state=0)

@@ -75,7 +75,7 @@ Option = TypeVar("Option")
 Seed = int | np.random.RandomState | None
 """Types of ``random_state``."""
 
-# The core counts by 64-bit integers.
+# The core counts by 64-bit integers; no table is as large.
 _MOST = 2**63 - 1
 
 # More threads help on no machine, and the core counts them in 32 bits.
@@ -97,9 +97,7 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
             hint = _CLUSTERER_HINTS.get(name, hint)
         given = shown(value)
         raise InvalidInputError(f"{name}={given} is not a whole number. Use an integer {bounds}. {hint}".rstrip())
-    number = int(value)
-    if maximum is None and number > _MOST:
-        maximum, bounds = _MOST, f"from {minimum} to 2**63 - 1"
+    number = min(int(value), _MOST)
     if number < minimum or (maximum is not None and number > maximum):
         raise InvalidInputError(f"{name}={number} is out of range. Use an integer {bounds}. {hint}".rstrip())
     return number
