@@ -26,6 +26,7 @@ from cutwise import (
     KernelKMeans,
     KMedians,
 )
+from cutwise.baselines import CART
 from cutwise.exceptions import InvalidInputError, LargeIntegersWarning, NotFiniteError, UnsupportedInputError
 from cutwise.metrics import weighted_average_depth
 
@@ -259,3 +260,11 @@ def test_a_folder_of_files_is_a_dataset(tmp_path):
         ExplainableKMeans(3).fit(str(tmp_path))
     step = str(caught.value).partition("hold: ")[2].removesuffix(".")
     assert ExplainableKMeans(3).fit(eval(step, {"pyarrow": pa})).n_leaves_ == 3
+
+
+@pytest.mark.parametrize(
+    "estimator", [ExplainableKMeans, ExplainableKMedians, ExplainableKernelKMeans, ClusterExplainer, CART]
+)
+def test_a_parameter_that_does_not_exist_is_refused_in_the_name_of_the_class(estimator):
+    with pytest.raises(TypeError, match=rf"{estimator.__name__}.__init__\(\) got an unexpected .* 'max_leaf'"):
+        estimator(max_leaf=10)

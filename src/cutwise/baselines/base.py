@@ -163,6 +163,7 @@ class Sketch:
 
 
 @fill_doc
+@dataclass(eq=False, repr=False, kw_only=True)
 class CART(Baseline):
     """Plain CART on the labels of a k-means clustering, as a tree of clusters.
 

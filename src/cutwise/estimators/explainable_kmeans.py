@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from cutwise._docs import fill_doc
@@ -11,6 +12,7 @@ from cutwise.reference.objective import KMEANS, KMEDIANS
 
 
 @fill_doc
+@dataclass(eq=False, repr=False, kw_only=True)
 class ExplainableKMeans(ExplainableClusterer):
     """k-means whose clusters are the leaves of a small tree of single-column thresholds.
 
@@ -59,6 +61,7 @@ class ExplainableKMeans(ExplainableClusterer):
 
 
 @fill_doc
+@dataclass(eq=False, repr=False, kw_only=True)
 class ExplainableKMedians(ExplainableClusterer):
     """k-medians whose clusters are the leaves of a small tree of single-column thresholds.
 
