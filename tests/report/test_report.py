@@ -368,7 +368,7 @@ class TestSql:
         assert "Copy SQL" not in made.to_html()
 
 
-class Found(HTMLParser):
+class ParsedPage(HTMLParser):
     """The tags of a page with their attributes, and whether each was closed."""
 
     VOID = frozenset({"meta", "link", "br", "wbr", "img", "input", "path", "line", "polyline", "circle"})
@@ -391,7 +391,7 @@ class Found(HTMLParser):
 
 class TestThePage:
     def test_it_is_well_formed_and_ids_are_unique(self, wine):
-        found = Found(wine[1].to_html())
+        found = ParsedPage(wine[1].to_html())
         assert found.open == []
         ids = [attrs["id"] for _, attrs in found.tags if "id" in attrs]
         assert len(ids) == len(set(ids))
@@ -405,7 +405,7 @@ class TestThePage:
         html = wine[1].to_html()
         assert "http:" not in html
         assert "https:" not in html
-        for tag, attrs in Found(html).tags:
+        for tag, attrs in ParsedPage(html).tags:
             assert tag not in {"img", "iframe", "object", "embed", "base"}
             assert "src" not in attrs
             assert attrs.get("href", "#").startswith(("#", "data:,"))
@@ -424,7 +424,7 @@ class TestThePage:
     def test_names_are_only_text(self):
         _, _, report = nasty()
         html = report.to_html()
-        found = Found(html)
+        found = ParsedPage(html)
         assert found.open == []
         assert [tag for tag, _ in found.tags].count("script") == 1
         assert [tag for tag, _ in found.tags].count("style") == 1

@@ -395,7 +395,7 @@ NO_BOUND = (1e300, 1e300)
 """Bounds on size that all trees keep, and that let a search look at several prices of it."""
 
 
-class Found(NamedTuple):
+class FrontPoint(NamedTuple):
     """The figures of a tree, and how to get it."""
 
     waes: float
@@ -502,19 +502,19 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         del probe._after_growth, probe._after_search
     context, grown = growths[-1]
 
-    def measured(get: Callable[[], GrownTree], cost: float) -> Found:
+    def measured(get: Callable[[], GrownTree], cost: float) -> FrontPoint:
         rows = context.of(tree := get()).rows
-        return Found(size_of_explanations(rows, tree), tree.size(rows.weights)[1], cost, get)
+        return FrontPoint(size_of_explanations(rows, tree), tree.size(rows.weights)[1], cost, get)
 
     ways = [(partial(getattr, tree, "grown"), tree.judgement) for tree in judged]
     if any(kind.places_missing for kind in context.table.kinds):  # a search counts what is asked of one level alone
         found = [measured(get, judgement.cost) for get, judgement in ways]
     else:
-        found = [Found(*judgement[1:], judgement.cost, get) for get, judgement in ways]
+        found = [FrontPoint(*judgement[1:], judgement.cost, get) for get, judgement in ways]
     # What ends with more leaves; without a search (of one cluster, say) all there is.
     longer = context.trees_by_size(grown, every=True)
     found += [measured(own.get, own.cost) for own in longer if own.size > k or not judged]
-    front: list[Found] = []
+    front: list[FrontPoint] = []
     for one in sorted(found, key=lambda one: (one.waes, one.cost, one.wad)):
         if not front or one.cost < front[-1].cost:
             front.append(one)

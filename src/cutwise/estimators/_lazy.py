@@ -128,7 +128,7 @@ class LazyContext(FitContext):
     @classmethod
     def by(cls, rows: BatchedRows, centers: Float64) -> LazyContext:
         """That of no tree yet; rows without labels are those of the nearest centers."""
-        rows.recipe = replace(rows.recipe, nearest=centers)
+        rows.plan = replace(rows.plan, nearest=centers)
         prepared, nobody = PreparedRows(rows, centers, _coordinates(rows, centers)), cast("Any", None)
         reference = Reference(nobody, centers, prepared.cost, KMEANS.name)
         return cls(nobody, reference, nobody, None, given_classes=rows.classes, prepared=prepared)

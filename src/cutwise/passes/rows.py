@@ -68,7 +68,7 @@ _DENSE_ROWS = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
+class RowPlan:
     """How to compute the arrays of rows from their values; sent to workers.
 
     ``columns``: of the table. ``transform``: maps a table to the metric space, with columns ``measured``; None if
@@ -102,7 +102,7 @@ class Slice:
     ``"nodes"`` (n,): node of each row at the last pass, 0 at first.
     """
 
-    recipe: Recipe
+    plan: RowPlan
     n: int
     known: dict[str, Any]
     stored: Mapping[str, Column]
@@ -118,7 +118,7 @@ class Slice:
         return self.known[name]
 
     def _worked_out(self, name: str) -> dict[str, Any]:
-        how: Any = self.recipe
+        how: Any = self.plan
         if name == "metric":
             values = how.transform(self.table).values
             return {name: np.ascontiguousarray(values) if isinstance(values, np.ndarray) else values}
@@ -144,12 +144,12 @@ class Slice:
     @cached_property
     def table(self) -> Table:
         """The rows in the columns that are cut."""
-        return self._table("values", self.recipe.columns)
+        return self._table("values", self.plan.columns)
 
     @cached_property
     def metric(self) -> Table:
         """The rows in the metric space."""
-        measured = self.recipe.measured
+        measured = self.plan.measured
         return self.table if measured is None else self._table("metric", measured)
 
     def _table(self, name: str, columns: Columns) -> Table:
@@ -172,7 +172,7 @@ class Slice:
 class BatchedRows:
     """The n rows of positive weight of a fit.
 
-    ``stored``: files of their arrays, by name; ``left_out``: files of noise and of rows without weight. ``recipe``: how
+    ``stored``: files of their arrays, by name; ``left_out``: files of noise and of rows without weight. ``plan``: how
     to compute other arrays. ``classes``: label of each code, if a column of labels was given. ``seen``: summary of the
     first pass. ``extents`` (2, d): least and largest values; ``metric_sizes``: largest absolute values in the metric
     space. ``sample``, ``sample_weights``: the distinct rows with the smallest hashes, in that order, and their weights,
@@ -208,7 +208,7 @@ class BatchedRows:
         values = seen.sample.values.astype(self.dtype, copy=False)  # batches may differ in dtype
         self.example = Table(values, columns.names, columns.has_names, columns.kinds, self.library)
         self.searched = seen.searched
-        self.recipe = Recipe(columns, searched=self.searched)
+        self.plan = RowPlan(columns, searched=self.searched)
 
     @classmethod
     def read(
@@ -311,7 +311,7 @@ class BatchedRows:
     def measure_in(self, transform: Callable[[Table], Table]) -> None:
         """Measure distances in a transformer's output."""
         self.measured = transform(self.example)
-        self.recipe = replace(self.recipe, transform=transform, measured=self.measured.columns)
+        self.plan = replace(self.plan, transform=transform, measured=self.measured.columns)
         keep = ["metric"] if self.again is None and isinstance(self.measured.values, np.ndarray) else []
         sizes = self.go_over("the preprocessor's output", Total(np.maximum), _update_sizes, *keep)
         self.metric_sizes = sizes.values[0]
@@ -325,7 +325,7 @@ class BatchedRows:
         for first, known in self._batches(columns):
             show_progress(f"{name}: {first:,} of {self.n_rows:,} rows")
             n = len(known["values"]) if known else min(BATCH_ROWS, self.n_rows - first)
-            yield Slice(self.recipe, n, known, self.stored, first)
+            yield Slice(self.plan, n, known, self.stored, first)
         self._end(start, name)
 
     def _batches(self, columns: Sequence[int] | None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -348,19 +348,19 @@ class BatchedRows:
         sums: T,
         add: Callable[[T, Slice], object],
         *keep: str,
-        recipe: Recipe | None = None,
+        plan: RowPlan | None = None,
         stored: dict[str, Column] | None = None,
         columns: Sequence[int] | None = None,
     ) -> T:
         """Add all rows to sums, in batches and in any order, by one pass; see ``total_by``.
 
-        ``recipe``, ``stored``: replace the attributes of these names. ``keep``: arrays to store, unless rows stay with
+        ``plan``, ``stored``: replace the attributes of these names. ``keep``: arrays to store, unless rows stay with
         workers. ``columns``: columns that are read; None: all.
         """
         stored = self.stored if stored is None else stored
         added = {} if self.engine else {name: Column(self.copies.folder / f"{name}-{self.n_passes}") for name in keep}
         own = _Request(
-            what, sums, partial(_add_and_store, add, added) if added else add, recipe or self.recipe, stored, columns
+            what, sums, partial(_add_and_store, add, added) if added else add, plan or self.plan, stored, columns
         )
         ask = self._clients.get(threading.get_ident())
         (found,) = self._serve([own]) if ask is None else (ask(own),)
@@ -396,7 +396,7 @@ class BatchedRows:
     def _by_workers(self, sums: T, add: Callable[[T, Slice], object], *, side: bool = False) -> T:
         seen, engine = self.seen, self.engine
         assert engine is not None
-        read = partial(_slice_of, self.recipe, seen.weights, seen.y, self.classes, is_one=seen.is_one)
+        read = partial(_slice_of, self.plan, seen.weights, seen.y, self.classes, is_one=seen.is_one)
         sums, now = total_by(engine, (sums, np.zeros(3, dtype=np.int64)), partial(_add_and_count, add, side), read)
         if now.tolist() != [seen.n_rows, seen.n_left, int(seen.fingerprint[0])]:
             raise ChangedDataError.between(seen.n_rows + seen.n_left, int(now[:2].sum()))
@@ -408,7 +408,7 @@ class BatchedRows:
         if n and self.engine is not None:
             return self._by_workers(sums, add, side=True)
         for first in range(0, n, BATCH_ROWS):
-            add(sums, Slice(self.recipe, min(BATCH_ROWS, n - first), {}, self.left_out, first))
+            add(sums, Slice(self.plan, min(BATCH_ROWS, n - first), {}, self.left_out, first))
         return sums
 
     def coordinates(self, labels_of: Callable[[Slice], Int32], k: int) -> Float64:
@@ -512,7 +512,7 @@ class BatchedRows:
         """
         total, n = float(self.total_weight), min(_LIKELY, len(self.sample))
         known = {"values": self.example.values[:n]} | ({"metric": self.measured.values[:n]} if self.measured else {})
-        most = [costs.max() for costs in costs_of(Slice(self.recipe, n, known, {}))]
+        most = [costs.max() for costs in costs_of(Slice(self.plan, n, known, {}))]
         while True:
             scales = [[Scale.of(factor * own, total) for factor in (1.0, 2.0)] for own in most]
             add = partial(_add_costs, costs_of, scales, add_beside)
@@ -534,25 +534,25 @@ class _Request:
     what: str
     sums: Any
     add: Callable[[Any, Slice], object]
-    recipe: Recipe
+    plan: RowPlan
     stored: Mapping[str, Column]
     columns: Sequence[int] | None
 
     @property
-    def of_rows(self) -> tuple[Callable[[Any, Slice], object], Recipe, Mapping[str, Column]]:
-        """Function, recipe and stored arrays by which workers add rows."""
-        return self.add, self.recipe, self.stored
+    def of_rows(self) -> tuple[Callable[[Any, Slice], object], RowPlan, Mapping[str, Column]]:
+        """Function, plan and stored arrays by which workers add rows."""
+        return self.add, self.plan, self.stored
 
 
 def _add_to_each(
-    requests: Sequence[tuple[Callable[[Any, Slice], object], Recipe, Mapping[str, Column]]],
+    requests: Sequence[tuple[Callable[[Any, Slice], object], RowPlan, Mapping[str, Column]]],
     sums: list[Any],
     rows: Slice,
 ) -> None:
-    """Add rows to the sums of every request; requests with the same recipe share a slice and its arrays."""
-    given, by_recipe = dict(rows.known), dict[tuple[int, int], Slice]()
-    for (add, recipe, stored), own in zip(requests, sums, strict=True):
-        add(own, by_recipe.setdefault((id(recipe), id(stored)), Slice(recipe, rows.n, dict(given), stored, rows.first)))
+    """Add rows to the sums of every request; requests with the same plan share a slice and its arrays."""
+    given, by_plan = dict(rows.known), dict[tuple[int, int], Slice]()
+    for (add, plan, stored), own in zip(requests, sums, strict=True):
+        add(own, by_plan.setdefault((id(plan), id(stored)), Slice(plan, rows.n, dict(given), stored, rows.first)))
 
 
 def _add_and_store(add: Callable[[Any, Slice], object], added: Mapping[str, Column], sums: Any, rows: Slice) -> None:
@@ -613,18 +613,18 @@ def _kinds_of(lazy: LazyTable, sums: TableSums, weights: str | None, y: str | No
 
 
 def _slice_of(
-    recipe: Recipe, weights: str | None, y: str | None, classes: npt.NDArray[Any] | None, batch: Any, *, is_one: bool
+    plan: RowPlan, weights: str | None, y: str | None, classes: npt.NDArray[Any] | None, batch: Any, *, is_one: bool
 ) -> Slice:
     """Make a slice of a batch on a worker, where nothing is stored."""
-    is_plain = all(kind in (NUMBER, INTEGER, BOOL) for kind in recipe.columns.kinds)
-    part = Part.read(batch, weights, y, None if is_plain else recipe.columns)
+    is_plain = all(kind in (NUMBER, INTEGER, BOOL) for kind in plan.columns.kinds)
+    part = Part.read(batch, weights, y, None if is_plain else plan.columns)
     left_out = {"values": part.left_out, "weights": part.left_weights}
-    known: dict[str, Any] = {"values": part.values, "left_out": Slice(recipe, len(part.left_out), left_out, {})}
+    known: dict[str, Any] = {"values": part.values, "left_out": Slice(plan, len(part.left_out), left_out, {})}
     if not is_one:
         known["weights"] = part.weights
     if classes is not None:
         known["labels"] = np.searchsorted(classes, part.classes).astype(np.int32)[part.labels]
-    return Slice(recipe, len(part.values), known, {})
+    return Slice(plan, len(part.values), known, {})
 
 
 def _add_and_count(add: Callable[[Any, Slice], object], side: bool, sums: tuple[Any, Int64], rows: Slice) -> None:
@@ -649,14 +649,14 @@ class PreparedRows:
         self.kinds, self.searched, self.n_clusters = rows.columns.kinds, rows.searched, len(centers)
         edges, begin = plan_bins(rows.sample, coordinates, rows.searched)
         self.bins = Bins.of(begin, rows.searched)
-        self.recipe = replace(rows.recipe, nearest=centers, centers=centers, edges=edges, begin=begin)
+        self.plan = replace(rows.plan, nearest=centers, centers=centers, edges=edges, begin=begin)
         self._stored = dict(rows.stored)
         self._measure("codes", *([] if rows.classes is not None else ["labels"]))
 
     @property
     def where(self) -> dict[str, Any]:
         """Arguments of ``BatchedRows.go_over`` by which passes find labels and costs."""
-        return {"recipe": self.recipe, "stored": self._stored}
+        return {"plan": self.plan, "stored": self._stored}
 
     def _measure(self, *keep: str) -> None:
         """Compute the costs of all rows in fixed point, and the arrays in ``keep``: "codes", "labels"."""
@@ -672,7 +672,7 @@ class PreparedRows:
             found[0].update([np.float64(excess), own.max(), of_label.max()])
             if "codes" in keep:
                 low, high = np.full((2, begin[-1]), [[math.inf], [-math.inf]])
-                edges = rows.recipe.edges
+                edges = rows.plan.edges
                 assert edges is not None
                 rows.known["codes"] = core.bin_codes(rows.read("coded"), edges, begin, low, high)
                 found[1].update([low, -high])
@@ -686,7 +686,7 @@ class PreparedRows:
             self.low, self.high = self.bins.ends(ends.values[0], -ends.values[1])
 
         def kernel(*, scale: float, wide: bool) -> tuple[Int64, Int64, Int64, int]:
-            self.recipe = replace(self.recipe, scale=scale, wide=wide)
+            self.plan = replace(self.plan, scale=scale, wide=wide)
             self._forget_costs()
             add = partial(_add_cost_sums, of_label)
             found = all_rows.go_over("costs", Total(), add, "excess", "base", **self.where)
@@ -702,7 +702,7 @@ class PreparedRows:
     def priced_by(self, centers: Float64) -> PreparedRows:
         """Copy with the same labels and costs by other centers."""
         other = copy(self)
-        other.centers, other.recipe = centers, replace(self.recipe, centers=centers, cap=None)
+        other.centers, other.plan = centers, replace(self.plan, centers=centers, cap=None)
         other._stored = {name: column for name, column in self._stored.items() if name not in ("excess", "base")}
         other._measure()
         return other
@@ -729,7 +729,7 @@ class PreparedRows:
         found = self.rows.go_over("second nearest centers", Gathered(), add)
         cap = find_cap(np.concatenate(found[::2]), scale, self.rows.total_weight, np.concatenate(found[1::2]))
         if cap is not None:
-            self.recipe = replace(self.recipe, cap=cap)
+            self.plan = replace(self.plan, cap=cap)
             self._forget_costs()
             self.rows.go_over("costs, capped", [], lambda *_: None, "excess", "base", **self.where)
 
@@ -758,7 +758,7 @@ class PreparedRows:
         Sums are arrays, which are added up, objects with ``merge``, or tuples of these; ``add`` may be pickled.
         """
         if self.rows.engine is not None:
-            return self.rows.go_over(what, sums, partial(_add_anew, add), recipe=self.recipe)
+            return self.rows.go_over(what, sums, partial(_add_anew, add), plan=self.plan)
         column = nodes.stored_in(self.rows.copies.folder)
         is_known, fits = nodes.is_known, True
 
@@ -787,9 +787,9 @@ def _add_anew(add: Callable[[T, Slice], object], sums: T, rows: Slice) -> None:
 
 
 def _add_cost_sums(of_label: Scale, found: Total, rows: Slice) -> None:
-    of_base, recipe = rows.read("base").sum(dtype=np.int64), rows.recipe
+    of_base, plan = rows.read("base").sum(dtype=np.int64), rows.plan
     rows.read("excess")
-    assert recipe.centers is not None
-    costs = KMEANS.label_costs(rows.metric.matrix, recipe.centers, rows.labels)
+    assert plan.centers is not None
+    costs = KMEANS.label_costs(rows.metric.matrix, plan.centers, rows.labels)
     own = np.array(of_label.split(costs, rows.weights))
     found.update([rows.known["sums"], of_base, np.int64(rows.known["magnitude"]), own])

@@ -402,7 +402,7 @@ MOST_FINISHES = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundClustering:
     """A clustering and how it was found.
 
     Attributes
@@ -429,7 +429,7 @@ def find_clustering(
     sample_weight: npt.NDArray[np.float64] | None = None,
     n_jobs: int = 1,
     verbose: int = 0,
-) -> Found:
+) -> FoundClustering:
     """The best of several clusterings by Lloyd's iterations.
 
     Parameters
@@ -460,7 +460,7 @@ def find_clustering(
 
     Returns
     -------
-    found : Found
+    found : FoundClustering
         Centers are the best ones of their rows, up to the last iteration's moves; every row has the label of its
         nearest center. Cluster 0 is the largest by weight, and so on, ties by center, column by column; given centers
         keep their numbers. As many distinct rows as clusters give cost 0. The same rows give the same bits in any
@@ -474,7 +474,7 @@ def find_clustering(
     points = read_points(table, sample_weight, objective)
     if not isinstance(init, str):
         run = points.iterate(init, Stop(0.0, max_iter), n_jobs)
-        return Found(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=False), run.n_iter)
+        return FoundClustering(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=False), run.n_iter)
     run = search_centers(
         points, n_clusters, init=init, n_init=n_init, max_iter=max_iter, brief=brief, random_state=random_state,
         n_jobs=n_jobs, verbose=verbose,
@@ -486,7 +486,7 @@ def find_clustering(
         if np.array_equal(again.centers, reference.centers):
             break
         reference = _finish(table, points, again.centers, sample_weight, n_jobs, renumber=True)
-    return Found(reference, run.n_iter)
+    return FoundClustering(reference, run.n_iter)
 
 
 def search_centers(rows: SearchedRows, n_clusters: int, **how: Any) -> Run:

@@ -114,9 +114,9 @@ def allowed_categories(
 
 Gap = tuple[float, float]
 
-Found = TypeVar("Found")
+FoundCut = TypeVar("FoundCut")
 
-Found_co = TypeVar("Found_co", covariant=True)
+FoundCut_co = TypeVar("FoundCut_co", covariant=True)
 
 State = TypeVar("State", bound="NodeRows", covariant=True)
 
@@ -169,7 +169,7 @@ class Provider(Protocol):
     ) -> None:
         """A node was split into these children, each with clusters of its own that survive; None: they are the root."""
 
-    def search(self, node: int, search: Search[Found]) -> Found:
+    def search(self, node: int, search: Search[FoundCut]) -> FoundCut:
         """What is found among the cuts of a node."""
 
     def partition(self, node: int, test: NodeTest) -> None:
@@ -251,10 +251,10 @@ class SeparationNode:
         return None if self.limits is None else self.limits.of_node
 
 
-class Search(Protocol[Found_co]):
+class Search(Protocol[FoundCut_co]):
     """A question about the cuts of a node: what the sums of rows on the two sides of a cut are worth."""
 
-    def among(self, memory: MemoryProvider, rows: Int32) -> Found_co:
+    def among(self, memory: MemoryProvider, rows: Int32) -> FoundCut_co:
         """What is found where the rows of the node are in memory."""
 
 
@@ -505,7 +505,7 @@ class MemoryProvider:
         """See :class:`Provider`."""
         self.state_of(separation).follow(node, children)
 
-    def search(self, node: int, search: Search[Found]) -> Found:
+    def search(self, node: int, search: Search[FoundCut]) -> FoundCut:
         """See :class:`Provider`."""
         return search.among(self, self.rows(node))
 

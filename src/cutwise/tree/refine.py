@@ -173,20 +173,20 @@ Steps = list[tuple[int, float]]
 """The work done and the cost then, of better and better trees."""
 
 
-class Found(NamedTuple):
+class FoundTree(NamedTuple):
     """A tree that a search found: its tests, thresholds as they were before all rows chose them, and the way there."""
 
     tests: Tests
     before: list[Float64]
     steps: Steps
 
-    def beside(self, cut: NodeTest, is_above: bool) -> Found:
+    def beside(self, cut: NodeTest, is_above: bool) -> FoundTree:
         """The same tree below a cut, with a leaf on its other side, above it or not."""
         column, thresholds, right = self.tests
         at, right_of_root = ([0, len(column)], len(column) + 1) if is_above else ([0, 0], 2)
         child = np.insert(np.where(column < 0, right, right + 2 - is_above), at, [right_of_root, -1])
         ends = np.insert(thresholds, at, [cut.threshold, np.nan])
-        return Found((np.insert(column, at, [cut.feature, -1]), ends, child.astype(np.int32)), [], self.steps)
+        return FoundTree((np.insert(column, at, [cut.feature, -1]), ends, child.astype(np.int32)), [], self.steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +246,7 @@ class SearchCheaper:
         The tree is the same, bit for bit, for any order of rows and number of threads, and for weights as for repeated
         rows. Where no tree keeps the bounds on size, it is the one that comes closest.
         """
-        n_starts, found, price = (len(starts), list[Found](), 0.0) if self.is_over(starts) else self._find(starts)
+        n_starts, found, price = (len(starts), list[FoundTree](), 0.0) if self.is_over(starts) else self._find(starts)
         tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
         ways: list[tuple[Steps, Callable[[], GrownTree]]] = [
             ([], partial(self._name_leaves, grown)) for grown in starts
@@ -281,7 +281,7 @@ class SearchCheaper:
         ends_early = self.ends_at_reference and self.table.matrix.n_cols > MOST_COLUMNS
         return ends_early and any(map(self._equals_reference, starts))
 
-    def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[Found], float]:
+    def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[FoundTree], float]:
         """Search from some trees: how many starts there were, the best trees, and what a condition costs all rows."""
         table, matrix = self.table, self.table.matrix
         n_polished = sample_sizes(self.n_leaves, max(matrix.n_cols, self.metric.n_cols))[1]
@@ -306,12 +306,12 @@ class SearchCheaper:
             found = [each.beside(*cut) for each in found]
         return n_starts, found, price
 
-    def _find_near(self, drawn: DrawnRows, known: Sequence[Tests], n_grown: int) -> tuple[int, list[Found], float]:
+    def _find_near(self, drawn: DrawnRows, known: Sequence[Tests], n_grown: int) -> tuple[int, list[FoundTree], float]:
         """What ``_find`` finds of the rows that were drawn; ``known``: trees to start from."""
         table, n_leaves = self.table, self.n_leaves
         if n_leaves == 1:
             leaf = np.array([-1], dtype=np.int32)
-            return 0, [Found((leaf, np.array([np.nan]), leaf), [], [])], 0.0
+            return 0, [FoundTree((leaf, np.array([np.nan]), leaf), [], [])], 0.0
         n_sampled, n_polished = sample_sizes(n_leaves, max(table.matrix.n_cols, self.metric.n_cols))
         given = list(known)
         n_rows, n_values = len(drawn.first) / drawn.share, self._n_searched() * n_leaves**2
@@ -333,7 +333,7 @@ class SearchCheaper:
             tests = [*(each.tests for each in found), *known]
             whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
             descended = self._descend(whole, [None] * len(whole), drawn) if whole else []
-            found += [Found(each, [], []) for each, _ in descended]
+            found += [FoundTree(each, [], []) for each, _ in descended]
         return n_starts, found, self.size_penalty * sample.cost / sample.weight * self._total_weight()
 
     def _led_by_clusters(self, drawn: DrawnRows, n_sampled: int) -> DrawnRows:
@@ -343,7 +343,7 @@ class SearchCheaper:
 
     def _search_rows(
         self, drawn: DrawnRows, n_sampled: int, given: Sequence[Tests], effort: Effort, *, n_grown: int, anew: bool
-    ) -> tuple[int, list[Found], SearchSample]:
+    ) -> tuple[int, list[FoundTree], SearchSample]:
         """Search by so many of the rows that were drawn.
 
         ``given``: trees to start from. ``n_grown``: how many count as starts of the effort. ``anew``: whether a tree is
@@ -385,12 +385,12 @@ class SearchCheaper:
                 paths += search([near], (2 * (BOUNDED_PRICE,), max_size))
                 bound = 2 * (POLISHED_PRICE,), max_size
         more_rows = draw_more(table, metric, drawn, rows)
-        found = list[Found]()
+        found = list[FoundTree]()
         for path in _different(paths):
             cuts_found = path[-1][2]
             steps = [(work, sample.cost_of(value)) for work, value, _ in path if math.isfinite(value)]
             tests = _polish(*more_rows, sample, cuts_found, bound, n_jobs)
-            found.append(Found(tests, [sample.bins.thresholds(cuts_found)], steps))
+            found.append(FoundTree(tests, [sample.bins.thresholds(cuts_found)], steps))
         return len(cuts), found, sample
 
     def _n_searched(self) -> int:
