@@ -16,7 +16,7 @@ from cutwise.exceptions import EmptyClusterWarning, InfeasibleLimitsError, Inval
 from cutwise.table.table import NUMBER, as_matrix
 from cutwise.tree import recipes
 from cutwise.tree.limits import Limits, NoAllowedCutError
-from cutwise.tree.refine_sample import searched_columns
+from cutwise.tree.refine_sample import select_columns
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.each import each
 from tests.tree.mixed import Problem
@@ -341,10 +341,10 @@ def test_of_many_columns_that_may_be_cut_those_are_searched_in_which_centers_dif
     limits = Limits(may_cut, may_cut.astype(np.uint8), None, 0, None)
     spread = np.where(may_cut, centers.var(axis=0), 0)
     spread[needed := np.flatnonzero(may_cut)[:3]] = np.inf
-    found = searched_columns(centers, np.append(needed, -1).astype(np.int32), limits)
+    found = select_columns(centers, np.append(needed, -1).astype(np.int32), limits)
     assert found.tolist() == sorted(np.argsort(-spread)[:256].tolist())
     few = replace(limits, columns=np.isin(np.arange(900), needed).astype(np.uint8))
-    assert searched_columns(centers, np.array([-1], dtype=np.int32), few).tolist() == needed.tolist()
+    assert select_columns(centers, np.array([-1], dtype=np.int32), few).tolist() == needed.tolist()
 
 
 def test_nothing_is_searched_where_no_column_that_may_be_cut_has_an_allowed_cut():

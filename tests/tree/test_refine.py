@@ -16,7 +16,7 @@ from cutwise.tree.descent import descend
 from cutwise.tree.growing import tree_size
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.refine import Effort, SearchCheaper
-from cutwise.tree.refine_sample import NO_DEPTH, bin_rows, distinct_rows, draw_more, draw_sample, encode_sample
+from cutwise.tree.refine_sample import NO_DEPTH, bin_rows, draw_distinct, draw_more, draw_sample, encode_sample
 from tests.each import each
 from tests.growth import grow_tree
 
@@ -210,7 +210,7 @@ def test_rows_that_choose_thresholds_in_the_end_begin_with_those_of_the_search()
     X = sparse.csr_array(sparse.random(60, 300, 0.1, random_state=0))
     table, hashes = encode_table(read_table(X)), np.arange(60, dtype=np.uint64)[::-1].copy()
     centers = X.toarray()[:3]
-    drawn = distinct_rows(hashes, 40)
+    drawn = draw_distinct(hashes, 40)
     rows = draw_sample(table, table.matrix, drawn.begin(20), centers, centers, [])
     matrix, metric, _ = draw_more(table, table.matrix, drawn, rows)
     assert matrix is metric
@@ -449,7 +449,7 @@ def test_a_descent_lowers_the_cost_until_no_cut_lowers_it_for_the_centers_as_the
     labels, costs = KMEANS.assign(table.matrix, centers)[0], fixed_costs(table.matrix, centers)
     start = grow_tree(table, labels, centers, costs, algorithm="imm", max_leaves=n_leaves).tree
     tests = start.feature, start.threshold, start.children_right
-    rows = draw_sample(table, table.matrix, distinct_rows(row_hashes(table.matrix, 1), 200), centers, centers, [tests])
+    rows = draw_sample(table, table.matrix, draw_distinct(row_hashes(table.matrix, 1), 200), centers, centers, [tests])
     given = None if n_leaves == k else start.cluster
     (((column, threshold, right), cluster),) = descend(rows, [tests], [given], k, objective, (0.0, NO_DEPTH))
 

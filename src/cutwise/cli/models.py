@@ -16,7 +16,7 @@ from cutwise.cli.screen import note, print_line, print_table
 from cutwise.cli.tables import Source, open_source
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
 from cutwise.readouts.rules import table_lines
-from cutwise.readouts.shown import MOST_LEVELS, shortened
+from cutwise.readouts.shown import MOST_SHOWN, shortened
 from cutwise.readouts.words import explained_words, kept_text, percent, quoted, ratio_words
 from cutwise.table.table import are_plain
 
@@ -240,7 +240,7 @@ def print_rules(model: TreeEstimator) -> None:
 
 def note_long_sets(rules: Rules) -> None:
     """Say where whole sets of levels are, if what was printed cut some short."""
-    if any(len(c.levels or ()) > MOST_LEVELS for cluster in rules for rule in cluster.rules for c in rule.conditions):
+    if any(len(c.levels or ()) > MOST_SHOWN for cluster in rules for rule in cluster.rules for c in rule.conditions):
         note("long sets of levels are cut short; fit, rules and explain with --json give them whole", of_table=False)
 
 

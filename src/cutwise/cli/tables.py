@@ -257,7 +257,7 @@ def _joined(sources: Sequence[Source], name: str) -> Source:
 
     first = sources[0]
     for source in sources[1:]:
-        check_same_columns(first.name, list(first.frame.columns), source.name, list(source.frame.columns))
+        check_parts_of_one_table(first.name, list(first.frame.columns), source.name, list(source.frame.columns))
     layouts = _with_one_mark([source.layout for source in sources])
     sources = [_in_mark(source, layout) for source, layout in zip(sources, layouts, strict=True)]
     filled = _filled(sources, [source.name for source in sources], [source.frame.empty for source in sources])
@@ -308,7 +308,7 @@ def _kind(column: pd.Series) -> str:
     return kind if column.notna().any() else "nothing"
 
 
-def check_same_columns(first: str, columns: Sequence[str], other: str, found: Sequence[str]) -> None:
+def check_parts_of_one_table(first: str, columns: Sequence[str], other: str, found: Sequence[str]) -> None:
     """Refuse files that are no parts of one table."""
     lacks, more = [c for c in columns if c not in found], [c for c in found if c not in columns]
     if lacks or more:
@@ -400,7 +400,7 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
     with in_batches(name):
         schemas = [part.collect_schema() for part in parts]
         for path, schema in zip(files, schemas, strict=True):
-            check_same_columns(files[0], schemas[0].names(), path, schema.names())
+            check_parts_of_one_table(files[0], schemas[0].names(), path, schema.names())
         durations = [
             column for own in column_types.values() for column, what in own.items() if what.startswith("duration")
         ]

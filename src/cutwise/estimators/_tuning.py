@@ -29,7 +29,7 @@ _NEIGHBORHOOD = 1.5
 """How far from the best penalty, as a factor, shorter explanations are looked for at last."""
 
 # Equal partitions may cost differently in the last digits.
-_ROUNDING = 1e-12
+_TARGET_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ def search_penalty(
     while penalty is not None and not reached and len(tried) < MOST_STEPS:
         grown = grow(penalty)
         cost, waes = tried[penalty] = judge(grown)
-        cheap = cost <= target_cost * (1 + _ROUNDING)
-        reached = cheap and waes <= target_waes * (1 + _ROUNDING)
+        cheap = cost <= target_cost * (1 + _TARGET_TOLERANCE)
+        reached = cheap and waes <= target_waes * (1 + _TARGET_TOLERANCE)
         rank = (not cheap, waes, cost) if cheap else (not cheap, cost, waes)
         if reached or best is None or rank < best[0]:
             best = rank, penalty, grown

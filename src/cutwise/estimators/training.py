@@ -383,7 +383,7 @@ _MOST_IMPROVED = 3
 """Trees of a size that a search for a cheaper one with several leaves a cluster starts from: the cheapest."""
 _BLOCK_VALUES = 1 << 14
 """Numbers at a time, of clusters by columns."""
-_ROUNDING = 1e-9
+_COST_TOLERANCE = 1e-9
 """Costs that differ by less, relative to those of the reference, are compared exactly."""
 
 
@@ -583,7 +583,7 @@ class FitContext:
                 near[i], weight = rows.centers(KMEANS, parts, self.n_clusters)
                 between.append(cost_around_mean(near[i], weight))
                 most = max(most, between[i])
-                least = most - _ROUNDING * (self.reference.cost + most)
+                least = most - _COST_TOLERANCE * (self.reference.cost + most)
                 near = {j: mean for j, mean in near.items() if not between[j] < least}
             for i, mean in near.items():
                 exact[i] = rows.sum(rows.costs(KMEANS, np.nan_to_num(mean, copy=False), partitions[i]()))
@@ -673,7 +673,7 @@ class FitContext:
         for (_, sizes), costs in zip(growths, found, strict=True):
             for size, cost in zip(sizes, costs, strict=True):
                 most[group(size)] = max(most.get(group(size), 0.0), cost)
-        least = {own: cost - _ROUNDING * (self.reference.cost + cost) for own, cost in most.items()}
+        least = {own: cost - _COST_TOLERANCE * (self.reference.cost + cost) for own, cost in most.items()}
         near = [
             (growth, [size for size, cost in zip(sizes, costs, strict=True) if not cost < least[group(size)]])
             for (growth, sizes), costs in zip(growths, found, strict=True)

@@ -15,7 +15,7 @@ from cutwise.table.table import NUMBER, ColumnKind
 
 from .conditions import Condition, Levels, Region, column_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree, Titled
-from .shown import MOST_LEVELS, shortened
+from .shown import MOST_SHOWN, shortened
 from .words import as_json, number, own_value, quoted, value_text
 
 
@@ -237,7 +237,7 @@ def _reasons(condition: Condition, values: npt.NDArray[np.generic], short: bool)
     alone = replace(condition, unknown=False)  # each row has a value, or it has none
     only = None if condition.outside else alone.only_value
     is_said = np.full(len(values), condition.kind.name == "bool") if only is None else values == only
-    is_long = short and len(alone.levels or ()) > MOST_LEVELS
+    is_long = short and len(alone.levels or ()) > MOST_SHOWN
     bounds, found = shortened(alone) if is_long else alone.written(name, by_bounds=True), []
     for value, known, said in zip(_write_values(values, alone), is_known.tolist(), is_said.tolist(), strict=True):
         text = str(alone) if said else f"{bounds} (is {value})"

@@ -15,7 +15,7 @@ from .words import levels_text, quoted
 
 _ELLIPSIS = "…"
 _MOST_IN_PICTURES = 4
-MOST_LEVELS = 6
+MOST_SHOWN = 6
 """Levels of a set that are shown to people; programs and files get all."""
 
 
@@ -117,7 +117,7 @@ def condition_text(condition: Condition, name: str) -> str:
     return text.replace("\0", name)
 
 
-def shortened(condition: Condition, name: str | None = None, most: int = MOST_LEVELS) -> str:
+def shortened(condition: Condition, name: str | None = None, most: int = MOST_SHOWN) -> str:
     """Write a condition as rules do; of more than ``most`` levels the first ones and the number of others."""
     name, levels = quoted(condition.name) if name is None else name, condition.levels or ()
     if len(levels) <= most:

@@ -176,7 +176,7 @@ MAX_TOTAL = 2**31
 """What integer weights add up to at most (and one more per row); it leaves 30 bits for the cost of a row."""
 
 # Two float64 whose ratio is this near to an integer cannot be told from an integer ratio that was rounded twice.
-_ROUNDING = 4 * float(np.finfo(np.float64).eps)
+_RATIO_TOLERANCE = 4 * float(np.finfo(np.float64).eps)
 
 
 def integer_weights(sample_weight: Float64 | None) -> tuple[Int64 | None, float]:
@@ -207,7 +207,7 @@ def integer_weights(sample_weight: Float64 | None) -> tuple[Int64 | None, float]
         if total / unit <= MAX_TOTAL:
             multiples = sample_weight / unit
             integers = np.rint(multiples)
-            if bool((np.abs(multiples - integers) <= _ROUNDING * multiples).all()):
+            if bool((np.abs(multiples - integers) <= _RATIO_TOLERANCE * multiples).all()):
                 common = int(np.gcd.reduce(integers.astype(np.int64)))
                 return integers.astype(np.int64) // common, 1.0 / unit / common
     scale = float(np.ldexp(1.0, 31 - int(np.frexp(total)[1])))

@@ -47,7 +47,7 @@ from .refine_sample import (
     SearchSample,
     Tests,
     cut_of,
-    distinct_rows,
+    draw_distinct,
     draw_more,
     draw_sample,
     encode_sample,
@@ -285,7 +285,7 @@ class SearchCheaper:
         """Search from some trees: how many starts there were, the best trees, and what a condition costs all rows."""
         table, matrix = self.table, self.table.matrix
         n_polished = sample_sizes(self.n_leaves, max(matrix.n_cols, self.metric.n_cols))[1]
-        drawn = distinct_rows(core.row_hashes(matrix, self.n_jobs), n_polished)
+        drawn = draw_distinct(core.row_hashes(matrix, self.n_jobs), n_polished)
         known = [tests for grown in starts if (tests := tests_of(grown.tree, table.searched)) is not None]
         cuts, near = list[FarCut](), np.arange(len(self.centers))
         bounded = self.limits is not None or self.max_size is not None or self.size_penalty > 0.0
@@ -417,7 +417,7 @@ class SearchCheaper:
         given = [(start.tree.feature, start.tree.threshold, start.tree.children_right) for start in starts]
         clusters = [start.tree.cluster for start in starts]
         n_rows = sample_sizes(self.n_leaves, max(self.table.matrix.n_cols, self.metric.n_cols))[1]
-        drawn = distinct_rows(core.row_hashes(self.table.matrix, self.n_jobs), n_rows)
+        drawn = draw_distinct(core.row_hashes(self.table.matrix, self.n_jobs), n_rows)
         found = self._descend(given, clusters, drawn)
         replayed = [self._replay(*each) for each in found]
         trees = [tree.finish() for tree in replayed if all(tree.provider.size(leaf) for leaf in tree.leaves())]

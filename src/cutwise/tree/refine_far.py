@@ -12,7 +12,7 @@ from cutwise.core import Float64, Int32, Int64
 from cutwise.reference.objective import KMEANS
 from cutwise.table.table import as_matrix
 
-from .refine_sample import COVARIANCE_ROWS, DrawnRows, searched_columns
+from .refine_sample import COVARIANCE_ROWS, DrawnRows, select_columns
 from .threshold_tree import NodeTest
 
 FAR, FAR_SHARE = 500.0, 0.02
@@ -44,7 +44,7 @@ def cut_off_far(
     ``coordinates`` (k, d): of the clusters, there and there. ``has_rows`` (k,): a cluster without any is not cut off.
     ``drawn``: the rows to go by. ``total_weight``: of all rows.
     """
-    columns = searched_columns(centers, np.empty(0, dtype=np.int32))
+    columns = select_columns(centers, np.empty(0, dtype=np.int32))
     centers = np.ascontiguousarray(centers[:, columns])
 
     def nearest(drawn: DrawnRows) -> tuple[Int32, float]:

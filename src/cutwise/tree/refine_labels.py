@@ -14,7 +14,7 @@ from .growing import GrownTree
 from .limits import Limits
 from .provider import MemoryProvider
 from .refine import replay
-from .refine_sample import Cuts, bin_rows, distinct_rows, place_tests, room, searched_columns
+from .refine_sample import Cuts, bin_rows, draw_distinct, place_tests, room, select_columns
 from .subtree import prune_to_agreement
 
 SEARCHED_ROWS = 10_000
@@ -49,8 +49,8 @@ def refine_agreement(
     k, starts = len(coordinates), starts[:N_STARTS]
     width = 4 * -(-(k + 1) // 4)
     hashes = core.row_hashes(table.matrix, n_jobs)
-    first, group, drawn, _ = distinct_rows(hashes, max(SEARCHED_ROWS, 150 * n_leaves))
-    columns = searched_columns(coordinates, np.concatenate([grown.tree.feature for grown in starts]), limits)
+    first, group, drawn, _ = draw_distinct(hashes, max(SEARCHED_ROWS, 150 * n_leaves))
+    columns = select_columns(coordinates, np.concatenate([grown.tree.feature for grown in starts]), limits)
     n_bins = min(MOST_BINS, TABLE_BYTES // (8 * width * len(columns) * n_leaves))
     if n_bins < FEWEST_BINS:
         return []

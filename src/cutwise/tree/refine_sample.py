@@ -207,10 +207,10 @@ def draw_sample(
     ``limits``: columns that may not be cut are not searched.
     """
     needed = np.concatenate([np.empty(0, np.int32), *(t[0] for t in trees)])
-    columns, is_same = searched_columns(coordinates, needed), metric is table.matrix
-    metric_columns = columns if is_same else searched_columns(centers, np.empty(0, dtype=np.int32))
+    columns, is_same = select_columns(coordinates, needed), metric is table.matrix
+    metric_columns = columns if is_same else select_columns(centers, np.empty(0, dtype=np.int32))
     if limits is not None and limits.columns is not None:
-        is_same, columns = False, searched_columns(coordinates, needed, limits)
+        is_same, columns = False, select_columns(coordinates, needed, limits)
     values = _finite(core.gather_rows(table.matrix, drawn.first, columns))
     in_metric = values if is_same else core.gather_rows(metric, drawn.first, metric_columns)
     return SampledRows(
@@ -278,7 +278,7 @@ class DrawnRows(NamedTuple):
         return DrawnRows(self.first[order], group[by_group], self.rows[by_group], self.share)
 
 
-def distinct_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> DrawnRows:
+def draw_distinct(hashes: npt.NDArray[np.uint64], n_wanted: int) -> DrawnRows:
     """The rows of so many of the smallest different hashes, where there are."""
     n_seen = n_wanted
     while True:
@@ -314,7 +314,7 @@ def _weights(table: EncodedTable, drawn: DrawnRows) -> Int64:
     return np.bincount(drawn.group, weights=own).astype(np.int64)
 
 
-def searched_columns(centers: Float64, needed: Int32, limits: Limits | None = None) -> Int64:
+def select_columns(centers: Float64, needed: Int32, limits: Limits | None = None) -> Int64:
     """All columns that may be cut, or those that are needed and the ones in which the centers differ most."""
     n_columns = centers.shape[1]
     allowed = np.arange(n_columns) if limits is None or limits.columns is None else np.flatnonzero(limits.columns)
