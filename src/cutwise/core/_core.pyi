@@ -503,7 +503,7 @@ def fewest_mistakes(
     totals: NDArray[numpy.int64],
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     n_jobs: int = 1,
 ) -> tuple[int, NDArray[numpy.int32], NDArray[numpy.float64]]:
     """
@@ -529,7 +529,7 @@ def fewest_mistakes(
     totals: NDArray[numpy.int64],
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     n_jobs: int = 1,
 ) -> tuple[int, NDArray[numpy.int32], NDArray[numpy.float64]]: ...
 
@@ -542,7 +542,7 @@ def best_surrogate_cut(
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
     is_zero_cost: NDArray[numpy.uint8] | None,
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     n_jobs: int = 1,
 ) -> tuple[int, float, int, float, int, int] | None:
     """
@@ -563,11 +563,11 @@ def best_surrogate_cut(
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
     is_zero_cost: NDArray[numpy.uint8] | None,
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     n_jobs: int = 1,
 ) -> tuple[int, float, int, float, int, int] | None: ...
 
-class Limits:
+class NodeLimits:
     """Which cuts of a node are allowed."""
 
     def __init__(
@@ -592,7 +592,7 @@ def best_disagreement_cut(
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
     gini: bool,
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     n_jobs: int = 1,
     gini_alone: bool = False,
 ) -> tuple[int, float, int, float, int, int] | None:
@@ -615,7 +615,7 @@ def best_disagreement_cut(
     histogram: NDArray[numpy.uint16] | None,
     totals: NDArray[numpy.int64],
     gini: bool,
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     n_jobs: int = 1,
     gini_alone: bool = False,
 ) -> tuple[int, float, int, float, int, int] | None: ...
@@ -690,7 +690,7 @@ def best_level_set(
     is_counts: bool,
     gini: bool = False,
     counts: NDArray[numpy.int64] | None = None,
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
 ) -> tuple[int, float, list[int], int, int] | None:
     """
     The levels against all others whose two sides cost least, each served by one cluster.
@@ -722,7 +722,7 @@ def fewest_mode_mistakes(
     modes: NDArray[numpy.int32],
     costs: NDArray[numpy.int64] | None = None,
     counts: NDArray[numpy.int64] | None = None,
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
 ) -> tuple[int, int, list[int], int] | None:
     """
     The levels against all others that separate the fewest rows from the modes of their centers.
@@ -748,7 +748,7 @@ def least_induced_modes(
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
     known_score: float | None = None,
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     states: NDArray[numpy.int16] | None = None,
 ) -> tuple[int, tuple[bool, float, int, list[int]]] | None:
     """
@@ -775,7 +775,7 @@ def least_induced_modes(
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
     known_score: float | None = None,
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     states: NDArray[numpy.int32] | None = None,
 ) -> tuple[int, tuple[bool, float, int, list[int]]] | None: ...
 
@@ -795,7 +795,7 @@ def least_induced_modes(
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
     known_score: float | None = None,
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     states: NDArray[numpy.int64] | None = None,
 ) -> tuple[int, tuple[bool, float, int, list[int]]] | None: ...
 
@@ -837,7 +837,7 @@ def least_modes_by_shares(
     kills_right: bool,
     known_score: float | None,
     counts: NDArray[numpy.int64] | None,
-    limits: Limits | None,
+    limits: NodeLimits | None,
 ) -> tuple[bool, float, int, list[int]] | None:
     """
     What least_induced_modes gives, by the shares of all rows of a node, (n,) each.
@@ -852,7 +852,7 @@ def best_clique_cuts(
     labels: NDArray[numpy.int32],
     weights: NDArray[numpy.int64] | None,
     sizes: NDArray[numpy.int64],
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     n_jobs: int = 1,
 ) -> list[tuple[int, int, int, int, int, float, int, int]]:
     """
@@ -924,7 +924,7 @@ def best_induced_cut(
     penalty: float,
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     n_jobs: int = 1,
 ) -> tuple[float, int, int, float, bool] | None:
     """
@@ -955,7 +955,7 @@ def best_induced_cut(
     penalty: float,
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     n_jobs: int = 1,
 ) -> tuple[float, int, int, float, bool] | None: ...
 
@@ -975,7 +975,7 @@ def best_induced_cut(
     penalty: float,
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
-    limits: Limits | None = None,
+    limits: NodeLimits | None = None,
     n_jobs: int = 1,
 ) -> tuple[float, int, int, float, bool] | None: ...
 
@@ -990,7 +990,7 @@ def best_cut_of_sides(
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
     valid: NDArray[numpy.float64],
-    limits: Limits | None,
+    limits: NodeLimits | None,
 ) -> tuple[float, int, int, float] | None:
     """
     The cut of best_induced_cut around bins alone: score, induced cost, feature and threshold, or None when no valid cut parts the centers.

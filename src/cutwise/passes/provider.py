@@ -550,7 +550,7 @@ class PassProvider:
             sums, allowed, counts = self._level_sums(node, kind, category), None, None
             if limits is not None:
                 counts = np.ascontiguousarray(sums[:, int(limits.by_weight)])
-                allowed = core.Limits(limits.columns, counts, limits.least, limits.most_centers)
+                allowed = core.NodeLimits(limits.columns, counts, limits.least, limits.most_centers)
             yield LevelSums(
                 category, counts, allowed, np.ascontiguousarray(sums[:, 2:]), partial(np.ascontiguousarray, sums[:, 1]),
                 partial(self._level_costs, node, category),
@@ -648,7 +648,7 @@ class PassProvider:
         limits = search.limits if isinstance(search, CheapestCut) else search.node.limits
         if limits is not None:
             counts = np.ascontiguousarray(pieces.sums[:, int(limits.by_weight)])
-            limits = core.Limits(limits.columns, counts, limits.least, limits.most_centers)
+            limits = core.NodeLimits(limits.columns, counts, limits.least, limits.most_centers)
         rows, matrix = np.empty(0, dtype=np.int32), self._no_rows
         sums = np.ascontiguousarray(pieces.sums[:, 2:])
         found: Any
@@ -697,7 +697,7 @@ class PassProvider:
         return costs.index(min(costs))
 
     def _least_induced(
-        self, node: Node, search: LeastInduced, bins: core.Encoded, limits: core.Limits | None
+        self, node: Node, search: LeastInduced, bins: core.Encoded, limits: core.NodeLimits | None
     ) -> Induced | None:
         """The best cut with as many distinct rows as centers on each side or, if there is none, the best of all."""
         nearest, survivors, pieces = search.nearest, search.node.survivors, node.pieces[SIDES]

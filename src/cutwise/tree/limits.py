@@ -65,9 +65,9 @@ class Limits:
         return _MOST_CENTERS
 
     @cached_property
-    def of_node(self) -> core.Limits:
+    def of_node(self) -> core.NodeLimits:
         """As searches of the core take them."""
-        return core.Limits(self.columns, self.counts, self.least, self.most_centers)
+        return core.NodeLimits(self.columns, self.counts, self.least, self.most_centers)
 
     def are_met(self, tree: ThresholdTree, leaf_of_row: npt.NDArray[np.int32], rows: Any = None) -> bool:
         """Whether a tree that cuts allowed columns alone is within the limits, by the leaves of its rows.

@@ -77,7 +77,7 @@ class LevelSums:
 
     category: Category
     counts: Int64 | None
-    limits: core.Limits | None
+    limits: core.NodeLimits | None
     sums: Any
     weight: Callable[[], Int64]
     costs: Callable[[], Int64]
@@ -246,7 +246,7 @@ class SeparationNode:
     limits: Limits | None = None
 
     @property
-    def core_limits(self) -> core.Limits | None:
+    def core_limits(self) -> core.NodeLimits | None:
         """The limits as searches of the core take them."""
         return None if self.limits is None else self.limits.of_node
 

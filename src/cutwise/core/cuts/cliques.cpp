@@ -37,7 +37,7 @@ struct CliqueSearch : NodeRows {
   const int64_t *weights;  // null: ones
   const int64_t *sizes;    // of every cluster, over all rows
   int64_t k;
-  const Limits *limits;
+  const NodeLimits *limits;
 
   struct Best {
     double score = std::numeric_limits<double>::infinity();
@@ -115,7 +115,7 @@ void bind_cliques(nb::module_ &m) {
   m.def(
       "best_clique_cuts",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
-         In1<int64_t> sizes, const Limits *limits, int n_jobs) {
+         In1<int64_t> sizes, const NodeLimits *limits, int n_jobs) {
         require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
         const CliqueSearch search{NodeRows(encoded, matrix, rows),    labels.data(),
                                   checked(weights, encoded.n_rows),   sizes.data(),

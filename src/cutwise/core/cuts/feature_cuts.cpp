@@ -90,11 +90,11 @@ struct FeatureSearch {
 using namespace cutwise;
 
 void bind_feature_cuts(nb::module_ &m) {
-  using Found = std::optional<std::tuple<int64_t, int32_t, int32_t, double, double, Owned<int32_t, 1>>>;
+  using FoundFeatureCut = std::optional<std::tuple<int64_t, int32_t, int32_t, double, double, Owned<int32_t, 1>>>;
   m.def(
       "fewest_feature_mistakes",
       [](const FeatureTable &table, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights, In1<int32_t> survivors,
-         bool one_sided, bool any_level, int n_jobs) -> Found {
+         bool one_sided, bool any_level, int n_jobs) -> FoundFeatureCut {
         require(has_shape(cluster, table.n_rows), "cluster has one entry per row");
         FeatureNode node{table,
                          rows.data(),

@@ -617,7 +617,7 @@ struct InducedSearch {
 using namespace cutwise;
 
 void bind_induced(nb::module_ &m) {
-  using Found = std::optional<std::tuple<double, int64_t, int32_t, double, bool>>;
+  using FoundInduced = std::optional<std::tuple<double, int64_t, int32_t, double, bool>>;
   for_types<SmallState, MiddleState, LargeState>(
       R"(The cut of least Price + penalty * DExp with a surviving center on each side.
 
@@ -635,7 +635,7 @@ Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)",
             [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<typename State::Cost> excess,
                In2<typename State::Word> states, const Weights &weights, std::optional<In3<int64_t>> histogram,
                In2<int64_t> totals, In2<int64_t> nearest_costs, In2<double> coordinates, In1<int32_t> survivors, double penalty,
-               In1<uint8_t> kills_left, In1<uint8_t> kills_right, const Limits *limits, int n_jobs) -> Found {
+               In1<uint8_t> kills_left, In1<uint8_t> kills_right, const NodeLimits *limits, int n_jobs) -> FoundInduced {
               const int64_t k = excess.shape(1);
               require(has_shape(excess, encoded.n_rows) && has_shape(states, encoded.n_rows, State::width()),
                       "costs and states have one line per encoded row");
@@ -680,7 +680,7 @@ Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)",
       "best_cut_of_sides",
       [](const Encoded &bins, const Matrix &matrix, In2<int64_t> sums, int64_t base, In2<double> coordinates,
          In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right, In3<double> valid,
-         const Limits *limits) -> std::optional<std::tuple<double, int64_t, int32_t, double>> {
+         const NodeLimits *limits) -> std::optional<std::tuple<double, int64_t, int32_t, double>> {
         const int64_t k = coordinates.shape(0), d = bins.n_cols(), width = 2 * k + 1;
         require(bins.asked && has_shape(sums, bins.n_slots, width), "sums has a line for each bin");
         require(d > 0 && has_shape(coordinates, k, d) && has_shape(kills_left, d) && has_shape(kills_right, d) &&

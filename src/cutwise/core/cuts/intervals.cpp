@@ -158,7 +158,7 @@ struct RowLabels {
   }
 };
 
-struct Found {
+struct IntervalCut {
   int64_t score = kNone;
   double second = 0.0;
   int32_t feature = -1;
@@ -221,8 +221,8 @@ struct IntervalSearch {
   }
 
   // What is found between two of the node's values, `from` and `to`: of low's end a and high's end b.
-  Found labeled(int32_t feature, const NodeColumn &node, int32_t from, int32_t to, const CutPair &pair, const Prefixes &low,
-                const Prefixes &high, int32_t a, int32_t b) const {
+  IntervalCut labeled(int32_t feature, const NodeColumn &node, int32_t from, int32_t to, const CutPair &pair,
+                      const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
     std::vector<int64_t> in(sides.k), out(sides.k);
     for (int64_t j = 0; j < sides.k; ++j) {
       in[j] = high.at(j, b) - low.at(j, a);
@@ -237,8 +237,8 @@ struct IntervalSearch {
 
   // Moves the ends of the best pair of groups to the best single values next to them, one end and then the other until
   // neither moves: the cost never rises.
-  Found refine(int32_t feature, const NodeColumn &node, const Prefixes &groups, const std::vector<int32_t> &first,
-               const CutPair &coarse) const {
+  IntervalCut refine(int32_t feature, const NodeColumn &node, const Prefixes &groups, const std::vector<int32_t> &first,
+                     const CutPair &coarse) const {
     // Ends among single values, of the two groups around each end: end e lies before value begin + e.
     struct Window {
       int32_t begin, n_values;
@@ -282,7 +282,7 @@ struct IntervalSearch {
     return labeled(feature, node, low.begin + a, high.begin + b, best, low.sums, high.sums, a, b);
   }
 
-  Found search(int32_t feature) const {
+  IntervalCut search(int32_t feature) const {
     const NodeColumn node = gather(feature);
     const int32_t n_values = static_cast<int32_t>(node.unit.size());
     if (n_values < 3) return {};
@@ -308,19 +308,20 @@ struct IntervalSearch {
     sides.search_pairs(sums, best);
     if (best.a < 0) return {};
     if (grouped) {
-      const Found found = refine(feature, node, sums, first, best);
+      const IntervalCut found = refine(feature, node, sums, first, best);
       const bool beats = found.score < limit || (found.score == limit && found.second < second_limit);
-      return beats ? found : Found{};
+      return beats ? found : IntervalCut{};
     }
     return labeled(feature, node, best.a, best.b, best, sums, sums, best.a, best.b);
   }
 
-  Found run(int n_jobs) const {
+  IntervalCut run(int n_jobs) const {
     const int32_t d = ranks.n_cols();
-    std::vector<Found> found(d);
+    std::vector<IntervalCut> found(d);
     // Columns know nothing of each other's finds: what a grouped column comes to must not depend on the threads.
     parallel_for(n_jobs, d, [&](int64_t f) { found[f] = search(static_cast<int32_t>(f)); });
-    return *std::min_element(found.begin(), found.end(), [](const Found &x, const Found &y) { return x.rank() < y.rank(); });
+    return *std::min_element(found.begin(), found.end(),
+                             [](const IntervalCut &x, const IntervalCut &y) { return x.rank() < y.rank(); });
   }
 };
 
@@ -329,7 +330,7 @@ using FoundInterval = std::optional<std::tuple<int64_t, double, int32_t, double,
 
 template <class Rows>
 FoundInterval run(const IntervalSearch<Rows> &search, int n_jobs) {
-  const Found best = without_gil([&] { return search.run(n_jobs); });
+  const IntervalCut best = without_gil([&] { return search.run(n_jobs); });
   if (best.score == kNone) return std::nullopt;
   return std::make_tuple(best.score, best.second, best.feature, best.lower, best.upper, best.inside_label, best.outside_label);
 }

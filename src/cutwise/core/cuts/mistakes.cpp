@@ -178,7 +178,7 @@ Frost (2020), Algorithm 1.)",
             "fewest_mistakes",
             [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
                In1<int32_t> already_mistaken, std::optional<In3<Cell>> histogram, In2<int64_t> totals, In2<double> coordinates,
-               In1<int32_t> survivors, const Limits *limits, int n_jobs) {
+               In1<int32_t> survivors, const NodeLimits *limits, int n_jobs) {
               const int64_t k = coordinates.shape(0);
               require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
               require(has_shape(histogram, encoded.n_slots, k, 1), "histogram is of shape (n_slots, k, 1)");

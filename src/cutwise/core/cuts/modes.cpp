@@ -41,7 +41,7 @@ std::vector<int64_t> sums_by_level(const std::vector<int64_t> &by_group, size_t 
 }
 
 FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *sums, const int64_t *costs, int64_t k,
-                              const std::vector<int64_t> &weight, const Limits *limits, const int64_t *counts) {
+                              const std::vector<int64_t> &weight, const NodeLimits *limits, const int64_t *counts) {
   const size_t n_levels = weight.size();
   const std::vector<int64_t> by_group = sums_by_group(modes, n_levels, [&](int64_t v, int32_t c) { return sums[v * k + c]; });
   const std::vector<int64_t> total = sums_by_level(by_group, n_levels);
@@ -175,7 +175,7 @@ struct InducedModes {
   std::vector<int64_t> weight;  // of every level, from the first partition on that is looked at
   int64_t k = 0;
   int32_t column = 0;  // of which the kills are
-  const Limits *limits = nullptr;
+  const NodeLimits *limits = nullptr;
   const int64_t *counts = nullptr;    // of every level, for the limits
   double known_score = 0.0;           // of a cut that is as valid as a cut can be, so that nothing worse is wanted
   const int64_t *distinct = nullptr;  // different rows of every level, where shares are given and no row is at hand
@@ -563,7 +563,7 @@ histogram (n_slots, k, width): its first numbers count. modes (n_categories, k):
   m.def(
       "fewest_mode_mistakes",
       [](In2<int64_t> sums, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes, std::optional<In2<int64_t>> costs,
-         std::optional<In1<int64_t>> counts, const Limits *limits) -> FoundMistakes {
+         std::optional<In1<int64_t>> counts, const NodeLimits *limits) -> FoundMistakes {
         const int64_t k = static_cast<int64_t>(sums.shape(1));
         require(!limits || (counts && counts->size() == sums.shape(0)), "with limits there is one count a level");
         require(weight.size() == sums.shape(0), "one weight a level");
@@ -594,7 +594,7 @@ known_score: of a valid cut; nothing worse is wanted. Gives the category, the fi
             [](const Matrix &matrix, In1<int32_t> rows, const std::vector<const Levels *> &levels, In1<int32_t> columns,
                In2<Cost> excess, const Weights &weights, std::optional<In3<int64_t>> histogram, In1<int32_t> survivors,
                In2<int32_t> modes, In2<int64_t> nearest_costs, double penalty, In1<uint8_t> kills_left,
-               In1<uint8_t> kills_right, std::optional<double> known_score, const Limits *limits,
+               In1<uint8_t> kills_right, std::optional<double> known_score, const NodeLimits *limits,
                std::optional<In2<typename State::Word>> states) -> std::optional<std::pair<size_t, ModesCut>> {
               const int64_t k = static_cast<int64_t>(excess.shape(1)), n = static_cast<int64_t>(rows.size());
               require(has_shape(states, matrix.n_rows(), State::width()), "states has one line per row");
@@ -699,7 +699,7 @@ codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's
       [](In1<int32_t> level, In1<uint64_t> of_groups, In1<int64_t> loss, In1<int64_t> weight, In1<int64_t> distinct,
          In1<int32_t> survivors, In1<int32_t> modes, int64_t k, int64_t current, double penalty, bool kills_left,
          bool kills_right, std::optional<double> known_score, std::optional<In1<int64_t>> counts,
-         const Limits *limits) -> FoundModes {
+         const NodeLimits *limits) -> FoundModes {
         const std::vector<int64_t> of_level = copied(weight);
         require(of_groups.size() == level.size() && loss.size() == level.size(), "a share has a level, groups and a loss");
         require(distinct.size() == weight.size(), "one count of different rows a level");

@@ -40,7 +40,7 @@ struct ModeGroups {
   bool is_left(uint32_t mask, int32_t g) const { return ((mask >> g) & 1) != 0; }
 
   // Whether limits allow the sides of a partition; counts: of every level.
-  bool are_allowed(uint32_t mask, const std::vector<uint8_t> &side, const Limits *limits, const int64_t *counts) const {
+  bool are_allowed(uint32_t mask, const std::vector<uint8_t> &side, const NodeLimits *limits, const int64_t *counts) const {
     if (!limits) return true;
     int64_t count[2] = {0, 0};
     for (size_t v = 0; v < side.size(); ++v) count[side[v] != 0] += counts[v];

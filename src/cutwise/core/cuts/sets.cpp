@@ -25,7 +25,7 @@ struct SetSearch {
   size_t n_levels;
   int64_t k;
   const int64_t *counts;                        // of every level, for the limits
-  const Limits *limits;                         // null: every set is allowed
+  const NodeLimits *limits;                     // null: every set is allowed
   std::vector<int64_t> total, weight, n_level;  // by cluster; by level, 1 where rows are known of; what levels add up to
   BestSet best;
 
@@ -201,9 +201,9 @@ struct SetSearch {
     }
   }
 
-  using Found = std::optional<std::tuple<int64_t, double, std::vector<int32_t>, int32_t, int32_t>>;
+  using FoundSet = std::optional<std::tuple<int64_t, double, std::vector<int32_t>, int32_t, int32_t>>;
 
-  Found run() {
+  FoundSet run() {
     prepare();
     if (limits && limits->least_of(1) > 0) bounded_pairs();
     else pairs();
@@ -251,7 +251,7 @@ void bind_sets(nb::module_ &m) {
 histogram (n_slots, k, 1): what the rows of every slot cost by each cluster or, with is_counts, their weight by label.)");
   m.def(
       "best_level_set",
-      [](In2<int64_t> sums, bool is_counts, bool gini, std::optional<In1<int64_t>> counts, const Limits *limits) {
+      [](In2<int64_t> sums, bool is_counts, bool gini, std::optional<In1<int64_t>> counts, const NodeLimits *limits) {
         const int64_t k = sums.shape(1);
         require(!limits || (counts && counts->size() == sums.shape(0)), "with limits there is one count a level");
         auto run = [&](const auto &of) {

@@ -60,7 +60,7 @@ struct SurrogateSearch : NodeRows {
   Sums sums;
   int64_t k;
   std::vector<int64_t> total;
-  const Limits *limits;
+  const NodeLimits *limits;
   std::vector<int32_t> zero_cost_rows{};
   BestCut best{};
   std::mutex best_mutex{};
@@ -276,7 +276,7 @@ Algorithm 2.)",
             "best_surrogate_cut",
             [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs,
                std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> is_zero_cost,
-               const Limits *limits, int n_jobs) {
+               const NodeLimits *limits, int n_jobs) {
               const int64_t k = costs.shape(1);
               require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
               require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
@@ -292,7 +292,7 @@ Algorithm 2.)",
             "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
       });
 
-  nb::class_<Limits>(m, "Limits", "Which cuts of a node are allowed.")
+  nb::class_<NodeLimits>(m, "NodeLimits", "Which cuts of a node are allowed.")
       .def(
           nb::init<std::optional<In1<uint8_t>>, Weights, int64_t, int64_t>(), "columns"_a.none(), "counts"_a.none(), "least"_a,
           "most_centers"_a,
@@ -310,7 +310,7 @@ labels (n_rows,): 0 to k - 1; histogram (n_slots, k) of int64 or uint16, or None
         m.def(
             "best_disagreement_cut",
             [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
-               std::optional<In2<Cell>> histogram, In1<int64_t> totals, bool gini, const Limits *limits, int n_jobs,
+               std::optional<In2<Cell>> histogram, In1<int64_t> totals, bool gini, const NodeLimits *limits, int n_jobs,
                bool gini_alone) {
               const int64_t k = totals.size();
               const Purity purity = gini_alone ? Purity::kGini : gini ? Purity::kMajorityThenGini : Purity::kMajority;

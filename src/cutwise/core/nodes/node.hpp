@@ -257,9 +257,9 @@ struct ValidRange {
   ValidRange within(const ValidRange &other) const { return {std::max(first, other.first), std::min(end, other.end)}; }
 };
 
-class Limits {
+class NodeLimits {
  public:
-  Limits(std::optional<In1<uint8_t>> columns, Weights counts, int64_t least, int64_t most_centers)
+  NodeLimits(std::optional<In1<uint8_t>> columns, Weights counts, int64_t least, int64_t most_centers)
       : columns_(std::move(columns)), counts_(std::move(counts)), least_(least), most_centers_(most_centers) {}
 
   bool allow_column(int32_t feature) const { return !columns_ || columns_->data()[feature] != 0; }
@@ -283,7 +283,7 @@ class Limits {
 class AllowedCuts {
  public:
   // limits: null allows all.
-  AllowedCuts(const Limits *limits, const NodeRows &node, int32_t feature, size_t n_centers)
+  AllowedCuts(const NodeLimits *limits, const NodeRows &node, int32_t feature, size_t n_centers)
       : limits_(limits), node_(node), feature_(feature), n_centers_(n_centers) {}
 
   bool holds(double threshold, size_t n_left) { return limits_ == nullptr || range(n_left).holds(threshold); }
@@ -296,7 +296,7 @@ class AllowedCuts {
   // The first value at which so much is passed on the way from one end of the column to the other.
   double reached(int64_t wanted, bool from_left);
 
-  const Limits *limits_;
+  const NodeLimits *limits_;
   const NodeRows &node_;
   int32_t feature_;
   size_t n_centers_;

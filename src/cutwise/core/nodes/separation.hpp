@@ -24,11 +24,11 @@ struct SeparationNode : NodeRows {
   int64_t k;
   int width;
   Survivors survivors;
-  const Limits *limits;  // null: every cut is allowed
+  const NodeLimits *limits;  // null: every cut is allowed
 
   // Nothing is known of rows by themselves yet.
   SeparationNode(const NodeRows &node, const Cell *sums, const int64_t *of_all, int n_sums, const In2<double> &coordinates,
-                 const In1<int32_t> &surviving, const Limits *of_cuts)
+                 const In1<int32_t> &surviving, const NodeLimits *of_cuts)
       : NodeRows(node),
         histogram(sums),
         totals(of_all),

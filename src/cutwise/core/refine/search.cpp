@@ -44,7 +44,7 @@ class Interrupt {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now(), reported_ = last_;
 };
 
-struct Limits {
+struct SearchSettings {
   int32_t n_deletions, n_insertions;
   double
       tolerance;  // a pair of changes is tried when it is estimated to raise the value by less, and given up when it still does
@@ -77,7 +77,7 @@ class Random {
 
 class Search {
  public:
-  Search(const Limits &limits, Interrupt &interrupt) : limits_(limits), interrupt_(interrupt) {}
+  Search(const SearchSettings &settings, Interrupt &interrupt) : settings_(settings), interrupt_(interrupt) {}
 
   int64_t work() const { return scratch_.work; }
   std::vector<Step> steps;
@@ -90,7 +90,7 @@ class Search {
   // Removes leaves without rows, and adds leaves where they gain most. False when no leaf can be split any more.
   bool complete(CutTree &tree) {
     tree.drop_empty_leaves();
-    while (tree.n_leaves() < limits_.n_leaves) {
+    while (tree.n_leaves() < settings_.n_leaves) {
       const std::vector<Insertion> found = insertions(tree, 1);
       if (found.empty()) return false;
       tree.insert_leaf(found[0].above, found[0].column, found[0].bin, found[0].new_on_left);
@@ -154,7 +154,7 @@ class Search {
   }
 
  private:
-  bool has_work() const { return scratch_.work < limits_.most_work; }
+  bool has_work() const { return scratch_.work < settings_.most_work; }
 
   template <class Change>
   static void keep_best(std::vector<Change> &changes, size_t n) {
@@ -213,7 +213,7 @@ class Search {
     };
     std::vector<Deletion> deletions;
     for (int32_t leaf : tree.leaves_below(tree.root())) deletions.push_back({deletion_change(tree, leaf, scratch_), leaf});
-    keep_best(deletions, limits_.n_deletions);
+    keep_best(deletions, settings_.n_deletions);
     struct Pair {
       double estimate;
       size_t deletion;
@@ -225,10 +225,10 @@ class Search {
       shorter.push_back(tree);
       shorter.back().remove_leaf(deletions[i].leaf);
       const size_t n_pairs = pairs.size();
-      for (const Insertion &insertion : insertions(shorter.back(), limits_.n_insertions)) {
+      for (const Insertion &insertion : insertions(shorter.back(), settings_.n_insertions)) {
         const double estimate = deletions[i].change + insertion.change;
         // A change of nothing is the same tree again.
-        if (estimate < limits_.tolerance && std::fabs(estimate) > threshold)
+        if (estimate < settings_.tolerance && std::fabs(estimate) > threshold)
           pairs.push_back({estimate, shorter.size() - 1, insertion});
       }
       shorter.back().set_aside(tree);  // few pairs gain so much that cuts are chosen anew
@@ -247,7 +247,7 @@ class Search {
         adjust(other);
         if (!(other.value() < value - threshold)) continue;
       }
-      if (!reoptimize(other, value + limits_.tolerance)) continue;
+      if (!reoptimize(other, value + settings_.tolerance)) continue;
       const double other_value = other.value();
       if (!(other_value < value - threshold)) continue;
       tree = std::move(other);
@@ -272,7 +272,7 @@ class Search {
     return n > 0;
   }
 
-  const Limits limits_;
+  const SearchSettings settings_;
   Interrupt &interrupt_;
   Scratch scratch_;
   std::unordered_map<int64_t, Insertion> known_;  // by the version of the node
@@ -348,14 +348,14 @@ class TreeSearch {
                           int64_t most_work) const {
     std::vector<TreeCuts> cuts;
     for (const CutArrays &start : starts) cuts.push_back(read_cuts(start, sample_));
-    const Limits limits{n_deletions, n_insertions, tolerance, n_leaves, most_work};
+    const SearchSettings settings{n_deletions, n_insertions, tolerance, n_leaves, most_work};
     std::vector<std::vector<Step>> steps(starts.size());
     std::vector<int64_t> done(starts.size(), 0);
     without_gil([&] {
       Interrupt interrupt(progress);
       try {
         parallel_for(n_jobs, static_cast<int64_t>(starts.size()), [&](int64_t i) {
-          Search search(limits, interrupt);
+          Search search(settings, interrupt);
           CutTree tree(sample_, cuts[i]);
           if (search.complete(tree)) {
             search.record(tree, tree.value());
