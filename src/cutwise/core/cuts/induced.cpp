@@ -136,7 +136,11 @@ struct InducedSearch {
     return bound;
   }
 
-  bool may_win(const Key &bound, const Key &than) const { return bound < than || DepthScore::is_near(bound.score, than.score); }
+  // Without a depth term cuts are in order of two exact numbers, and of many that tie the first one rules out the others.
+  bool may_win(const Key &bound, const Key &than) const {
+    if (depth.penalty == 0.0) return bound.induced != than.induced ? bound.induced < than.induced : bound.cut < than.cut;
+    return bound < than || DepthScore::is_near(bound.score, than.score);
+  }
 
   struct SideCosts {
     const InducedSearch &search;
