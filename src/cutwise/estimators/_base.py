@@ -1,4 +1,4 @@
-"""What every fitted threshold tree answers: the scikit-learn contract, written once."""
+"""Parents of the estimators: the scikit-learn methods of every fitted threshold tree."""
 
 from __future__ import annotations
 
@@ -78,26 +78,26 @@ from .training import (
 )
 
 _LIMITS = {"cut_features": None, "max_depth": None, "min_samples_leaf": 1}
-"""Parameters of limits, and what they are where there are none."""
+"""Parameters of limits, with their defaults: no limit."""
 
-# From here on float64 has no halves, and centers of integers are rounded as they are.
+# float64 has no halves from here on, so means and cuts of integers are rounded.
 _LARGE_INTEGER = 2.0**52
 
 
 @fill_doc
 class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Parent of the estimators: everything a fitted tree answers, whatever grew it."""
+    """Parent of the estimators: methods of a fitted tree, whatever algorithm grew it."""
 
     _objective: ClassVar[Objective] = KMEANS
-    """What costs and distances are; estimators that measure otherwise override ``transform`` and ``_cost_of``."""
+    """Costs and distances; estimators that measure otherwise override ``transform`` and ``_costs_of``."""
 
-    # Called with what a fit grew, so that cost_curve can finish it with every smaller tree of the same growth.
+    # Called with the growth of a fit, so that cost_curve can make a model of each of its smaller trees.
     _after_growth: Callable[[FitContext, GrownTree], None] | None = None
 
-    # Called with the trees that a search measured, so that front can finish each.
+    # Called with the trees that a search measured, so that front can make a model of each.
     _after_search: Callable[[list[Any]], None] | None = None
 
-    _reference_is_own = False  # whether a reference that is given was made by a fit of the same estimator
+    _reference_is_own = False  # whether the given reference comes from a fit of this estimator
 
     _takes_mixed: ClassVar[bool] = False
     """Whether tables may hold categories, dates and missing values."""
@@ -119,17 +119,17 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or lazy table of shape (n_samples, n_features)
-            Rows with the columns of fit, in their own units. In a data frame or an AnnData object the columns that no
-            test asks about may be missing, or hold anything; arrays go by position, so theirs must all be there, and
-            finite.
+            Rows with the columns of fit, in their own units. In a data frame or an AnnData object, columns that the
+            tree does not test may be missing or hold anything. Arrays are read by position: all their columns must be
+            present and finite.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The tree alone decides; cluster centers are never looked at. Of a polars ``LazyFrame``, a DuckDB relation or
-            a Spark frame the same, with one column ``cluster`` (null where a value is missing as none was at fit); of a
-            ``pyarrow.dataset.Dataset`` a ``RecordBatchReader``, of a Dask frame a series, of :class:`Batches` further
-            ones of labels.
+            The tree alone decides; cluster centers are not used. For a polars ``LazyFrame``, a DuckDB relation or a
+            Spark frame: an object of the same type with one column ``cluster`` (null where a value is missing in a
+            column that had none missing at fit). For a ``pyarrow.dataset.Dataset``: a ``RecordBatchReader``; for a Dask
+            frame: a series; for :class:`Batches`: batches of labels.
         """
         if (lazy := as_lazy(X)) is not None:
             return self._in_engine(lazy)
@@ -169,7 +169,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return self._objective.distances(costs)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.float64]:
-        """Fit, and give the distances of ``transform``; of a table in memory, for others have no order of rows."""
+        """Fit, and return ``transform(X)``; only for tables in memory, since others have no order of rows."""
         if as_lazy(X) is not None:
             given = f"fit_transform takes tables in memory alone, and X is of type {type(X).__name__}"
             raise UnsupportedInputError(f"{given}. Give it in memory, or fit, and transform batch after batch.")
@@ -177,18 +177,18 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return found
 
     def name_clusters(self, names: Mapping[Any, str | None]) -> Self:
-        """Give clusters names; everything that is read, exported or saved from here on has them.
+        """Name clusters; rules, exports and files made afterwards use the names.
 
         Parameters
         ----------
         names : mapping of label to str
-            From what ``predict`` gives to what people say: ``{0: "students"}``. Clusters that are left out keep the
-            name they had; None takes a name away.
+            From labels, as ``predict`` gives them, to names: ``{0: "students"}``. Clusters that are left out keep their
+            name; None removes a name.
 
         Returns
         -------
         self : estimator
-            ``cluster_names_`` holds the names. ``predict`` goes on giving labels, and a new fit starts without names.
+            ``cluster_names_`` holds the names. ``predict`` still gives labels, and a new fit starts without names.
 
         Raises
         ------
@@ -214,7 +214,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         ----------
         {X, names}
         changes : bool, default=False
-            Go on to say, for every other cluster, the smallest change of one column that would move the row there, as
+            Add, for every other cluster, the smallest change of one column that would move the row there, as
             :meth:`smallest_changes` finds it.
 
         Returns
@@ -242,10 +242,10 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         Returns
         -------
         changes : list of n_samples dict
-            From each other cluster's label to the :class:`Change`: column, the nearest value that moves the row, and
-            the interval of values that do; None where no single column can. An unknown value may become any value, but
-            no value becomes unknown. Changes of different columns are compared in units of the columns' standard
-            deviations in the training rows; a value that was unknown has moved by one.
+            From each other cluster's label to the :class:`Change`: column, nearest value that moves the row, and
+            interval of such values; None if no change of a single column moves it. An unknown value may become any
+            value, but no value becomes unknown. Changes of different columns are compared in units of the columns'
+            standard deviations in the training rows; replacing an unknown value counts as one deviation.
 
         Examples
         --------
@@ -259,7 +259,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return smallest_changes(self._labeled(names), self._read_tested(X), self._column_spreads)
 
     def rules(self, *, names: Mapping[Any, str | None] | None = None) -> Rules:
-        """The tree as rules: for each cluster the conditions that make a row its member, and how well they say it.
+        """The tree as rules: for each cluster the conditions that make a row its member, and how well they fit.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return build_rules(self._labeled(names), self._frame_library)
 
     def recount(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
-        """Count rows at the leaves anew, for a tree that was edited in its file, or by newer rows.
+        """Count the rows at the leaves again, for a tree that was edited in its file, or with newer rows.
 
         Parameters
         ----------
@@ -283,15 +283,16 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             Rows with the columns of fit, in their own units.
         y : array-like of shape (n_samples,) or str, default=None
             The reference cluster of every row, as a label that ``predict`` gives, or -1 for noise; or the column of
-            ``X`` that holds them. None takes the nearest center of the reference; given labels and kernels have none.
+            ``X`` that holds them. None takes the nearest center of the reference, if it has centers: given labels and
+            kernels have none.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each row counts; none negative, not all 0.
 
         Returns
         -------
         self : estimator
-            Sizes, shares, purity and coverage are those of these rows from here on. Costs are known of the rows and the
-            tree of fit alone, and nan from here on; ``score`` gives what rows cost.
+            Sizes, shares, purity and coverage are now those of ``X``. Costs are known only for the rows and the tree of
+            fit, and become nan; ``score`` measures the cost of rows.
         """
         check_is_fitted(self)
         X, y = pop_column(X, y, "y")
@@ -320,7 +321,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return self
 
     def to_sklearn(self, *, thresholds: Literal["exact", "middle"] = "exact") -> Any:
-        """The tree as a genuine scikit-learn ``DecisionTreeClassifier``, for the tools that take nothing else.
+        """The tree as a scikit-learn ``DecisionTreeClassifier``, for tools that accept only this class.
 
         Parameters
         ----------
@@ -357,12 +358,12 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @property
     def explained_(self) -> float:
-        """Share of what the reference explains that the tree keeps."""
+        """Share of the reference's reduction in cost, compared with a single cluster, that the tree keeps."""
         return share_explained(self.cost_, self.reference_.cost, self.total_cost_)
 
     @property
     def reference_explained_(self) -> float:
-        """Share of the cost of a single cluster that the reference takes away."""
+        """Share by which the reference's cost is below that of a single cluster."""
         return reference_share_explained(self.reference_.cost, self.total_cost_)
 
     def __getattr__(self, name: str) -> Any:
@@ -378,7 +379,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_")
 
-    # scikit-learn shows how an estimator is set up; a fitted one shows what it found below that.
+    # scikit-learn shows an estimator's parameters; a fitted model shows its rules below them.
 
     def _repr_html_inner(self) -> str:
         return f"{super()._repr_html_inner()}{self._found_html()}"
@@ -396,7 +397,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # What the preprocessor cannot take, the model cannot either.
+        # The model cannot take sparse rows if its preprocessor cannot.
         preprocessor = getattr(self, "preprocessor", None)
         tags.input_tags.sparse = (
             not hasattr(preprocessor, "__sklearn_tags__") or get_tags(preprocessor).input_tags.sparse
@@ -407,7 +408,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @property
     def _reads_mixed(self) -> bool:
-        """Whether tables may hold categories, dates and missing values as the estimator is set up."""
+        """Whether tables may hold categories, dates and missing values with these parameters."""
         return self._takes_mixed and self.preprocessor is not None and getattr(self, "algorithm", None) != "optimal"
 
     @property
@@ -416,7 +417,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return len(self.classes_)
 
     def _names(self, names: Mapping[Any, str | None] | None) -> dict[Any, str]:
-        """The names of clusters, with these on top."""
+        """Cluster names, updated with ``names``."""
         return read_cluster_names(self.classes_.tolist(), names, self.cluster_names_)
 
     def _summary(self) -> str:
@@ -426,7 +427,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return f"{n} lea{'f' if n == 1 else 'ves'}, depth {self.depth_}{edited}"
 
     def _labeled(self, names: Mapping[Any, str | None] | None = None) -> LabeledTree:
-        """The fitted tree as readouts take it, with these names of clusters on top."""
+        """The fitted tree as readouts take it, its cluster names updated with ``names``."""
         return self._labeled_by(self._columns_of_fit(), self._names(names))
 
     def _labeled_by(self, columns: Columns, names: Mapping[Any, str]) -> LabeledTree:
@@ -434,7 +435,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return LabeledTree(self.tree_, columns, self._leaf_counts, self.classes_, names, refuses_unknown=refuses)
 
     def _read_rows_of_fit(self, X: Any, sample_weight: Any, stages: Stages) -> Table:
-        """The table of a fit: numbers alone, or whatever columns where the estimator takes them."""
+        """Read the table of a fit: only numbers, or columns of any kind if the estimator takes them."""
         if (options := self._mixed_options) is None:
             return read_table(X)
         table = read_table(X, mixed=replace(options, sample_weight=sample_weight))
@@ -445,19 +446,19 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @property
     def _mixed_options(self) -> MixedOptions | None:
-        """What columns may hold; None where these are numbers alone."""
+        """How to read columns of any kind; None if only numbers are allowed."""
         if not self._reads_mixed:
             return None
         check_option("handle_unknown", self.handle_unknown, ("outside", "error"))
         return MixedOptions(self.categorical_features)
 
     def _say_columns(self, table: Table, stages: Stages) -> None:
-        """Say what columns were taken for, where they are not complete numbers."""
+        """Print the kinds of the columns, unless all are complete numbers."""
         if not are_all_plain(table.kinds):
             stages.say(table.columns.in_words())
 
     def _preprocessor_for(self, table: Table) -> Any:
-        """What ``"auto"`` stands for with this table, or the preprocessor given."""
+        """The preprocessor that ``"auto"`` means for this table, or the given one."""
         if not (isinstance(self.preprocessor, str) and self.preprocessor == "auto" and self._takes_mixed):
             return self.preprocessor
         if (steps := pipeline_steps(getattr(self, "reference", None), self.preprocessor)) is not None:
@@ -467,19 +468,19 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return TableScaler() if self._objective is KMEANS else TableScaler("robust", "absolute")
 
     def _in_engine(self, lazy: LazyTable) -> Any:
-        """What ``predict`` gives, as engines work it out on a table of theirs."""
+        """Result of ``predict`` on a table that is not in memory, computed by its engine."""
         check_is_fitted(self)
         columns, tested = self._columns_of_fit(), np.unique(self.tree_.feature[self.tree_.feature >= 0])
         if lazy.names is not None:
             names = lazy.names
-            if columns.has_names:  # further columns do no harm where an engine is asked for one by its name
+            if columns.has_names:  # further columns do no harm, since engines select columns by name
                 names = tuple(name for name in names if name in columns.names)
             given, ways = Columns(names, True), ways_to_columns(lazy.native)
             check_same_columns(columns, given, estimator=type(self).__name__, tested=tested, ways=ways)
             columns = columns if columns.has_names else Columns(names, True, columns.kinds)
         types = lazy.types()
         for name, kind in ((columns.names[i], columns.kinds[i]) for i in tested if types):
-            # Spark has no instants without a zone.
+            # Spark has no timestamps without a time zone.
             check_type(types[name], kind, f"Column {name!r}", has_zones=lazy.engine is None)
         labeled = self._labeled_by(columns, self.cluster_names_)
         lazy = lazy.as_compared({columns.names[i]: columns.kinds[i].name == "bool" for i in tested})
@@ -494,7 +495,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                 )
             )
 
-    # Limits, where the estimator has them.
+    # Limits, if the estimator has any.
 
     @property
     def _limits_given(self) -> LimitsGiven:
@@ -503,7 +504,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return LimitsGiven(**given, may_leave_out=may_leave_out, instead=self._leaves_out[0])
 
     def _check_limits(self, n_clusters: int) -> None:
-        """Refuse limits that no tree can keep."""
+        """Raise an error for limits that no tree can meet."""
         self._limits_given.check(n_clusters)
         if not self._limits_given.is_none and getattr(self, "algorithm", None) == "optimal":
             raise InvalidInputError('algorithm="optimal" is the one cut that costs least. Leave limits out.')
@@ -514,26 +515,26 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return self._limits_given.read(columns, context.coordinates, classes, *context.counted)
 
     def _infeasible(self, error: NoAllowedCutError, context: FitContext, free: GrownTree) -> Exception:
-        """What is said of a node that no allowed cut splits; ``free``: a tree without limits."""
+        """The error for a node that no allowed cut splits; ``free``: a tree without limits."""
         smallest = int(free.tree.n_node_samples[free.tree.leaves].min())
         rule = path_rule(error.path, context.table.columns)
         return self._limits_given.infeasible(error, rule, context.classes.tolist(), smallest)
 
     def _price_over(self, context: FitContext, free: GrownTree) -> float:
-        """What limits cost: the share by which the tree costs more than one without them."""
+        """Price of the limits: the share by which the tree costs more than ``free``, a tree without limits."""
         free_cost = context.of(free).cost_of_labels(free.codes).cost
         return self.cost_ / free_cost - 1 if free_cost > 0 else 0.0 if self.cost_ == 0 else math.inf
 
     @property
     def _limits_line(self) -> str | None:
-        """``limits: +3.1 % (no cut on age; at most 3 questions)``, where there are any that have a price."""
+        """``limits: +3.1 % (no cut on age; at most 3 questions)``; None if the price of limits is not known."""
         price = getattr(self, "limits_price_", math.nan)
         if math.isnan(price):
             return None
         return f"limits: {100 * price:+.1f} % ({self._limits_given.in_words(self._columns_of_fit())})"
 
     def _read_tested(self, X: Any) -> Table:
-        """Rows to route: columns with names that no test asks about may be missing, or hold anything."""
+        """Read rows to route; named columns that the tree does not test may be missing, or hold anything."""
         check_is_fitted(self)
         return self._read(X, np.unique(self.tree_.feature[self.tree_.feature >= 0]))
 
@@ -544,7 +545,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     def _codes_of(self, given: Labels) -> npt.NDArray[np.int32]:
         """Cluster codes of labels; -1 is noise, -2 a label that no cluster has."""
         code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
-        # The last entry answers for noise.
+        # The last entry is the code of noise, which has index -1.
         codes = np.array([*(code_of.get(label, -2) for label in given.classes.tolist()), -1], dtype=np.int32)
         return codes[given.codes]
 
@@ -562,7 +563,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return table
 
     def _costs_of(self, X: Any) -> npt.NDArray[np.float64]:
-        """Cost of every row, served by the center of the cluster that the tree gives it."""
+        """Cost of every row by the center of the cluster that the tree gives it."""
         table = self._read(X)
         metric = self._metric(X, table)
         return self._objective.label_costs(
@@ -579,25 +580,25 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                 )
 
     def _remember_input(self, context: FitContext, preprocessor: Any) -> None:
-        """Set what a fit knows before its tree is priced."""
+        """Set the attributes that do not depend on the tree."""
         self._remember_columns(context.table)
         self.preprocessor_, self.classes_ = preprocessor, context.classes
 
     def _finish(self, context: FitContext, grown: GrownTree) -> None:
-        """Choose among the trees of a growth, and set what follows from it."""
+        """Choose among the trees of a growth, and set the attributes of the chosen one."""
         if self._after_growth is not None:
             self._after_growth(context, grown)
         self._take_tree(context, context.cheapest_tree(grown) if self._takes_cheapest else grown)
 
     def _take_tree(self, context: FitContext, grown: GrownTree) -> None:
-        """Set what follows from a tree; ``classes_`` and ``preprocessor_`` are set before."""
+        """Set the attributes of a tree; ``classes_`` and ``preprocessor_`` are set before."""
         context = context.of(grown)
         self._remember_params()
         rows, reference, tree = context.rows, context.reference, grown.tree
         costs = context.cost_of_labels(grown.codes)
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
         self._gaps = rows.gaps_of_all(tree, grown.gaps)
-        self.cluster_names_ = {}  # those of an earlier fit belonged to other clusters
+        self.cluster_names_ = {}  # names of an earlier fit belong to other clusters
         tested = np.unique(tree.feature[tree.feature >= 0]).tolist()
         self._column_spreads = rows.deviations(tested)
         kinds = list(rows.table.kinds)
@@ -605,7 +606,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             if kinds[j].name == "integer":
                 kinds[j] = replace(kinds[j], extent=rows.extent(j))
         self._kinds = tuple(kinds)
-        # What is proved is about distances in the columns that are cut, and about leaves that lower them.
+        # IMM's guarantee holds for distances in the columns that are cut, and for further leaves that lower them.
         by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > len(self.classes_)
         self._imm_applies = self.preprocessor_ is None and costs.distances and not by_disagreement
         self._weight_scale = rows.weight_scale
@@ -635,19 +636,19 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             warn(EmptyClusterWarning.of(self.classes_[empty].tolist()))
 
     def _count_leaves(self, context: FitContext, grown: GrownTree, leaf: npt.NDArray[np.int32]) -> LeafCounts:
-        """What is in the leaves; ``leaf`` is that of every one of the n rows."""
+        """Count the rows of the leaves; ``leaf``: the leaf of each of the n rows."""
         rows, tree = context.rows, grown.tree
         counts = count_leaves(tree, grown.leaf_of_row, context.reference.labels, len(self.classes_), rows.sample_weight)
-        # Merged rows were counted once.
+        # ``count_leaves`` counts merged rows once.
         return replace(
             counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=context.noise_of(tree, leaf)[tree.leaves]
         )
 
 
 def share_explained(cost: float, reference: float, total: float) -> float:
-    """See ``TreeEstimator.explained_``; ``total``: what all rows cost as a single cluster."""
+    """See ``TreeEstimator.explained_``; ``total``: the cost of all rows as a single cluster."""
     gain = total - reference
-    # A gain of no more than rounding is none.
+    # A gain within rounding counts as none.
     return (total - cost) / gain if 1e-12 * total < gain < math.inf else math.nan
 
 
@@ -657,13 +658,13 @@ def reference_share_explained(reference: float, total: float) -> float:
 
 
 def unlimited(model: TreeEstimator) -> Any:
-    """The same estimator without limits, not fitted, nor watched by anybody."""
+    """An unfitted copy of the estimator without limits and without callbacks."""
     params = model.get_params(deep=False)
     return type(model)(**{**params, **_LIMITS})
 
 
 def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:
-    """A fitted model of cutwise, as it was fitted, for the named function; an error with the advice for all else."""
+    """Check that ``model`` is a fitted model of cutwise; return it with the parameters of its fit."""
     if not isinstance(model, TreeEstimator):
         raise UnsupportedInputError(
             f"{function} takes a fitted model of cutwise, not {type(model).__name__}.{advice and ' '}{advice}"
@@ -696,9 +697,9 @@ class TreeClusterer(HasCost, TreeEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers; not copied where they are float32, float64, int32, int64, uint8 or bool. Where the estimator takes
-            them, data frames may also hold texts, categories, truth values, dates and durations, and everywhere missing
-            values.
+            Numbers; not copied if they are float32, float64, int32, int64, uint8 or bool. If the estimator takes them,
+            data frames may also hold texts, categories, truth values, dates and durations, and any table may hold
+            missing values.
         {y, sample_weight, feature_names}
 
         Returns
@@ -719,10 +720,10 @@ class TreeClusterer(HasCost, TreeEstimator):
         EmptyClusterWarning
             A cluster that ended without rows.
         IdentifierWarning
-            Columns that are left out, for they only name rows or hold nothing, or that number the rows.
+            Columns that are left out because they only name rows or hold nothing, or columns that number the rows.
         DominantColumnWarning
-            A column of a frame that is not scaled holds more than 95 % of the cost; not said where
-            ``preprocessor=None`` was asked for.
+            A column of a frame that is not scaled holds more than 95 % of the cost; no warning with
+            ``preprocessor=None``.
         """
         check_unread(y)
         return self._fit(X, sample_weight, feature_names)
@@ -754,7 +755,7 @@ class TreeClusterer(HasCost, TreeEstimator):
         return self
 
     def _explain(self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages) -> None:
-        """Set what is fitted, from a clustering on."""
+        """Grow the tree for a reference clustering, and set the fitted attributes."""
         with stages.stage("tree"):
             grown = self._grow(context, max_leaves, stages)
         with stages.stage("costs"):
@@ -762,10 +763,10 @@ class TreeClusterer(HasCost, TreeEstimator):
             self._finish(context, grown)
 
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
-        """Check what a subclass adds to the common parameters."""
+        """Check the parameters that a subclass adds."""
 
     def _make_context(self, table: Table, space: MetricSpace, sample_weight: Any, stages: Stages) -> FitContext:
-        """Find the clustering that the tree is grown on."""
+        """Find the reference clustering that the tree approximates."""
         return make_reference(self, table, space, sample_weight, stages)
 
     def _grow(self, context: FitContext, max_leaves: int, stages: Stages) -> GrownTree:
@@ -775,14 +776,14 @@ class TreeClusterer(HasCost, TreeEstimator):
     def _read_input(
         self, X: Any, sample_weight: Any, n_clusters: int, stages: Stages
     ) -> tuple[Table, npt.NDArray[np.float64] | None, MetricSpace]:
-        """The table, the weights and the space of distances of a fit, checked."""
+        """Read and check the table, the weights and the metric space of a fit."""
         with stages.stage("reading the table"):
             table = self._read_rows_of_fit(X, sample_weight, stages)
             weights = read_weights(sample_weight, table.n_rows)
             check_n_clusters(n_clusters, table, weights)
         with stages.stage("preprocessor"):
             steps = pipeline_steps(self.reference, self.preprocessor)
-            if steps is not None and is_fitted(self.reference):  # used as they are
+            if steps is not None and is_fitted(self.reference):  # its steps are used as they were fitted
                 check_columns(self.reference, table)
                 fitted_steps = deepcopy(steps[0])
                 space = MetricSpace(fitted_steps, *transform_rows(fitted_steps, X, table))

@@ -1,4 +1,4 @@
-"""What estimators share: the columns they were fitted on, asked of every table after, and what clusterers answer."""
+"""Parts that estimators share: the columns of fit, checked in every later table, and methods of clusterers."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ from cutwise.table.table import ColumnKind, Columns, NumberedNames, Table
 
 
 class RemembersColumns:
-    """Part of an estimator: ``n_features_in_`` and ``feature_names_in_`` as scikit-learn wants them."""
+    """Part of an estimator: the columns of fit, with ``n_features_in_`` and ``feature_names_in_`` of scikit-learn."""
 
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
     _frame_library: str | None
     _kinds: tuple[ColumnKind, ...] = ()
-    _is_float32: bool = False  # what the table held, which is not in a model's file
-    # What a program did to the table before fit: "notes" on it, columns "left_out", and those of whose cells only
-    # "numbers" were taken.
+    _is_float32: bool = False  # dtype of the table of fit; not saved in model files
+    # Changes to the table before fit: "notes" about them, columns "left_out", and columns of which only the "numbers"
+    # in the cells were read.
     _intake: Mapping[str, Any] = {}
-    _beside: Sequence[str] = ()  # columns of weights and labels at fit, which later frames may hold too
+    _beside: Sequence[str] = ()  # columns of weights and labels at fit, which later frames may contain too
 
     def _remember_columns(self, table: Table) -> None:
-        """Set what scikit-learn wants to know about the input."""
+        """Set the attributes that describe the input's columns."""
         self.n_features_in_ = table.n_columns
         self._frame_library = table.library
         self._kinds, self._intake, self._is_float32 = table.kinds, {}, table.values.dtype == np.float32
         if table.has_names:
             self.feature_names_in_ = np.array(table.names, dtype=object)
-            self._beside = [name for name in self._beside if name not in table.names]  # those of AnnData.obs may be
+            self._beside = [name for name in self._beside if name not in table.names]  # AnnData.obs may share names
         elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_  # from an earlier fit
+            del self.feature_names_in_  # set by an earlier fit
 
     def _remember_texts(self, columns: Container[str]) -> None:
-        """Note which columns of truth values are words in the file that they were read from."""
+        """Note which columns of truth values are written as words in the file that they were read from."""
         named = self._kinds_by_name.items()
         self._kinds = tuple(replace(kind, is_text=kind.name == "bool" and name in columns) for name, kind in named)
 
@@ -72,21 +72,21 @@ class RemembersColumns:
 
     @property
     def column_kinds_(self) -> dict[str, str]:
-        """What every column was taken for, by name: number, integer, bool, category, ordered, date or duration."""
+        """Kind of every column by name: number, integer, bool, category, ordered, date or duration."""
         return {name: kind.name for name, kind in self._kinds_by_name.items()}
 
     @property
     def left_out_(self) -> dict[str, str]:
-        """The columns that take no part, each with the reason."""
+        """Reason by name for each column that is left out."""
         own = {name: kind.left_out for name, kind in self._kinds_by_name.items() if kind.left_out}
         return {**self._intake.get("left_out", {}), **own}
 
     def _columns_of_batch(self, batch: Any) -> Any:
-        """Without those that fit did not have: tables that are not in memory may hold more."""
+        """Drop columns that fit did not have: tables that are not in memory may have more."""
         return keep_columns(batch, tuple(self.feature_names_in_)) if hasattr(self, "feature_names_in_") else batch
 
     def _read(self, X: Any, tested: npt.NDArray[np.integer] | None = None) -> Table:
-        """Rows to answer for, with the columns of fit; of a named frame only those tested where they are given."""
+        """Read rows with the columns of fit; frames with names need only the columns ``tested`` if these are given."""
         check_is_fitted(self)
         unknown = getattr(self, "handle_unknown", "outside")
         columns, estimator = self._columns_of_fit(), type(self).__name__
@@ -97,7 +97,7 @@ class RemembersColumns:
 
 @fill_doc
 class HasCost(ClusterMixin):  # type: ignore[misc]
-    """Part of an estimator whose clusters have a cost; ``_costs_of(X)``: of every row, by the center of its cluster."""
+    """Part of an estimator whose clusters have a cost; ``_costs_of(X)``: the cost of every row by its cluster."""
 
     cost_: float
     _costs_of: Callable[[Any], Float64]
@@ -125,7 +125,7 @@ class HasCost(ClusterMixin):  # type: ignore[misc]
         return labels
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the cost of rows, each by the center of the cluster it is placed in, as in scikit-learn's KMeans.
+        """Minus the cost of rows, each by the center of its predicted cluster, as in scikit-learn's KMeans.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class CenterClusterer(HasCost, RemembersColumns, ClassNamePrefixFeaturesOutMixin
     """Parent of the clusterers that place every row with its nearest center."""
 
     def _read_fit(self, X: Any, sample_weight: Any) -> tuple[Table, Float64 | None, Stages]:
-        """The table and the weights of a fit, checked, and what says how far it is."""
+        """Read and check the table and the weights of a fit, and start its progress messages."""
         check_n_clusters(self.n_clusters)  # before the table is read
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
         self._beside = names_given(sample_weight)

@@ -1,4 +1,4 @@
-"""What further leaves buy, by one growth, and what longer rules do, by one search."""
+"""Costs of trees by number of leaves, from one growth, and by length of rules, from one search."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from ._tuning import size_of_explanations
 
 
 class _Trees:
-    """Part of several trees of one model."""
+    """Base of collections of trees of one model."""
 
-    _figures: ClassVar[tuple[str, ...]]  # arrays of one number a tree, beside the leaves
+    _figures: ClassVar[tuple[str, ...]]  # arrays with one number per tree, besides n_leaves
 
     def _repr_html_(self) -> str:
         columns = [name for name in ("n_leaves", *self._figures) if name != "surrogate_cost"]
         return table_html(columns, zip(*(getattr(self, name).tolist() for name in columns), strict=True))
 
     def _first_within(self: Any, within: float) -> int | None:
-        """Place of the first tree whose cost is at most ``1 + within`` times that of the reference, which may be 0."""
+        """Index of the first tree that costs at most ``1 + within`` times the reference; None if there is none."""
         within = check_number("within", within, minimum=0)
         return next(iter(np.flatnonzero(self.cost <= (1.0 + within) * self.reference_cost).tolist()), None)
 
     def to_dict(self: Any) -> dict[str, Any]:
-        """The figures as JSON can hold them; ``None`` stands for nan."""
+        """The figures for JSON; nan becomes ``None``."""
         figures = {name: [finite(value) for value in getattr(self, name).tolist()] for name in self._figures}
         return {"n_leaves": self.n_leaves.tolist(), **figures}
 
@@ -67,19 +67,19 @@ class CostCurve(_Trees):
     Attributes
     ----------
     n_leaves : ndarray of shape (n_points,), int64
-        Increasing. The last may be less than ``max_leaves``: growth ends when no single cut gains anything. Sizes at
-        which the clusters cost no less than with fewer leaves are left out, where a fit would return the smaller tree.
+        Increasing. The last may be less than ``max_leaves``: growth ends when no single cut gains anything. Sizes that
+        cost no less than a smaller one are left out if a fit would return the smaller tree.
     cost : ndarray of shape (n_points,), float64
-        ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; the same holds for the rest (``agreement``: but
-        for the rounding of fractional weights). Of ``ClusterExplainer("auto")``, whose trees may have fewer leaves than
-        they were allowed: of a fit with ``model(n_leaves[i]).max_leaves``.
+        ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; all figures equal those of this fit
+        (``agreement``: up to the rounding of fractional weights). Trees of ``ClusterExplainer("auto")`` may have fewer
+        leaves than allowed; their figures are those of a fit with ``model(n_leaves[i]).max_leaves``.
     surrogate_cost, cost_ratio, explained : ndarray of shape (n_points,), float64
     agreement : ndarray of shape (n_points,), float64
-        Share of the weight that the tree puts where the reference has it.
+        Share of the weight whose cluster is that of the reference.
     reference_cost, reference_explained : float
-        The cost of the reference clustering, which the ratio compares with, and what it explains.
+        The cost of the reference clustering, the denominator of the ratio, and its ``reference_explained_``.
     max_leaves : int
-        The number of leaves that growth was allowed.
+        The largest number of leaves allowed in the growth.
     """
 
     _figures = ("cost", "surrogate_cost", "cost_ratio", "explained", "agreement")
@@ -117,7 +117,7 @@ class CostCurve(_Trees):
         Raises
         ------
         InvalidInputError
-            None of these trees comes that close; says how close the best one comes.
+            No tree is that close to the reference; the message says how close the best one is.
         """
         if (place := self._first_within(within)) is not None:
             return int(self.n_leaves[place])
@@ -132,7 +132,7 @@ class CostCurve(_Trees):
         )
 
     def model(self, n_leaves: int) -> TreeEstimator:
-        """The fitted model of one point, the same as fitted with ``max_leaves=n_leaves``.
+        """The fitted model of one point, equal to a fit with ``max_leaves=n_leaves``.
 
         Parameters
         ----------
@@ -159,13 +159,13 @@ class CostCurve(_Trees):
                 f"The curve has no tree of {n_leaves!r} leaves, only those of {self.n_leaves[0]} to "
                 f"{self.n_leaves[-1]}. Choose one of its n_leaves."
             )
-        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # said of the largest
+        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # the largest tree has warned
             model = self._model_of_size(int(n_leaves))
         model._warn_of_empty_clusters()
         return model
 
     def to_dict(self) -> dict[str, Any]:
-        """The curve as JSON can hold it; ``None`` stands for nan."""
+        """The curve for JSON; nan becomes ``None``."""
         return {
             "reference_cost": self.reference_cost,
             "reference_explained": finite(self.reference_explained),
@@ -176,28 +176,28 @@ class CostCurve(_Trees):
 def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int | None = None, **fit: Any) -> CostCurve:
     """How cost falls with the number of leaves, from one fit.
 
-    Every growth by the best leaf is the beginning of a longer one, so a single tree of ``max_leaves`` leaves holds all
-    the smaller ones, and an estimator that clusters returns the cheapest of them: cost falls from point to point.
+    Growth always splits the best leaf, so the growth of a single tree of ``max_leaves`` leaves contains all the smaller
+    trees. An estimator that clusters returns the cheapest of them, so cost falls from point to point.
 
     Parameters
     ----------
     model : estimator of cutwise
-        Says how to fit; it is not changed. Where it is fitted with a k-means reference of its own, the curve keeps that
-        reference.
+        Has the parameters of the fit; it is not changed. If it is fitted with a k-means reference of its own, the curve
+        uses the same reference.
     X : array-like, sparse matrix, data frame or lazy table of shape (n_samples, n_features)
         The rows to fit.
     y : array-like of shape (n_samples,), default=None
         The clusters, for ``ClusterExplainer``.
     max_leaves : int, default=None
-        Where the curve ends. None means four leaves a cluster, at most 30 more than clusters, and no fewer than the
-        model has.
+        The largest size. None means four leaves a cluster, at most 30 more than clusters, and no fewer than the model
+        has.
     **fit
         Passed on to ``fit``: ``sample_weight``, ...
 
     Returns
     -------
     curve : CostCurve
-        From one leaf a cluster on.
+        Sizes from one leaf a cluster.
 
     Raises
     ------
@@ -206,14 +206,14 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
 
     Notes
     -----
-    With ``ClusterExplainer(algorithm="auto")`` and ``ExplainableKernelKMeans(surrogate_features="auto")`` the best way
-    to grow may change with the size, so that the best tree of one size is no part of that of another. There the curve
-    has a few points: the sizes of one leaf a cluster, of the fitted model, of ``max_leaves``, and for
-    ``ClusterExplainer``, whose trees come from one growth, one between them.
+    With ``ClusterExplainer(algorithm="auto")`` and ``ExplainableKernelKMeans(surrogate_features="auto")`` the best
+    algorithm may change with the size, so that the best tree of one size is not part of the best tree of another. Then
+    the curve has few points: one leaf a cluster, the size of the fitted model, ``max_leaves``, and for
+    ``ClusterExplainer``, whose trees come from one growth, a size between.
 
-    With ``algorithm="search"`` a search goes on from the grown trees of few sizes only: of the fitted model, of
-    ``max_leaves``, and on tables of up to 65,536 values of some below. There a fit gives the tree of the curve; at
-    other sizes it may give a cheaper one.
+    With ``algorithm="search"`` a search continues from the grown trees of few sizes only: that of the fitted model,
+    ``max_leaves``, and on tables of up to 65,536 values some below. At these sizes a fit gives the tree of the curve;
+    at other sizes it may give a cheaper one.
 
     References
     ----------
@@ -240,7 +240,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     if isinstance(probe, ClusterExplainer) and probe.algorithm == "auto" and as_lazy(X) is None:
         k = _n_clusters(model, X, fit.get("y"))
         sizes = _shared_sizes(k, check_max_leaves(most, k), model, _MOST_POINTS)
-        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # what a fit of one of these sizes says
+        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # each size would warn
             context, models = probe._fit_sizes(X, sizes=sizes, **fit)
             return _curve_of(map(_Point.of, models), most, context)
     probe._after_growth = lambda *growth: growths.append(growth)
@@ -251,7 +251,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         del probe._after_growth, probe._reference_is_own
     k = len(probe.classes_)
     context, grown = growths[-1]
-    # What is chosen among several growths by the finished tree may be another growth at another size.
+    # The best of several growths may be a different one at each size.
     chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
     by_size: dict[int, SizedTree] = {}
     if grown.split_order is None or chosen:
@@ -279,13 +279,13 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
             else:
                 yield _Point.of(clone(probe).set_params(max_leaves=wanted).fit(X, **fit))
 
-    # What is wrong with one tree was said when it was fitted; the others are on the way to it.
+    # The fit of the largest tree has warned; the others are parts of its growth.
     with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
         return _curve_of(points(), most, context)
 
 
 class _Point(NamedTuple):
-    """The figures of a tree, and how to get its model."""
+    """The figures of a tree, and a function that makes its model."""
 
     n_leaves: int
     cost: float
@@ -299,7 +299,7 @@ class _Point(NamedTuple):
 
     @classmethod
     def of(cls, model: TreeEstimator) -> _Point:
-        """That of a fitted model."""
+        """The point of a fitted model."""
         return cls(
             model.n_leaves_, model.cost_, model.surrogate_cost_, model.cost_ratio_, model.explained_,
             model._leaf_counts.agreement, model.total_cost_, model.reference_.cost, partial(copy, model),
@@ -307,7 +307,7 @@ class _Point(NamedTuple):
 
     @classmethod
     def on_the_way(cls, context: FitContext, tree: SizedTree, model: Callable[[], TreeEstimator]) -> _Point:
-        """The same of a tree of a growth, whose model nobody may ever want."""
+        """The point of a tree of a growth; its model is made only on demand."""
         own, codes = context.of(tree.growth), tree.codes
         costs, reference, weights = own.cost_of_labels(codes), own.reference, own.rows.sample_weight
         total, agrees = own.total_cost(costs), codes == reference.labels
@@ -320,18 +320,18 @@ class _Point(NamedTuple):
 
 
 _MOST_POINTS = 3
-"""Sizes that are fitted where a smaller tree is no part of a larger one, but all come from one growth."""
+"""Number of sizes to fit if smaller trees are not part of larger ones, but all come from one growth."""
 
 
 def _shared_sizes(first: int, last: int, model: TreeEstimator, n_points: int) -> list[int]:
-    """So many sizes from the first to the last, and that of the model where it is fitted."""
+    """``n_points`` sizes from the first to the last, and the size of the model if it is fitted."""
     sizes = set(np.linspace(first, last, min(n_points, last - first + 1)).round().astype(int).tolist())
     own = getattr(model, "n_leaves_", first)
     return sorted(sizes | ({own} if first <= own <= last else set()))
 
 
 def _curve_of(points: Iterable[_Point], max_leaves: int, context: FitContext | None) -> CostCurve:
-    """The curve of points of increasing size; of those with as many leaves the first counts."""
+    """The curve of points, sorted by size; the first point of a size counts."""
     by_size: dict[int, _Point] = {}
     for point in points:
         by_size.setdefault(point.n_leaves, point)
@@ -354,13 +354,13 @@ def _curve_of(points: Iterable[_Point], max_leaves: int, context: FitContext | N
 
 
 def unfitted(model: TreeEstimator) -> TreeEstimator:
-    """A model to fit in the same way: with the same clustering, where the fitted one made its own by chance."""
+    """An unfitted copy of a model; if the fitted model found its reference itself, the copy is given its centers."""
     probe: TreeEstimator = clone(model)
     fitted = getattr(model, "reference_", None)
     if fitted is not None and model.get_params(deep=False).get("n_clusters") != fitted.n_clusters:  # set since
         return probe
-    # A clusterer is asked again, since its labels may be others than those of the nearest center; and a clustering in
-    # the feature space of a kernel has no centers that could be handed on.
+    # A given clusterer is used again, since its labels may differ from those of the nearest centers; a clustering in
+    # the feature space of a kernel has no centers to pass on.
     own = "reference" in model.get_params(deep=False) and isinstance(model.reference, UnserializableParam | None)
     if own and fitted is not None and fitted.objective in OBJECTIVES:
         probe.set_params(reference=fitted.centers)
@@ -368,7 +368,7 @@ def unfitted(model: TreeEstimator) -> TreeEstimator:
 
 
 def _n_clusters(model: Any, X: Any, y: Any) -> int:
-    """Clusters that a fit has, or at least that the labels name."""
+    """Number of clusters of a fit, from parameters or labels."""
     if "n_clusters" in model.get_params(deep=False):
         return check_n_clusters(model.n_clusters)
     if as_lazy(X) is not None:
@@ -384,7 +384,7 @@ def _n_clusters(model: Any, X: Any, y: Any) -> int:
 
 
 def _most_leaves(model: Any, X: Any, y: Any) -> int:
-    """Where a curve ends by default."""
+    """The default ``max_leaves`` of a curve."""
     if getattr(model, "algorithm", None) == "optimal":
         return 2  # a single cut has nothing to expand
     k = _n_clusters(model, X, y)
@@ -392,7 +392,7 @@ def _most_leaves(model: Any, X: Any, y: Any) -> int:
 
 
 NO_BOUND = (1e300, 1e300)
-"""Bounds on size that all trees keep, and that let a search look at several prices of it."""
+"""Bounds on size that every tree meets, so that a search tries several prices of size."""
 
 
 class FrontPoint(NamedTuple):
@@ -406,19 +406,19 @@ class FrontPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TreeFront(_Trees):
-    """Trees of one search, each cheaper than all with rules as short.
+    """Trees of one search, each cheaper than all trees with rules as short.
 
     Attributes
     ----------
     n_leaves : ndarray of shape (n_trees,), int64
     waes : ndarray of shape (n_trees,), float64
-        Conditions that a row's rule has, on average; increasing.
+        Average number of conditions in a row's rule; increasing.
     wad : ndarray of shape (n_trees,), float64
-        Tests that a row passes, on average.
+        Average number of tests that a row passes.
     cost, cost_ratio : ndarray of shape (n_trees,), float64
         Decreasing; the ratio is nan where the reference costs nothing.
     reference_cost : float
-        The cost of the reference clustering, which the ratio compares with.
+        The cost of the reference clustering, the denominator of the ratio.
     """
 
     _figures = ("waes", "wad", "cost", "cost_ratio")
@@ -456,7 +456,7 @@ class TreeFront(_Trees):
         Raises
         ------
         InvalidInputError
-            No tree is that cheap; says what the cheapest costs.
+            No tree is that cheap; the message says how much the cheapest costs.
         """
         if (place := self._first_within(within)) is not None:
             return place
@@ -466,7 +466,7 @@ class TreeFront(_Trees):
         )
 
     def model(self, number: int) -> Any:
-        """The fitted model of one tree, with all that models have: rules, names, files.
+        """The fitted model of one tree, complete with rules, names and files.
 
         Parameters
         ----------
@@ -507,11 +507,11 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         return FrontPoint(size_of_explanations(rows, tree), tree.size(rows.weights)[1], cost, get)
 
     ways = [(partial(getattr, tree, "grown"), tree.judgement) for tree in judged]
-    if any(kind.places_missing for kind in context.table.kinds):  # a search counts what is asked of one level alone
+    if any(kind.places_missing for kind in context.table.kinds):  # a search counts each level separately
         found = [measured(get, judgement.cost) for get, judgement in ways]
     else:
         found = [FrontPoint(*judgement[1:], judgement.cost, get) for get, judgement in ways]
-    # What ends with more leaves; without a search (of one cluster, say) all there is.
+    # Trees with more leaves than clusters; all trees if there was no search (for one cluster, say).
     longer = context.trees_by_size(grown, every=True)
     found += [measured(own.get, own.cost) for own in longer if own.size > k or not judged]
     front: list[FrontPoint] = []
@@ -523,10 +523,10 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         taken, one = front[number].tree(), copy(probe)
         leaves = taken.tree.n_leaves
         one.set_params(max_leaves=leaves if leaves > k else None, max_size=model.max_size)
-        # The fit has said what is wrong with the clusters.
+        # The fit has warned about the clusters.
         with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
             one._take_tree(context, taken)
-        one.limits_price_ = math.nan  # there is no tree without limits to compare it with
+        one.limits_price_ = math.nan  # there is no tree without limits to compare with
         one.__dict__.pop("search_", None)  # it is about all trees of the front
         return one
 

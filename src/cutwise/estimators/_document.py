@@ -1,4 +1,4 @@
-"""What is said of a fitted model: one document that JSON can hold, and what the theory of IMM promises for it."""
+"""The description of a fitted model as a JSON document, and the guarantees of IMM for its cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cutwise.reference.objective import FEATURE_SPACE, KMEDIANS, OBJECTIVES
 DOCUMENT_VERSION = 1
 """Raised by one whenever a reader of an older document could misread a newer one; entries may be added at any time."""
 
-_SHARES_NOTHING = 0.05  # of a cluster's rows, in that cluster of the reference
+_SHARES_NOTHING = 0.05  # share of a cluster's rows in this cluster of the reference
 
 _PAIRS = ("adjusted_rand_index", "normalized_mutual_info")  # agreement as a kernel estimator measures it
 
@@ -24,10 +24,10 @@ _PAIRS = ("adjusted_rand_index", "normalized_mutual_info")  # agreement as a ker
 def model_document(
     model: TreeEstimator, *, names: Mapping[Any, str | None] | None = None, about: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What is to be said of a fitted model, for programs.
+    """Description of a fitted model for programs.
 
-    ``model``: fitted. ``names``: names for this time, on top of those of the model. ``about``: entries to put in, such
-    as where the table came from. Returns ``document``: as ``export_json`` describes it.
+    ``model``: fitted. ``names``: cluster names that override those of the model. ``about``: further entries, such as
+    the source of the table. Returns ``document``: see ``export_json``.
     """
     columns = model._columns_of_fit()
     return {
@@ -58,7 +58,7 @@ def model_document(
 
 
 def words_of(model: TreeEstimator) -> tuple[str, str]:
-    """What the reference clustering of a model is called, and what its costs are: both in the plural."""
+    """Words for a model's reference clustering and for its costs, both in the plural."""
     if model.reference_.objective == FEATURE_SPACE:
         words, cost_words = "kernel k-means", "squared distances in the kernel's feature space"
     else:
@@ -68,15 +68,15 @@ def words_of(model: TreeEstimator) -> tuple[str, str]:
 
 
 def advice_of(model: TreeEstimator, more_leaves: str = "max_leaves") -> str | None:
-    """What to try where a fitted model explains little, or None; ``more_leaves`` is the option that allows them."""
+    """Advice for a fitted model that explains little, or None; ``more_leaves``: the option that allows more leaves."""
     params = model.get_params(deep=False)
     allowed = params.get("max_leaves") or len(model.classes_)
-    # A growth that ended by itself gains nothing from more leaves.
+    # If growth ended before the allowed number of leaves, more leaves gain nothing.
     grows = params.get("algorithm") != "optimal" and model.n_leaves_ >= allowed
     steps = f"{more_leaves} {2 * allowed}" if grows else None
     said = advice(
         model.explained_,
-        # Costs under a bounded kernel are high whatever the clusters are.
+        # With a bounded kernel costs are high for any clusters.
         math.inf if model.reference_.objective == FEATURE_SPACE else model.reference_explained_,
         words_of(model)[0],
         chosen=bool(params.get("n_clusters", 1) > 1),
@@ -93,12 +93,12 @@ def advice_of(model: TreeEstimator, more_leaves: str = "max_leaves") -> str | No
 
 
 def agreement_of(model: TreeEstimator) -> float:
-    """The share of rows that the rules put where the reference has them; nan where no rows were counted."""
+    """Share of rows whose cluster is that of the reference; nan if no rows were counted."""
     return model._leaf_counts.agreement
 
 
 def algorithm_of(model: TreeEstimator) -> str:
-    """How the tree was grown, with what was added to it."""
+    """The algorithm that grew the tree, and the expansion if it has further leaves."""
     grown = getattr(model, "growth_", None) or getattr(model, "algorithm", None) or type(model).__name__
     expanded = model.n_leaves_ > len(model.classes_) and grown not in ("exkmc", "expand", "cart")
     expansion = getattr(model, "expansion", None)
@@ -106,7 +106,7 @@ def algorithm_of(model: TreeEstimator) -> str:
 
 
 def _certificate(model: TreeEstimator) -> dict[str, Any]:
-    """What is proved about the cost of a tree by IMM; null where the theory does not apply."""
+    """Entry with the bounds proved for a tree by IMM, null if the theory does not apply; empty for other trees."""
     if getattr(model, "algorithm", None) != "imm":
         return {}
     certificate = imm_certificate(model)
@@ -142,9 +142,9 @@ def imm_guarantee(model: TreeEstimator) -> float:
     Returns
     -------
     bound : float
-        ``model.cost_`` is at most this. Divided by ``model.reference_.cost`` it bounds ``cost_ratio_``. nan where the
-        theory says nothing: distances are measured elsewhere than the columns are cut (a preprocessor, given costs), or
-        leaves were added by ``expansion="expand"``, which does not look at costs.
+        ``model.cost_`` is at most this. Divided by ``model.reference_.cost`` it bounds ``cost_ratio_``. nan if the
+        theory does not apply: distances are measured in other columns than those that are cut (a preprocessor, given
+        costs), or leaves were added by ``expansion="expand"``, which ignores costs.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def imm_guarantee(model: TreeEstimator) -> float:
 
     See Also
     --------
-    imm_certificate : Both bounds this is the smaller of, and the cost beside them.
+    imm_certificate : Both bounds, of which this is the smaller, and the cost.
 
     References
     ----------
@@ -165,7 +165,7 @@ def imm_guarantee(model: TreeEstimator) -> float:
 
 
 def imm_certificate(model: TreeEstimator) -> ImmCertificate:
-    """Both bounds that are proved for a model that IMM grew, with its cost beside them.
+    """Both bounds proved for the cost of a model that IMM grew, and the cost.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def imm_certificate(model: TreeEstimator) -> ImmCertificate:
 
 
 def certificate_line(model: TreeEstimator) -> str | None:
-    """The line about what is proved for a fitted model, or None: for IMM, and by Theorem 4.1 for optimal cuts."""
+    """Line about the guarantee for a fitted model: for IMM, and by Theorem 4.1 for optimal cuts; None for others."""
     algorithm = getattr(model, "algorithm", None)
     if algorithm == "optimal" and model._imm_applies:
         factor = 2 if model.reference_.objective == KMEDIANS.name else 4
@@ -214,7 +214,7 @@ def _certify(model: Any, caller: str) -> ImmCertificate:
         )
     tree, reference, scale = model.tree_, model.reference_, model._weight_scale
     mistakes = float(tree.n_node_mistakes.sum()) / scale
-    # Fixed by the fit: parameters may have been set since.
+    # Values of the fit, since parameters may have been set later.
     if not model._imm_applies or model._gaps is None or reference.objective not in OBJECTIVES:
         return ImmCertificate(model.cost_, reference.cost, math.nan, math.nan, mistakes)
     by_medians = reference.objective == KMEDIANS.name

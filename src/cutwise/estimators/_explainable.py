@@ -1,4 +1,4 @@
-"""The recipe of explainable clusterings with centers: a reference, a tree grown on it or searched for, its price."""
+"""Explainable clusterings with centers: find a reference, grow or search a tree that approximates it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .training import FitContext
 
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:
-    """Bounds on the conditions and tests of a rule, as two numbers; a single number bounds both."""
+    """Check bounds on the average conditions and tests of a rule, as two numbers; a single number bounds both."""
     if isinstance(max_size, np.ndarray):
         max_size = max_size.tolist()
     if max_size is None or max_size == "exshallow":
@@ -52,7 +52,7 @@ def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow
 
 
 def check_two_leaves(n_clusters: int, max_leaves: int) -> None:
-    """Refuse more clusters, or more leaves, than a single cut has sides."""
+    """Raise an error unless there are two clusters and two leaves, as a single cut makes."""
     if n_clusters != 2 or max_leaves != 2:
         name, number = ("n_clusters", n_clusters) if n_clusters != 2 else ("max_leaves", max_leaves)
         raise InvalidInputError(
@@ -62,7 +62,7 @@ def check_two_leaves(n_clusters: int, max_leaves: int) -> None:
 
 
 def cut_in_two(context: FitContext) -> GrownTree:
-    """The tree of the single cut that costs least, its clusters numbered so that most weight keeps its own."""
+    """The tree of the cheapest single cut; its clusters are numbered to agree with the reference on most weight."""
     rows = context.rows
     cut = optimal_cut(
         _dense(rows.metric.values),
@@ -85,7 +85,7 @@ def cut_in_two(context: FitContext) -> GrownTree:
 
 
 def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> npt.NDArray[Any]:
-    """A table's values, made dense where they are sparse."""
+    """Values of a table as a dense array."""
     if not isinstance(values, sparse.csr_array):
         return values
     check_fits(
@@ -98,11 +98,11 @@ def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> npt.NDArray[Any]:
 
 
 _DOMINANT = 0.95
-"""Share of the cost from which on one column is the clustering."""
+"""Share of the cost beyond which a column dominates the clustering."""
 
 
 def _dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[int, float] | None:
-    """Of several columns the one that holds nearly all of the reference's cost, and its share of it, if any."""
+    """The column with nearly all of the reference's cost, and its share; None if no column dominates."""
     n, reference = context.table.n_columns, context.reference
     if context.n_clusters < 2 or n < 2 or reference.cost <= 0:
         return None
@@ -121,7 +121,7 @@ ALGORITHMS = (*recipes_for("centers"), "optimal")
 @fill_doc
 @dataclass(eq=False, repr=False, kw_only=True)
 class ExplainableClusterer(TreeClusterer):
-    """Parent of the estimators whose clusters have centers; the objective makes them k-means or k-medians."""
+    """Parent of the estimators whose clusters have centers: k-means or k-medians, as the objective says."""
 
     _takes_cheapest = True
     _takes_mixed = True
@@ -159,13 +159,13 @@ class ExplainableClusterer(TreeClusterer):
             self._say_dominant_column(context, preprocessor, stages)
         super()._explain(context, preprocessor, max_leaves, stages)
         self.limits_price_ = math.nan
-        if not self._limits_given.is_none and self._after_growth is None:  # a probe wants no price
+        if not self._limits_given.is_none and self._after_growth is None:  # curves need no price
             with stages.stage("the same without limits"):
                 free = unlimited(self)._grow(context, max_leaves, stages)
                 self.limits_price_ = self._price_over(context, context.cheapest_tree(free))
 
     def _say_dominant_column(self, context: FitContext, scaler: TableScaler | None, stages: Stages) -> None:
-        """Say so where one column holds nearly all of the cost; warn where it may be a surprise, unless told not to."""
+        """Report a column with nearly all of the cost; warn if nothing suggests that the user knows about it."""
         columns = context.table.columns
         warns = columns.has_names and self.reference is None and self.preprocessor is not None
         found = _dominant_column(context, scaler) if warns or self.verbose else None
@@ -177,10 +177,10 @@ class ExplainableClusterer(TreeClusterer):
             stages.say(f"{columns.describe(found[0])} holds {found[1]:.1%} of the cost")
 
     def front(self, X: Any, *, max_leaves: int | None = None, **fit: Any) -> TreeFront:
-        """Trees among which to choose: each is cheaper than all that have rules as short.
+        """Trees to choose from: each is cheaper than all trees with rules as short.
 
-        One search, at several prices of a condition, and with more leaves than clusters. The model is not changed;
-        where it is fitted with a reference of its own, the trees keep that.
+        One search finds them, at several prices of a condition, and with more leaves than clusters. The model is not
+        changed; if it is fitted with a reference of its own, the trees approximate the same reference.
 
         Parameters
         ----------
@@ -243,12 +243,12 @@ class ExplainableClusterer(TreeClusterer):
         depth_penalty: float,
         stages: Stages,
     ) -> GrownTree:
-        """Grow the trees of the papers, and search for a cheaper one, to which leaves beyond k are added."""
+        """Grow the papers' trees, search for a cheaper one, and add leaves beyond k to it."""
         reference, k = context.reference, context.n_clusters
 
         def papers_trees(max_leaves: int) -> tuple[dict[str, GrownTree], tuple[GrownTree, ...]]:
-            # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
-            # What purifies leaves goes on where two cuts are needed to gain anything.
+            # Trees with a leaf a cluster start the search; with more leaves the cheapest may beat the searched tree.
+            # CART purifies leaves, so it also makes cuts that pay off only together with a second cut.
             names = RECIPES["search"].starts
             purer = ("cart",) if max_leaves > k else ()
             grown = partial(grow, max_leaves=max_leaves, depth_penalty=depth_penalty)
@@ -261,7 +261,7 @@ class ExplainableClusterer(TreeClusterer):
             further = (tree for tree in tried[len(names) :] if isinstance(tree, GrownTree) and tree.tree.n_leaves > k)
             return grown_by, (*papers, *(without_small_trees(tree, k + 1) for tree in further))  # no start with k
 
-        # More leaves are grown where no start ends the search.
+        # Trees with more than k leaves are grown later, unless a start ends the search.
         first = k if self._ends_at_reference and context.table.n_columns > MOST_COLUMNS else max_leaves
         grown_by, others = papers_trees(first)
         starts = [truncate_growth(grown, k) for grown in grown_by.values()]
@@ -287,7 +287,7 @@ class ExplainableClusterer(TreeClusterer):
             return grown
         if first < max_leaves:
             _, others = papers_trees(max_leaves)
-        if (grown.tree.n_node_samples[grown.tree.leaves] == 0).any():  # the papers' trees have been expanded
+        if (grown.tree.n_node_samples[grown.tree.leaves] == 0).any():  # the papers' trees are expanded already
             return replace(others[0], others=others[1:])
         centers, weight = context.of(grown).rows.centers(context.objective, grown.codes, k)
         centers[weight == 0] = reference.centers[weight == 0]
@@ -300,24 +300,24 @@ class ExplainableClusterer(TreeClusterer):
             limits=limits,
             progress=stages.leaves,
         )
-        # Several leaves a cluster are searched for by thresholds.
+        # The search with several leaves a cluster handles thresholds only.
         searches = self.expansion == "exkmc" and cheaper.table.searched is None
         return replace(expanded, others=others, improve=cheaper.cheaper_clusters if searches else None)
 
     @property
     def _ends_at_reference(self) -> bool:
-        """Whether a tree that keeps the reference ends a search: it is our own, and nothing but the cost counts."""
+        """Whether a tree equal to the reference ends a search: the reference is our own, and only the cost counts."""
         needs_more = self.search_effort > 1 or self.size_penalty > 0 or self.max_size is not None
         is_own = self.reference is None or self._reference_is_own
         return is_own and not needs_more and self._after_search is None
 
     def _check_penalty(self) -> float | None:
-        """The depth penalty; None where it is to be searched for."""
+        """The depth penalty; None if it is to be searched for."""
         for name in ("target_cost", "target_waes"):
             if (target := getattr(self, name)) is None:
                 continue
             check_number(name, target, minimum=0)
-            # A target is of the search for a penalty: without one it would be missed in silence.
+            # Targets apply only to the search for a penalty; otherwise they would be ignored silently.
             if self.algorithm != "exshallow" or not isinstance(self.depth_penalty, str):
                 raise InvalidInputError(
                     f"{name}={target!r} is a target of the search for exshallow's depth penalty. "
@@ -332,7 +332,7 @@ class ExplainableClusterer(TreeClusterer):
         return check_number("depth_penalty", self.depth_penalty, minimum=0)
 
     def _tuned_penalty(self, grow: Callable[..., GrownTree], context: FitContext) -> float:
-        """The penalty of ExShallow*, on a reference and costs that are there already."""
+        """The penalty of ExShallow*, for the reference and costs of ``context``."""
         k = context.n_clusters
 
         def judge(grown: GrownTree) -> tuple[float, float]:

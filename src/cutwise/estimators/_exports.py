@@ -1,4 +1,4 @@
-"""A fitted model in other forms: text for people, and what other programs run or draw."""
+"""Exports of a fitted model: text for people, and code, data and drawings for other programs."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def export_text(
     Returns
     -------
     text : str
-        A line about the whole tree, for IMM's trees another with what is proved about their cost
-        (``metrics.imm_certificate``), then the tree with its tests in the units of the input, the training rows in each
-        node, and at leaves the cluster and its purity; or the rules, as ``print(model.rules())`` shows them. Thresholds
-        parse back to the very same cuts.
+        A line about the whole tree, for trees by IMM another with their guarantee (``metrics.imm_certificate``), then
+        the tree with its tests in the units of the input, the training rows in each node, and at leaves the cluster
+        and its purity; or the rules, as ``print(model.rules())`` shows them. Thresholds parse back to exactly the
+        same cuts.
 
     Raises
     ------
     InvalidInputError
-        Another form, or names that no cluster can have.
+        An unknown form, or names that no cluster can have.
 
     Examples
     --------
@@ -77,8 +77,8 @@ def export_markdown(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
     Returns
     -------
     markdown : str
-        A line about the whole tree, then a line a rule. Names and rules stand in code spans: nothing in them is taken
-        for markup or HTML, and what stands there parses back to the very same cuts.
+        A line about the whole tree, then a line a rule. Names and rules stand in code spans: nothing in them is read
+        as markup or HTML, and thresholds parse back to exactly the same cuts.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def export_markdown(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
 def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None = None, indent: int | None = 2) -> str:
     """A fitted model's figures, rules and tree as JSON for other programs.
 
-    It is made to be read by anything; the file that :func:`load_model` reads is another one, written by ``model.save``.
+    The format is for any program. The file that :func:`load_model` reads is a different one, written by ``model.save``.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None 
         ``adjusted_rand_index``, ``normalized_mutual_info``
             With kernel estimators: agreement with the reference as these count it.
         ``columns``, ``has_column_names``, ``column_kinds``, ``left_out``, ``notes``
-            Names of the table's columns in order; ``x0``, ``x1``, ... where it had none. What each was taken for, and
-            why columns of the table are not among them. What the command line said of the table when it read it.
+            Names of the table's columns in order (``x0``, ``x1``, ... without names), whether they are the table's own,
+            and the kind of each; the columns left out, with reasons; messages of the command line about the table.
         ``clusters``
             A list of ``{cluster, name, size, share, coverage, purity, noise, rules}``: the label that ``predict``
             gives, its name or null, the figures of :class:`Rule` (null in a tree edited by hand), and its rules, each
@@ -186,14 +186,14 @@ def export_sql(
     column : str, default="cluster"
         The name of the column of clusters.
     view : str or sequence of str, default=None
-        The name of the view; None takes the table's with ``_clusters`` behind it.
+        The name of the view; None appends ``_clusters`` to the table's name.
     values : {"labels", "names"}, default="labels"
-        What the column holds: what ``predict`` gives, in its type, or names as text (a cluster without one goes by its
-        label).
+        Contents of the column: labels as ``predict`` gives them, in their type, or names as text (a cluster without a
+        name has its label).
     nulls : int, float or str, default=None
-        What a row gets that has NULL or NaN in a column that the tree tests, or in SQLite what is no number or date:
-        ``predict`` refuses such rows, and engines would each sort them in their own way. None means NULL; another value
-        must not be a cluster.
+        Result for a row with NULL or NaN in a column that the tree tests, or in SQLite with a value that is not a
+        number or date: ``predict`` refuses such rows, and engines compare them in different ways. None means NULL;
+        another value must not be a cluster.
     names : mapping of label to str, default=None
         Names of clusters for this time, on top of those of ``model.name_clusters``.
 
@@ -201,7 +201,7 @@ def export_sql(
     -------
     sql : str
         Lines of comment and one statement, without a semicolon. Thresholds are doubles whatever the type of the
-        columns, and the very same as the model's. Columns of a table without names are called ``x0``, ``x1``, ...
+        columns, and equal to the model's. Columns of a table without names are called ``x0``, ``x1``, ...
 
     Raises
     ------
@@ -212,8 +212,8 @@ def export_sql(
 
     Notes
     -----
-    The rules stand in one flat CASE, so trees of any depth meet no limit on nesting. In SQLite, columns are said to be
-    of their table, since SQLite takes a quoted name that is no column for text; give ``table`` with ``form="case"``.
+    The rules form one flat CASE, so deep trees do not exceed limits on nesting. In SQLite, columns are qualified by
+    their table, since SQLite reads a quoted name that is not a column as text; give ``table`` with ``form="case"``.
 
     Examples
     --------
@@ -247,10 +247,9 @@ def export_polars(model: TreeEstimator, *, nulls: int | float | str | None = Non
     Returns
     -------
     expression : polars.Expr
-        The column ``cluster``, of columns with the names of the table's (``x0``, ``x1``, ... where it had none). polars
-        makes it of the expression that ``export_sql`` writes for DuckDB. Where fit had a time zone, instants may be in
-        any zone, and those without one count as UTC. In a frame that has a column ``cluster``,
-        ``.alias`` keeps that.
+        The column ``cluster``, computed from columns with the names of fit (``x0``, ``x1``, ... without names). polars
+        parses the expression that ``export_sql`` writes for DuckDB. If the table of fit had a time zone, timestamps may
+        be in any zone, and timestamps without a zone count as UTC. ``.alias`` gives the column another name.
 
     Raises
     ------
@@ -291,8 +290,8 @@ def export_python(
     -------
     source : str
         A function of a mapping from column name to value (from position, counted from 0, for a table without names).
-        It gives what ``predict`` gives, and None for a row in which a value that is tested is None or nan. Numbers
-        may be written as text, and whatever stands where fit had texts goes by its text.
+        It returns the label of ``predict``, or None if a tested value of the row is None or nan. Numbers may be
+        written as text, and values of text columns are compared as ``str(value)``.
 
     Examples
     --------
@@ -320,7 +319,7 @@ def export_graphviz(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
     Returns
     -------
     dot : str
-        For the program ``dot`` (``dot -Tsvg tree.dot``). Nodes are called by their numbers, as ``apply`` gives them.
+        For the program ``dot`` (``dot -Tsvg tree.dot``). Nodes are named by their numbers, as ``apply`` gives them.
 
     Examples
     --------
@@ -334,6 +333,6 @@ def export_graphviz(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
 
 
 def _headline(model: TreeEstimator) -> str:
-    """A line about the whole tree, and another where something is proved about its cost."""
+    """A line about the whole tree, and another with its guarantee if it has one."""
     certificate = certificate_line(model)
     return model._summary() if certificate is None else f"{model._summary()}\n{certificate}"

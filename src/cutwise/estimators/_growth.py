@@ -1,4 +1,4 @@
-"""Growing trees on labels from anywhere, and choosing among several by what they agree on."""
+"""Growing several trees on given labels, and choosing the tree that agrees best with them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MANY_CLUSTERS = 50
 
 @dataclass(frozen=True, eq=False)
 class LabelProblem:
-    """A clustering to explain, as the growers want it.
+    """A clustering to explain, and how to grow trees for it.
 
-    ``grow``: see ``FitContext.grower``. ``max_leaves``, ``expansion``: of the trees wanted.
+    ``grow``: see ``FitContext.grower``. ``max_leaves``, ``expansion``: parameters of the trees.
     """
 
     context: FitContext
@@ -37,11 +37,11 @@ class LabelProblem:
 
     @property
     def takes_search(self) -> bool:
-        """Whether trees can be searched: of numbers, in memory."""
+        """Whether trees can be searched: only for complete numbers in memory."""
         return self.context.in_memory and are_plain(self.context.rows.encoded.kinds)
 
     def grown(self, algorithm: str, expansion: str, *, gini: bool = False) -> GrownTree:
-        """The tree of an algorithm."""
+        """Grow a tree by an algorithm."""
         return self.grow(
             algorithm=algorithm, max_leaves=self.max_leaves, expansion=expansion, gini=gini, limits=self.limits
         )
@@ -49,17 +49,17 @@ class LabelProblem:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A grown tree and what it is judged by."""
+    """A grown tree and the figures it is judged by."""
 
     growth: str  # the algorithm that grew it
     grown: GrownTree
-    agreement: int  # weight of the rows whose cluster it keeps
+    agreement: int  # weight of the rows whose cluster is their label
     n_without_leaf: int  # clusters without a leaf
-    explanation_size: float  # conditions that a row's rule has, on average (WAES)
+    explanation_size: float  # average number of conditions in a row's rule (WAES)
 
     @property
     def rank(self) -> tuple[int, int, float]:
-        """Less is better: agreement first, then every cluster with a leaf, then short rules."""
+        """Sort key, smaller is better: most agreement, then fewest clusters without a leaf, then shortest rules."""
         return -self.agreement, self.n_without_leaf, self.explanation_size
 
 
@@ -69,21 +69,21 @@ def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
 
 
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
-    """Grow what the trees of ``"auto"`` come from, by name, the preferred one of equals first."""
+    """Grow the large trees that contain the candidates of ``"auto"``, by name, in order of preference among equals."""
     own = dict.fromkeys(("expand", "exshallow", "exgreedy", "imm", "cart"), problem)
-    if problem.context.in_memory:  # elsewhere so large a tree takes many passes over the rows
+    if problem.context.in_memory:  # otherwise so large a tree takes many passes over the rows
         own["cart"] = replace(problem, max_leaves=_overgrown(problem.max_leaves))
     tried = problem.context.together(
         unless_refused(partial(each.grown, name, "expand", gini=True)) for name, each in own.items()
     )
-    # Under limits some may be refused; expand and cart may leave a cluster without a leaf.
+    # Limits may make some fail, but not expand and cart, which may leave a cluster without a leaf.
     return {name: tree for name, tree in zip(own, tried, strict=True) if isinstance(tree, GrownTree)}
 
 
 def candidates_of(problem: LabelProblem, grown: dict[str, GrownTree]) -> dict[str, Candidate]:
-    """Every tree that ``"auto"`` chooses from, out of growths of as many leaves or more.
+    """Every tree that ``"auto"`` chooses from, cut back from growths with as many leaves or more.
 
-    Every leaf has rows, and the cluster of most of them.
+    Every leaf has rows, and the cluster with most of their weight.
     """
     trees = {name: truncate_growth(tree, problem.max_leaves) for name, tree in grown.items()}
     if problem.context.in_memory:
@@ -103,12 +103,12 @@ def grow_candidates(problem: LabelProblem) -> dict[str, Candidate]:
 def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Candidate]:
     """Grow every tree of ``"auto"``, with a few more leaves where the best tree leaves a cluster without one.
 
-    A small cluster may have no leaf in the tree that agrees best: its rows disagree least inside another's. The tree
-    is then let grow further, up to two leaves a cluster, rather than made to agree worse. Clusters that the columns
-    cannot tell apart never get leaves of their own: where no others are without one, the attempts are few.
+    A small cluster may have no leaf in the tree that agrees best, because a leaf of its own would cost agreement
+    elsewhere. Then the tree may grow further, up to two leaves a cluster, rather than agree less. Clusters that the
+    columns cannot separate never get a leaf: if no other cluster lacks one, the number of attempts is limited.
     """
     context, most = problem.context, 2 * problem.context.n_clusters
-    # Best-first growth has all smaller trees on its way: of many clusters it takes long, and is done once.
+    # Best-first growth contains all smaller trees. It takes long for many clusters, so it is done once.
     n_grown = most if context.in_memory and context.n_clusters > _MANY_CLUSTERS else problem.max_leaves
     grown = grow_all(replace(problem, max_leaves=n_grown))
     candidates, attempt = candidates_of(problem, grown), 0
@@ -124,7 +124,7 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
 
 
 def _n_never_heaviest(context: FitContext) -> int:
-    """How many clusters weigh less than another among the rows equal to each of theirs; not in memory: all."""
+    """Number of clusters that are the heaviest in no group of equal rows; all clusters if rows are not in memory."""
     if not context.in_memory:
         return context.n_clusters
     table, labels = context.rows.encoded, context.reference.labels
@@ -137,7 +137,7 @@ def _n_never_heaviest(context: FitContext) -> int:
 
 
 def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> dict[str, Candidate]:
-    """The candidates, and what a search makes of the best of them; never with fewer clusters that have a leaf."""
+    """The candidates, and the best tree that a search finds from them, unless more clusters would lack a leaf."""
     best = best_candidate(candidates)
     if not problem.takes_search or best.agreement == problem.context.total_weight:
         return candidates
@@ -162,7 +162,7 @@ def best_candidate(candidates: dict[str, Candidate]) -> Candidate:
 
 
 def _overgrown(max_leaves: int) -> int:
-    """How far a tree is grown that will be pruned: far enough to look past a cut that gains nothing by itself."""
+    """Leaves of a tree to prune: enough to see beyond a cut that gains nothing by itself."""
     return min(3 * max_leaves + 8, max_leaves + 200)
 
 
@@ -189,7 +189,7 @@ def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:
 
 
 def _with_majorities(grown: GrownTree, problem: LabelProblem) -> GrownTree:
-    """Give every leaf its heaviest cluster; a leaf whose own is as heavy, or that has no rows, keeps it."""
+    """Give every leaf its heaviest cluster; a leaf without rows, or with a tie, keeps its cluster."""
     tree, own, k = grown.tree, problem.context.of(grown), problem.context.n_clusters
     rows, labels = own.rows, own.reference.labels
     leaf_number = np.cumsum(tree.feature < 0) - 1

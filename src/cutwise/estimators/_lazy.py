@@ -1,4 +1,4 @@
-"""Fits of tables that are not in memory: the tree, the figures and the errors of the same rows in memory."""
+"""Fits to tables that are not in memory, with the tree, figures and errors of a fit to the same rows in memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .training import FINER_PREPROCESSOR, MEASURED, FitContext, TrainingRows, is
 
 
 class SummedRows(TrainingRows):
-    """All rows of a grown tree, one for each leaf and label: what follows growth finds the rows of one alike."""
+    """The rows of a grown tree, merged to one row per leaf and label, which suffices after growth."""
 
     def __init__(self, rows: BatchedRows, of_tree: LeafRows) -> None:
         self._rows, self._of_tree = rows, of_tree
@@ -48,12 +48,12 @@ class SummedRows(TrainingRows):
 
     @property
     def n_rows(self) -> int:
-        """How many stand for all."""
+        """Number of merged rows."""
         return int(self._of_tree.weights.size)
 
     @property
     def weights(self) -> Int64:
-        """Of the rows that each stands for."""
+        """Weight of each merged row."""
         return self._of_tree.weights.ravel()
 
     def leaves_of_all(self, tree: ThresholdTree, leaf_of_row: Int32) -> Int32:
@@ -83,7 +83,7 @@ class SummedRows(TrainingRows):
     def centers(
         self, objective: Objective, labels: Int32, n_clusters: int, *, raw: bool = False
     ) -> tuple[Float64, Float64]:
-        """See :class:`TrainingRows`; ``labels`` are the same for all labels of a leaf."""
+        """See :class:`TrainingRows`; all merged rows of a leaf must have the same value in ``labels``."""
         of_tree, total = self._of_tree, []
         for sums in of_tree.sums:
             total.append(np.zeros((n_clusters, *sums.shape[1:]), dtype=np.int64))
@@ -92,7 +92,7 @@ class SummedRows(TrainingRows):
         return self._rows.means((high, low, weight)), weight.astype(np.float64)
 
     def cost_sums(self, what: str, ways: Sequence[tuple[Int32, Float64]]) -> list[float]:
-        """What all rows cost, by the code of each of these and the center of that code, for several of both."""
+        """Cost of all rows for each pair of ``ways``: codes of the merged rows, and the centers of these codes."""
         of_tree, of_node = self._of_tree, []
         for codes, _ in ways:
             of_node.append(np.full(of_tree.tree.n_nodes, -1, dtype=np.int32))
@@ -118,7 +118,7 @@ class SummedRows(TrainingRows):
 
 @dataclass(frozen=True, eq=False)
 class LazyContext(FitContext):
-    """A clustering of rows that are not in memory; ``rows`` and ``labels`` are those of a tree, see ``of``."""
+    """A reference clustering of rows that are not in memory; ``of`` sets the ``rows`` and labels of a tree."""
 
     rows: SummedRows
     prepared: PreparedRows = field(kw_only=True)
@@ -127,7 +127,7 @@ class LazyContext(FitContext):
 
     @classmethod
     def by(cls, rows: BatchedRows, centers: Float64) -> LazyContext:
-        """That of no tree yet; rows without labels are those of the nearest centers."""
+        """Context before any tree is grown; rows without labels belong to their nearest centers."""
         rows.plan = replace(rows.plan, nearest=centers)
         prepared, nobody = PreparedRows(rows, centers, _coordinates(rows, centers)), cast("Any", None)
         reference = Reference(nobody, centers, prepared.cost, KMEANS.name)
@@ -153,7 +153,7 @@ class LazyContext(FitContext):
         return PassProvider(self.prepared if centers is None else self.prepared.priced_by(centers))
 
     def search(self, **how: Any) -> SearchByPasses:
-        """See :class:`FitContext`; of the rows of the sample."""
+        """See :class:`FitContext`; a search on a sample of the rows."""
         centers, (table, metric) = self.reference.centers, self.prepared.sample
         labels, nobody = KMEANS.assign(metric, centers)[0], cast("Any", None)
         return SearchByPasses(
@@ -172,7 +172,7 @@ class LazyContext(FitContext):
         return self.batches.example
 
     def column_costs(self) -> Float64:
-        """See :class:`FitContext`; of rows that are labeled with their nearest centers."""
+        """See :class:`FitContext`; every row counts with its nearest center."""
         centers = self.reference.centers
 
         def add(found: Total, rows: Slice) -> None:
@@ -214,7 +214,7 @@ class LazyContext(FitContext):
 
 @dataclass(frozen=True, eq=False)
 class SearchByPasses(SearchCheaper):
-    """The search on rows that are not in memory; ``table``, ``metric``, ``labels``: of the sample that it looks at."""
+    """The search on rows that are not in memory; ``table``, ``metric`` and ``labels`` are of a sample of the rows."""
 
     batches: BatchedRows = field(kw_only=True)
 
@@ -223,7 +223,7 @@ class SearchByPasses(SearchCheaper):
 
     def _judge(self, starts: Sequence[GrownTree], trees: Sequence[Tests]) -> list[Judgement]:
         rows, leaves = self.batches, [np.flatnonzero(column < 0).astype(np.int32) for column, _, _ in trees]
-        grown = [start.tree for start in starts]  # which may ask about sets of levels
+        grown = [start.tree for start in starts]  # may test sets of levels
 
         def leaves_of(rows: Slice) -> list[tuple[Int32, int]]:
             reached = [tree.apply(rows.table.matrix) for tree in grown]
@@ -244,7 +244,7 @@ class SearchByPasses(SearchCheaper):
 
 
 def explain_lazily(model: Any, lazy: LazyTable, y: Any, centers: Any, sample_weight: Any, stages: Stages) -> None:
-    """Fit an estimator of labels to a table that comes in batches, of which they are a column."""
+    """Fit an estimator to labels that are a column of a table in batches."""
     name = check_column_name(y, "y")
     if name is None:
         raise InvalidInputError('y is the name of the column of labels: fit(X, "segment").')
@@ -287,7 +287,7 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
 
 @contextmanager
 def _read(model: Any, lazy: LazyTable, sample_weight: Any, stages: Stages, **how: Any) -> Iterator[BatchedRows]:
-    """The rows of a fit, as long as it takes."""
+    """Read the rows of a fit, and delete their copies at its end."""
     if model.algorithm in ("optimal", "spex"):
         raise UnsupportedInputError(
             f'algorithm="{model.algorithm}" takes tables in memory alone: fit a sample, or leave it out.'
@@ -318,14 +318,14 @@ def _coordinates(rows: BatchedRows, centers: Float64) -> Float64:
 
 
 def measure_by_passes(preprocessor: Any, rows: BatchedRows, stages: Stages) -> Any:
-    """Measure distances in the output of a preprocessor, and give it fitted; None where there is none.
+    """Measure distances in the output of a preprocessor, and return it fitted; None if there is none.
 
-    Scalers that sums and extents decide are fitted to all rows, as in memory. Others are taken as they were fitted.
+    Scalers that depend only on sums and extents are fitted to all rows, as in memory. Others must be fitted already.
     """
     if preprocessor is None or isinstance(preprocessor, str):
         return None
     first = rows.example
-    with stages.stage("preprocessor"), np.errstate(all="ignore"):  # what is not finite is said of the output
+    with stages.stage("preprocessor"), np.errstate(all="ignore"):  # values that are not finite raise an error later
         if type(preprocessor) is TableScaler and preprocessor.numbers != "robust":
             fitted = _fit_table_scaler(preprocessor, rows)
         elif not are_plain(first.kinds) and (
@@ -363,7 +363,7 @@ def measure_by_passes(preprocessor: Any, rows: BatchedRows, stages: Stages) -> A
 
 
 def _fit_table_scaler(preprocessor: TableScaler, rows: BatchedRows) -> TableScaler:
-    """As to the same rows in memory."""
+    """Fit a ``TableScaler``, with the same result as for rows in memory."""
     fitted: TableScaler = copying_clone(preprocessor)
     fitted._validate_params()
     low, high = rows.extents_with_noise
@@ -376,7 +376,7 @@ def _fit_table_scaler(preprocessor: TableScaler, rows: BatchedRows) -> TableScal
 
 
 def _reference_centers(model: Any, rows: BatchedRows) -> Float64:
-    """The centers given, or those of our own search."""
+    """The given reference centers, or those found by k-means."""
     if model.reference is not None:
         return from_centers(rows.measured or rows.example, model.reference, model.n_clusters).centers
     return find_centers(

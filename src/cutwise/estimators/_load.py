@@ -1,4 +1,4 @@
-"""Reading model files: fitted estimators from versioned JSON, in which nothing can run."""
+"""Reading model files: fitted estimators from versioned JSON that contains no code."""
 
 from __future__ import annotations
 
@@ -73,18 +73,18 @@ def load_model(path: str | os.PathLike[str]) -> TreeEstimator:
 
 
 _DAMAGED = (CutwiseError, TypeError, ValueError, LookupError, AttributeError, OverflowError)
-"""What entries end in that are missing, or are others than those that were saved."""
+"""Errors that missing or changed entries of a file lead to."""
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The document in a file, of a format and version that this release reads."""
+    """Read the document in a file, and check that this release reads its format and version."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelFileError(
             f"{path} cannot be read ({error.strerror or error}). Give the path of a file written by save(path)."
         ) from error
-    except (ValueError, RecursionError) as error:  # no text in UTF-8, or no JSON
+    except (ValueError, RecursionError) as error:  # not UTF-8, or not JSON
         raise ModelFileError(
             f"{path} is no cutwise model, or was cut short: it is not valid JSON ({error}). Give a file written by "
             "save(path)."

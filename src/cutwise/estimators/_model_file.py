@@ -1,12 +1,12 @@
-"""Model files: fitted estimators as versioned JSON, exact to the bit, and nothing that can run when it is read.
+"""Model files: fitted estimators as versioned JSON, exact to the bit, without code that could run on reading.
 
-A file holds what every answer needs: the tree, the columns, the cluster names, the figures. It leaves out the training
-rows' labels and any other estimator (a clusterer given as reference, a preprocessor other than scikit-learn's plain
-scalers), which it only describes.
+A file contains the tree, the columns, the cluster names and the figures. It does not contain the training rows' labels,
+and only describes other estimators (a clusterer given as reference, a preprocessor other than scikit-learn's plain
+scalers).
 
-Parameters are plain values, arrays and scalers as they are, anything else by its description; scalers are the few
-transformers that are some numbers a column, and fitted ones are written out and rebuilt too. Entries are read as they
-were written: a checksum says that nobody changed them, and what does not fit ends as an error of Python's own.
+Parameters that are plain values, arrays or scalers are written exactly, others as a description. Scalers are the few
+transformers whose state is some numbers per column; fitted ones are written and rebuilt too. Entries are read without
+further checks: a checksum shows that nobody changed them, and entries that do not fit raise errors of Python.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from cutwise.table.instants import has_instant
 from cutwise.table.table import NUMBER, ColumnKind, are_plain
 from cutwise.tree.threshold_tree import ThresholdTree
 
-# What np.dtype makes of other texts may be anything, also a record or a syntax error, or ask for much memory.
+# np.dtype of other texts may give anything, including records and syntax errors, or need much memory.
 _DTYPE = re.compile(r"[<>|=]?(f[248]|[iu][1248]|b1|U[0-9]{1,5}|O)")
 
 
 def pack_float(value: float) -> float | str:
-    """A float as JSON can hold it, nan and infinity as words; ``float`` reads both."""
+    """A float for JSON, with nan and infinity as words; ``float`` reads both."""
     return float(value) if math.isfinite(value) else str(float(value))
 
 
 def pack_array(values: npt.NDArray[Any]) -> dict[str, Any]:
-    """An array of numbers, booleans or texts with its dtype and shape; they come back exactly."""
+    """An array of numbers, booleans or texts with its dtype and shape; ``unpack_array`` restores it exactly."""
     flat = values.ravel().tolist()
     if values.dtype.kind == "f":
         flat = [pack_float(value) for value in flat]
@@ -64,7 +64,7 @@ def unpack_array(packed: Mapping[str, Any]) -> npt.NDArray[Any]:
 
 
 class UnserializableParam:
-    """Stands for a parameter whose value a model file cannot hold: says what it was, and stops a refit without it."""
+    """Placeholder for a parameter that a model file cannot contain: describes it, and prevents a refit without it."""
 
     def __init__(self, description: str) -> None:
         self.description = description
@@ -74,7 +74,7 @@ class UnserializableParam:
 
 
 def pack_param(value: Any) -> Any:
-    """A parameter: plain values as they are, arrays as arrays, anything else described."""
+    """A parameter for JSON: plain values and arrays exactly, other objects as a description."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -124,7 +124,7 @@ def unpack_param(value: Any) -> Any:
     return read[kind](packed)
 
 
-# Class of sklearn.preprocessing -> what fit learns, each an array of one number a column, or None.
+# Class of sklearn.preprocessing -> fitted attributes, each an array with one number per column, or None.
 _LEARNED = {
     "StandardScaler": ("mean_", "var_", "scale_"),
     "MinMaxScaler": ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
@@ -135,14 +135,14 @@ _LEARNED = {
 
 
 def _scaler_class(name: str) -> Any:
-    """The class of that name."""
+    """The class of scikit-learn with this name."""
     from sklearn import preprocessing
 
     return TableScaler if name == "TableScaler" else getattr(preprocessing, name)
 
 
 def pack_kinds(kinds: Iterable[ColumnKind]) -> list[Any]:
-    """The kinds of columns as JSON can hold them: a word where there is no more to say."""
+    """The kinds of columns for JSON: a word if the kind has no further attributes."""
     packed = [kind.to_dict() for kind in kinds]
     return [entry["name"] if list(entry) == ["name"] else entry for entry in packed]
 
@@ -153,7 +153,7 @@ def unpack_kinds(packed: Sequence[Any]) -> tuple[ColumnKind, ...]:
 
 
 def pack_scaler(transformer: Any) -> dict[str, Any] | None:
-    """A scaler's class and parameters as JSON can hold them; None for any other object."""
+    """A scaler's class and parameters for JSON; None for any other object."""
     name = type(transformer).__name__
     if name not in _LEARNED or type(transformer) is not _scaler_class(name):
         return None
@@ -163,7 +163,7 @@ def pack_scaler(transformer: Any) -> dict[str, Any] | None:
 
 
 def unpack_scaler(packed: Mapping[str, Any]) -> Any:
-    """The inverse of ``pack_scaler``: not fitted."""
+    """The inverse of ``pack_scaler``: an unfitted scaler."""
     if packed["class"] not in _LEARNED:
         raise InvalidInputError(f"{packed['class']!r} is no scaler that a model file may hold")
     params = packed["params"].items()
@@ -172,7 +172,7 @@ def unpack_scaler(packed: Mapping[str, Any]) -> Any:
 
 
 def pack_fitted(transformer: Any) -> dict[str, Any] | None:
-    """A fitted scaler with what it learned; None for any other object."""
+    """A fitted scaler with its fitted attributes for JSON; None for any other object."""
     packed = pack_scaler(transformer)
     if packed is None:
         return None
@@ -209,27 +209,27 @@ def unpack_fitted(packed: Mapping[str, Any]) -> Any:
 
 FORMAT = "cutwise model"
 FORMAT_VERSION = 2
-"""Raised by one whenever an older release could misread a newer file: 2 is of columns that are no known numbers."""
+"""Raised by one whenever an older release could misread a newer file: 2 added categories and missing values."""
 
 PARAMS_OF_ANSWERS = ("handle_unknown", "n_jobs", "verbose")
-"""Parameters that say how a fitted model answers, and nothing of what it is."""
+"""Parameters of the methods of a fitted model, which do not change the model."""
 
 
 class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
-    """Part of an estimator: its fitted state, as JSON can hold it."""
+    """Part of an estimator: writes its fitted state to JSON and reads it."""
 
     _of_rows: ClassVar[tuple[str, ...]] = (
         "cost", "surrogate_cost", "cost_ratio", "total_cost", "limits_price", "adjusted_rand_index",
         "normalized_mutual_info",
     )  # fmt: skip
-    """Fitted numbers that are true of the rows and the tree of fit alone."""
+    """Fitted numbers that are valid only for the rows and the tree of fit."""
 
     _figures: ClassVar[tuple[str, ...]] = ("cost", "surrogate_cost", "cost_ratio", "total_cost")
-    """Fitted numbers that a file holds by name, as the attribute of that name and an underscore."""
+    """Fitted numbers in a file by name; the attribute has this name and an underscore."""
 
     preprocessor: Any
 
-    # Fitted by the subclasses.
+    # Set by the fits of subclasses.
     tree_: ThresholdTree
     classes_: npt.NDArray[Any]
     cluster_centers_: npt.NDArray[np.float64]
@@ -252,12 +252,12 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     _params_of_fit: Mapping[str, Any] = {}
 
     def _remember_params(self) -> None:
-        """Keep the parameters that made the tree, whatever is set later."""
+        """Store the parameters of the fit, in case they are changed later."""
         params = self.get_params(deep=False)
         self._params_of_fit = {name: value for name, value in params.items() if name not in PARAMS_OF_ANSWERS}
 
     def _of_fit(self) -> Self:
-        """The model with the parameters that made its tree: what is said of it is said of these."""
+        """A copy of the model with the parameters of its fit, to describe these."""
         model = copy(self)
         model.__dict__.update(self._params_of_fit)
         return model
@@ -282,13 +282,13 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             The folder is missing or cannot be written.
         """
         check_is_fitted(self, "tree_")
-        # A class of the user's is saved as the one of ours that it comes from: that is what can be read.
+        # A user's subclass is saved as its parent class of cutwise, which can be read.
         kind: Any = next(one for one in type(self).__mro__ if one.__module__.startswith("cutwise."))
         own = self._of_fit().get_params(deep=False)
         params = {name: own[name] for name in kind._get_param_names() if name in own}
         fitted = getattr(self, "preprocessor_", None)
         if isinstance(params.get("preprocessor"), str) and fitted is not None and pack_fitted(fitted) is None:
-            params["preprocessor"] = fitted  # "auto" were a pipeline's steps, which are described
+            params["preprocessor"] = fitted  # "auto" meant a pipeline's steps, which are described
         document: dict[str, Any] = {
             "format": FORMAT,
             "format_version": 1 if self.tree_.is_plain and are_plain(self._columns_of_fit().kinds) else FORMAT_VERSION,
@@ -309,7 +309,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         write_whole(path, content)
 
     def _fitted_state(self) -> dict[str, Any]:
-        """What a model file holds of a fitted model, as JSON can hold it."""
+        """The fitted state of a model for JSON."""
         columns = self._columns_of_fit()
         return {
             "n_features_in": self.n_features_in_,
@@ -338,7 +338,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         }
 
     def _restore_fitted(self, state: Mapping[str, Any]) -> None:
-        """The inverse of ``_fitted_state``; entries that the first files did not have may be missing."""
+        """The inverse of ``_fitted_state``; entries that were added after the first release may be missing."""
         tree, kinds = ThresholdTree.from_dict(state["tree"]), unpack_kinds(state.get("kinds", ()))
         self.tree_, self.n_leaves_, self.depth_, self._kinds = tree, tree.n_leaves, tree.depth, kinds
         self.n_features_in_, self.classes_ = state["n_features_in"], unpack_array(state["classes"])
@@ -376,7 +376,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self._remember_params()
 
     def _clear_figures(self) -> None:
-        """Leave out what was true of another tree: the file's was edited after its rows were counted."""
+        """Drop figures of the tree that was fitted, since the tree in the file was edited."""
         none = np.zeros(self.tree_.n_nodes, dtype=np.int64)
         self.tree_ = replace(self.tree_, n_node_samples=none, n_node_mistakes=none)
         self._leaf_counts = LeafCounts.unknown(self.tree_.n_leaves, len(self.classes_))
@@ -384,15 +384,15 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self._forget_costs()
 
     def _forget_costs(self) -> None:
-        """Leave out costs, and what is proved of them: the tree is another, or the rows that are counted are."""
+        """Drop costs and their certificates, since the tree or the counted rows are not those of fit."""
         self._imm_applies = False
         for name in set(self._of_rows).intersection(self._figures):
             setattr(self, f"{name}_", float("nan"))
 
     def _restore_space(self, state: Mapping[str, Any]) -> None:
-        """Read where distances are measured: the reference, the centers and the preprocessor."""
+        """Read the reference, the centers and the preprocessor."""
         reference = state["reference"]
-        # The labels belong to the training rows, which the file does not hold.
+        # The file does not contain the training rows or their labels.
         none = np.empty(0, dtype=np.int32)
         centers, cost = unpack_array(reference["centers"]), float(reference["cost"])
         self.reference_ = Reference(none, centers, cost, reference["objective"])
@@ -405,18 +405,18 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             self.preprocessor_ = unpack_fitted(fitted)
         elif self.preprocessor is None or isinstance(self.preprocessor, str):
             self.preprocessor_ = None
-        else:  # it learned what JSON cannot hold
+        else:  # its fitted state does not fit in JSON
             self.set_params(preprocessor=UnserializableParam(repr(self.preprocessor)))
 
 
 def checksum(document: Mapping[str, Any]) -> str:
-    """What tells whether a model file is as it was saved, but for what may be edited: tree and names of clusters."""
+    """Checksum of a model file without its editable parts, the tree and the names of clusters."""
     fitted = {name: entry for name, entry in document["fitted"].items() if name not in ("tree", "cluster_names")}
     return _hashed([document["estimator"], document["params"], fitted])
 
 
 def _digest(tree: ThresholdTree, counts: LeafCounts) -> str:
-    """What tells whether a tree is still the one whose rows were counted."""
+    """Checksum of a tree and the counts of its leaves, to detect edits."""
     return _hashed([tree.to_dict(), counts.to_dict()])
 
 

@@ -22,31 +22,30 @@ from cutwise.tree.growing import choose_threshold
 
 
 def explain_pipeline(pipeline: Any) -> TreeEstimator:
-    """The model at the end of a pipeline, with its rules in the columns before the scalers in front of it.
+    """The model at the end of a pipeline, with rules about the columns before the pipeline's scalers.
 
-    ``make_pipeline(StandardScaler(), ExplainableKMeans())`` clusters scaled columns, and its rules speak of these. Here
-    they are said in the columns and units that came in. To have that from the start, give the scaler as
-    ``preprocessor`` of the estimator.
+    ``make_pipeline(StandardScaler(), ExplainableKMeans())`` clusters scaled columns, and its rules are about scaled
+    columns. The model returned here has rules in the columns and units of the pipeline's input. To get such rules
+    directly, give the scaler as ``preprocessor`` of the estimator.
 
     Parameters
     ----------
     pipeline : sklearn.pipeline.Pipeline
-        Fitted; a model of cutwise is its last step. Of the steps before, those next to it are undone that take columns
-        one by one and can be inverted: StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler without ``clip``, a
-        FunctionTransformer with an increasing function and its inverse, and a ColumnTransformer of such steps that
-        gives no column to two of them. What comes before these stays in front: the columns are then those that it
-        gives.
+        Fitted; its last step is a model of cutwise. The steps right before the model are undone as long as they treat
+        columns one by one and can be inverted: StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler without
+        ``clip``, a FunctionTransformer with an increasing function and its inverse, and a ColumnTransformer of such
+        steps that gives no column to two of them. Earlier steps are not undone: the rules are about their output.
 
     Returns
     -------
     model : estimator of cutwise
-        A fitted copy. Every row of fit is where the pipeline places it; thresholds lie between the same two
-        neighboring rows, where they are shortest to say.
+        A fitted copy. It places every row of fit as the pipeline does; each threshold lies between the same two
+        neighboring rows, at the number with the fewest digits.
 
     Raises
     ------
     UnsupportedInputError
-        No pipeline that ends in a fitted model of cutwise.
+        Not a pipeline that ends in a fitted model of cutwise.
     InvalidInputError
         No step in front of the model can be undone, or a function that does not increase.
 
@@ -85,8 +84,8 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     columns = _ColumnsBefore.of(undone, model.tree_.feature[inner], model.n_features_in_, model._is_float32)
     ends, source = columns.unscale_gaps(gaps[inner]), columns.source
     nearest = np.rint(ends)
-    near = columns.scale_to(nearest, gaps[inner])  # scalers round, so that an end may be beside the value of a row
-    # Beside a whole number there may be a center, so that one end of two says what the column holds.
+    near = columns.scale_to(nearest, gaps[inner])  # scalers round, so an end may miss the value of a row
+    # The other end may be a center, so one whole end of two suffices for a column of whole numbers.
     has_whole = near[:, :2].any(axis=1) & (np.isnan(ends[:, 2]) | near[:, 2:].any(axis=1))
     whole = ~np.isin(model.tree_.feature[inner], model.tree_.feature[inner][~has_whole])
     ends = np.where(near & whole[:, np.newaxis], nearest, ends)
@@ -105,8 +104,8 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     explained._gaps[inner] = ends
     if model._column_spreads is not None:
         explained._column_spreads = columns.unscale_spreads(model._column_spreads, gaps[inner])
-    explained._imm_applies = False  # distances are not measured in the columns that are cut
-    # Costs are measured where they were.
+    explained._imm_applies = False  # distances are measured in other columns than those that are cut
+    # Costs are still measured in the same space.
     own = getattr(model, "preprocessor_", None)
     space = scaling if own is None else Pipeline([("scaling", scaling), ("preprocessor", own)])
     explained.preprocessor_ = explained.preprocessor = space
@@ -118,7 +117,7 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
 
 
 def _is_invertible(step: Any) -> bool:
-    """Whether a step of a pipeline takes columns one by one and can be undone."""
+    """Whether a step of a pipeline treats columns one by one and can be inverted."""
     from sklearn.compose import ColumnTransformer
 
     if step is None or step == "passthrough":
@@ -137,7 +136,7 @@ def _is_invertible(step: Any) -> bool:
 
 
 def _parts(step: Any, d: int) -> list[tuple[Any, Sequence[int], npt.NDArray[Any]]]:
-    """The transformers of a step with ``d`` columns after it, each with its columns before and after."""
+    """Transformers of a step with ``d`` output columns, each with the indices of its input and output columns."""
     from sklearn.compose import ColumnTransformer
 
     if not isinstance(step, ColumnTransformer):
@@ -152,10 +151,10 @@ def _parts(step: Any, d: int) -> list[tuple[Any, Sequence[int], npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class _ColumnsBefore:
-    """The columns before some steps, d of them after it, seen from m tests of these.
+    """The input columns of scaling steps with d output columns, which m tests cut.
 
-    ``feature`` (m,): the column that each tests. ``source`` (d,): where each came from. ``ahead``, ``back``: how values
-    of tests, shape (m,), are scaled, and the reverse.
+    ``feature`` (m,): the output column of each test. ``source`` (d,): the input column of each output column.
+    ``ahead``, ``back``: functions that scale values of the tests, shape (m,), and their inverse.
     """
 
     feature: npt.NDArray[Any]
@@ -167,7 +166,7 @@ class _ColumnsBefore:
 
     @classmethod
     def of(cls, steps: Sequence[Any], feature: npt.NDArray[Any], d: int, is_float32: bool) -> _ColumnsBefore:
-        """See above; ``is_float32``: whether rows are, so that steps round to it."""
+        """Read fitted steps; ``is_float32``: whether rows are float32, so that steps round to float32."""
         source, widest = np.arange(d), d
         ahead: list[Any] = []
         back: list[Any] = []
@@ -183,7 +182,7 @@ class _ColumnsBefore:
 
         def along(route: Any, start: Any, end: Any, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
             table = np.ones((len(m), widest), dtype=dtype)
-            # Warnings are about names, which these rows have none of.
+            # Steps fitted with column names warn about rows without them.
             with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
                 table[m, start] = values
                 for stage in route:
@@ -197,7 +196,7 @@ class _ColumnsBefore:
         return cls(feature, source, d, *routes, is_float32)
 
     def unscale_gaps(self, gaps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Gaps (m, 4) before scaling: between what is scaled to at most an end, and to at least one."""
+        """Gaps (m, 4) before scaling: largest values scaled to at most a lower end, smallest to at least an upper."""
         ends = np.full_like(gaps, np.nan)
         for j in range(4):
             known = np.isfinite(gaps[:, j])
@@ -209,7 +208,7 @@ class _ColumnsBefore:
             low, high = near - apart, near + apart
             if not (self.ahead(low) <= self.ahead(high))[known].all():
                 raise InvalidInputError("A step in front of the model does not increase with its column. Leave it out.")
-            for _ in range(120):  # float64 has no more halves than that
+            for _ in range(120):  # enough halvings for float64
                 middle = low / 2 + high / 2
                 scaled = self.ahead(middle)
                 goes_up = scaled <= goal if j % 2 == 0 else scaled < goal
@@ -219,14 +218,14 @@ class _ColumnsBefore:
         return ends
 
     def scale_to(self, values: npt.NDArray[np.float64], gaps: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Which of these values, (m, 4), are scaled to the ends of the gaps."""
+        """Mask of the values, shape (m, 4), that are scaled exactly to the ends of the gaps."""
         scaled = np.column_stack([self.ahead(np.nan_to_num(of_end)) for of_end in values.T])
         return np.asarray(np.isfinite(values) & (scaled == gaps))
 
     def unscale_spreads(
         self, spreads: npt.NDArray[np.float64], gaps: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Spreads of the scaled columns as those before it; where a step is not linear, about the first cut."""
+        """Spreads of the input columns from spreads of the scaled ones; near the first cut if a step is not linear."""
         found, own = np.full(self.n_before, np.nan), spreads[self.feature]
         both = (self.back(gaps[:, 0] + own) - self.back(gaps[:, 0] - own)) / 2
         found[self.source[self.feature[::-1]]] = [float(f"{spread:.6g}") for spread in both[::-1]]

@@ -53,7 +53,7 @@ _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that no result depends on
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """All that is to be said of a fitted model and a table.
+    """A report on a fitted model and a table.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class Report:
     summary: dict[str, Any]
 
     def to_html(self) -> str:
-        """One self-contained page: it opens from a file, asks for nothing else, prints, and can be used by keyboard."""
+        """One self-contained page: opens from a file without other resources, prints, and can be used by keyboard."""
         return report_html(self.summary)
 
     def to_markdown(self) -> str:
-        """The same as Markdown."""
+        """The report as Markdown."""
         return report_markdown(self.summary)
 
     def to_json(self) -> str:
@@ -81,7 +81,7 @@ class Report:
         Parameters
         ----------
         path : str or path-like
-            Its ending says how: ``.html``, ``.md`` or ``.json``.
+            Its ending sets the format: ``.html``, ``.md`` or ``.json``.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Report:
         write_whole(path, self.written_as(path))
 
     def written_as(self, path: str | os.PathLike[str]) -> str:
-        """The text that ``save`` writes to a file of that name."""
+        """The text that ``save`` writes to ``path``."""
         text: str = getattr(self, check_form(path))()
         return text
 
@@ -101,7 +101,7 @@ class Report:
         return f"Report(clusters={clusters}, rows={source['n_rows']}, columns={source['n_columns']})"
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, so that its style and the notebook's do not meet."""
+        """The page in a frame of its own, so that its style and the notebook's do not mix."""
         return (
             f'<iframe srcdoc="{escape(self.to_html())}" title="{escape(self.summary["title"])}" '
             'style="width:100%;height:720px;border:1px solid #8884;border-radius:6px"></iframe>'
@@ -109,7 +109,7 @@ class Report:
 
 
 def check_form(path: str | os.PathLike[str]) -> str:
-    """The method of ``Report`` that writes files of that ending; another ending is an error."""
+    """Name of the method of ``Report`` for the ending of a path; other endings are an error."""
     if not isinstance(path, str | os.PathLike):
         raise UnsupportedInputError(
             f"path={shown(path)} is no name of a file. Give one that ends in .html, .md or .json; labels are y=labels."
@@ -136,7 +136,7 @@ def report(
     reproduce: str | Sequence[str] | None = None,
     **fit: Any,
 ) -> Report:
-    """What was found, what it costs, and what each cluster is like: a page for people who were not there.
+    """Report on a clustering, its cost and each cluster: a page for readers who did not make it.
 
     Parameters
     ----------
@@ -145,25 +145,25 @@ def report(
     X : array-like, sparse matrix, data frame or lazy table of shape (n_samples, n_features)
         The rows to describe, most often those of fit.
     path : str or path-like, default=None
-        Where to write it, as ``.html``, ``.md`` or ``.json``.
+        File to write, ending in ``.html``, ``.md`` or ``.json``.
     y : array-like of shape (n_samples,) or str, default=None
         The clusters that were given to ``ClusterExplainer``, for the curve of a loaded model; or the column of ``X``
         that holds them.
     title : str, default=None
     source : str, default=None
-        What the table is called.
+        Name of the table in the text.
     dialect : str, default="duckdb"
-        Of the SQL; see :func:`cutwise.export_sql`.
+        Dialect of the SQL; see :func:`cutwise.export_sql`.
     table : str, default=None
         The table's name in the SQL; None writes ``data``.
     curve : bool, default=True
-        Also show what more leaves would cost; needs a fit, and is left out where ``X`` is not what the model was fitted
-        on.
+        Also show the cost with more leaves; needs a fit, and is left out if ``X`` is not the table that the model was
+        fitted on.
     reproduce : str or sequence of str, default=None
-        Commands that make the model again; None says the model's own parameters, or nothing where rows were counted
-        anew since its fit.
+        Commands that make the model again; None shows the model's own parameters, or nothing if rows were counted again
+        after its fit.
     **fit
-        What else ``fit`` was given, ``sample_weight`` say, for the curve.
+        Other arguments of ``fit`` for the curve, such as ``sample_weight``.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def report(
     if path is not None:
         check_form(path)
     if reproduce is None:
-        # No fit gives a tree that was edited, or counts of newer rows.
+        # No fit reproduces an edited tree, or counts of newer rows.
         reproduce = [] if math.isnan(model.cost_) else _call(model, y, fit)
     notes: list[str] = []
     labeled = model._labeled()
@@ -207,7 +207,7 @@ def report(
         "cart": None if found is None or found._context is None else _plain_cart(found._context, model.n_leaves_),
     }
     of_curve = None if found is None else found.to_dict()
-    if of_curve is not None:  # a tree has one figure: other sums of fractional weights differ in their last digit
+    if of_curve is not None:  # use the tree's own figures: sums of fractional weights may differ in the last digit
         of_curve |= {name: headline[name] for name in ("reference_cost", "reference_explained")}
         for name, figure in {**headline, "agreement": finite(model._leaf_counts.agreement)}.items():
             if isinstance(points := of_curve.get(name), list):
@@ -229,10 +229,9 @@ def report(
 def _described(
     model: TreeEstimator, X: Any, y: Any, fit: dict[str, Any], labeled: LabeledTree, notes: list[str]
 ) -> tuple[Any, Any, DescribedRows]:
-    """The rows; with the columns that the tree asks about alone where others are missing or hold something else.
+    """The table, the labels and the described rows; only tested columns if others are missing or have other values.
 
-    Beside them the table and the labels: labels and weights in memory that are columns of the table, by their names,
-    are taken out of it.
+    Labels and weights that are columns of a table in memory are taken out of it.
     """
     if (lazy := as_lazy(X)) is not None:
         beside, counted = (y, check_column_name(fit.get("sample_weight"), "sample_weight")), list[npt.NDArray[Any]]()
@@ -269,20 +268,20 @@ def _described(
 def _curve(
     model: TreeEstimator, X: Any, y: Any, described: DescribedRows, notes: list[str], fit: dict[str, Any]
 ) -> CostCurve | None:
-    """The curve of the model's own growth, or None and a note that says why not."""
+    """The curve of the model's own growth; None, with a note about the reason, if there is none."""
     left_out = "The curve of cost against leaves is left out"
     tree, counts = model.tree_, model._leaf_counts
     if not counts.are_of(described.in_leaves[1]):
-        return None  # other rows than those of fit: the summary says so
+        return None  # not the rows of fit, as the summary says
     if y is None and "n_clusters" not in model.get_params(deep=False):
         if as_lazy(X) is not None or len(model.reference_.labels) != described.n_rows:
             notes.append(f"{left_out}: it needs the clusters that the model explains, and they are not in its file.")
             return None
         y = model.reference_.labels  # codes in the order of the labels, so the trees are the same
     try:
-        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # said when the model was fitted
+        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # the fit has warned
             found = cost_curve(model, X, y, **fit)
-    except (CutwiseError, ValueError) as error:  # also a preprocessor's, of columns that the tree does not ask about
+    except (CutwiseError, ValueError) as error:  # also a preprocessor's, about columns that are not tested
         notes.append(f"{left_out}: {' '.join(str(error).split())}")
         return None
     same = found.cost[found.n_leaves == tree.n_leaves]
@@ -296,7 +295,7 @@ def _curve(
 
 
 def _plain_cart(context: FitContext, n_leaves: int) -> dict[str, Any]:
-    """What plain CART with as many leaves reaches on the same clusters."""
+    """Cost ratio and agreement of plain CART with as many leaves on the same clusters."""
     grown = context.grower()(algorithm="cart", max_leaves=n_leaves)
     own = context.of(grown)
     costs, agrees = own.cost_of_labels(grown.codes), grown.codes == own.reference.labels
@@ -305,10 +304,10 @@ def _plain_cart(context: FitContext, n_leaves: int) -> dict[str, Any]:
 
 
 def _sql(model: TreeEstimator, dialect: Dialect, table: str | None, notes: list[str]) -> dict[str, Any] | None:
-    """The statement, and what makes it select one cluster; None and a note where there can be none."""
+    """The SQL statement, and the text around it that selects one cluster; None, with a note, if there is none."""
     check_option("dialect", dialect, DIALECTS)
     columns = model._columns_of_fit()
-    taken = {name.casefold() for name in columns.names} if columns.has_names else set()  # which are numbered else
+    taken = {name.casefold() for name in columns.names} if columns.has_names else set()  # else x0, x1, ...
     column = next(name for name in chain(["cluster"], (f"cluster_{i}" for i in count(2))) if name not in taken)
     try:
         statement = export_sql(model, dialect, table=table, column=column)
@@ -333,7 +332,7 @@ def _sql(model: TreeEstimator, dialect: Dialect, table: str | None, notes: list[
 
 
 def _call(model: TreeEstimator, y: Any, fit: dict[str, Any]) -> str:
-    """What makes the model again in Python; the names of what cannot be written."""
+    """A call that makes the model again in Python; arguments without a short form appear as their names."""
     params, known = model.get_params(deep=False), signature(type(model)).parameters
     changed = [(name, value) for name, value in params.items() if repr(value) != repr(known[name].default)]
     labels = [] if y is None and "n_clusters" in params else [repr(y) if isinstance(y, str) else "y"]
@@ -343,7 +342,7 @@ def _call(model: TreeEstimator, y: Any, fit: dict[str, Any]) -> str:
 
 
 def _expression(name: str, value: Any) -> str:
-    """An argument as Python reads it back, or its name where it is long or has no such form."""
+    """An argument as a Python expression, or its name if it is long or has no such form."""
     text = " ".join(repr(value).split())
     try:
         parts = ast.walk(ast.parse(text, mode="eval"))

@@ -1,4 +1,4 @@
-"""ExShallow*: the depth penalty that a target of cost and a target of explanation size lead to."""
+"""ExShallow*: search for a depth penalty that meets targets of cost and of explanation size."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from cutwise.readouts.conditions import explanation_sizes
 from cutwise.tree.growing import GrownTree
 
 FIRST_PENALTY = 0.03
-"""Where the search starts, and what ``depth_penalty`` is by default."""
+"""The first penalty of a search, and the default of ``depth_penalty``."""
 
 MOST_STEPS = 20
-"""Trees that are grown at most."""
+"""Maximum number of trees that a search grows."""
 
 _SAME_PENALTY = 1.01
-"""Halving ends where the ends of the interval are within one per cent of each other."""
+"""Halving stops when the ends of the interval are within one per cent of each other."""
 
 _SMALLEST_PENALTY = 1e-6
-"""Below it a penalty does little more than break ties: 0 is tried in its place."""
+"""Smaller penalties do little more than break ties: 0 is tried instead."""
 
 _NEIGHBORHOOD = 1.5
-"""How far from the best penalty, as a factor, shorter explanations are looked for at last."""
+"""Factor around the best penalty within which intervals are halved first at the end of a search."""
 
 # Equal partitions may cost differently in the last digits.
 _TARGET_TOLERANCE = 1e-12
@@ -34,11 +34,11 @@ _TARGET_TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class PenaltySearch:
-    """What a search for the depth penalty found.
+    """The result of a search for the depth penalty.
 
     ``depth_penalty``: the penalty of the chosen tree, from 0 to 1. ``cost``, ``waes``: its cost, each cluster with its
-    own center, and the average number of conditions in a row's explanation. ``target_cost``, ``target_waes``: what was
-    wanted at most. ``reached``: whether the chosen tree keeps both targets. ``steps``: penalty, cost and explanation
+    own center, and the average number of conditions in a row's explanation. ``target_cost``, ``target_waes``: the upper
+    limits of both. ``reached``: whether the chosen tree meets both targets. ``steps``: penalty, cost and explanation
     size of every tree, in the order they were grown.
     """
 
@@ -59,12 +59,12 @@ def search_penalty(
 ) -> tuple[PenaltySearch, GrownTree]:
     """Search for a penalty: lower where a tree costs too much, higher where its explanations are too long.
 
-    A binary search that halves ratios, since useful penalties span decades: from 0.03 the first step is to 0.17, the
-    middle between it and 1, or as far down, and so on down until a tree keeps the cost; 0 comes last. If cost rose with
-    the penalty and the size fell, all penalties that keep both would be met, unless they lie within 1 % of each other
-    or below a millionth. Trees do so only on the whole: where none of the halving keeps both, the steps that are left
-    halve the widest intervals between different trees, those near the best one first. Of several trees the one with the
-    shortest explanations among those that keep the cost is taken, else the cheapest (Laber, Murtinho, Oliveira 2023,
+    A binary search that halves ratios, since useful penalties span decades. From 0.03 it steps up to 0.17, the
+    geometric middle of 0.03 and 1, or down by the same factor until a tree meets the cost target; 0 is tried last. If
+    cost rose and size fell steadily with the penalty, halving would find any interval of penalties that meets both
+    targets, is wider than 1 % and lies above a millionth. Trees do so only roughly: if halving fails, the other steps
+    halve the widest intervals between different trees, first near the best penalty. The result is the tree with the
+    shortest explanations among those that meet the cost target, else the cheapest (Laber, Murtinho, Oliveira 2023,
     Section 4.4).
     """
     tried: dict[float, tuple[float, float]] = {}
@@ -90,8 +90,8 @@ def search_penalty(
 
 
 def _halfway(tried: dict[float, tuple[float, float]], low: float, high: float) -> float | None:
-    """The middle of the interval by ratio, then those of its ends that were not tried; None where all is done."""
-    below = high * math.sqrt(FIRST_PENALTY)  # 0 has no logarithm: steps down are as long as the first one up
+    """The geometric middle of the interval, then an end that was not tried; None if nothing is left."""
+    below = high * math.sqrt(FIRST_PENALTY)  # 0 has no logarithm: steps down have the factor of the first step up
     if low == 0.0 and below >= _SMALLEST_PENALTY:
         return below
     if low > 0.0 and high > _SAME_PENALTY * low:
@@ -100,7 +100,7 @@ def _halfway(tried: dict[float, tuple[float, float]], low: float, high: float) -
 
 
 def _around(tried: dict[float, tuple[float, float]], best: float) -> float | None:
-    """The middle of the widest interval between two different trees, near the best penalty where there is one."""
+    """The middle of the widest interval between two different trees, preferably near the best penalty."""
     intervals = [
         (low < best * _NEIGHBORHOOD and best < high * _NEIGHBORHOOD, high / low, low, high)
         for low, high in pairwise(sorted({*tried, 1.0}))
@@ -113,7 +113,7 @@ def _around(tried: dict[float, tuple[float, float]], best: float) -> float | Non
 
 
 def size_of_explanations(rows: TrainingRows, grown: GrownTree) -> float:
-    """The average number of conditions in a row's explanation (WAES), over the rows that take part."""
+    """Average number of conditions in a row's explanation (WAES), over the rows that take part."""
     tree = grown.tree
     weight = rows.weight_of(grown.leaf_of_row, tree.n_nodes)[tree.leaves]
     return float(weight @ explanation_sizes(tree) / np.float64(weight.sum()))

@@ -1,4 +1,4 @@
-"""Explaining a clustering that exists already, from wherever it came."""
+"""An estimator that explains an existing clustering, from any source."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ from cutwise.tree.recipes import EXPANSIONS, Expansion, recipes_for
 Algorithm = Literal["auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"]
 ALGORITHMS = ("auto", *recipes_for("labels"))
 _MANY_LABELS = 100
-"""Fewer are explained without a word, also where there are not many rows of each."""
+"""Up to this many labels give no warning, however few rows each has."""
 
 
 @fill_doc
 @dataclass(eq=False, repr=False)
 class ClusterExplainer(TreeEstimator):
-    """Explains a clustering that exists already, from wherever it came.
+    """Explains an existing clustering, from any source.
 
     It grows a small tree of single-column thresholds whose leaves are the clusters given as ``y``. The columns of ``X``
     need not be those that made the clusters. ``agreement_`` says how faithful the tree is.
@@ -68,26 +68,25 @@ class ClusterExplainer(TreeEstimator):
     Parameters
     ----------
     max_leaves : int, default=None
-        Number of leaves at most, at least one a cluster. None means one leaf a cluster, and with ``"auto"`` more, at
-        most two a cluster, where the tree that agrees best would leave a cluster without one. A cluster of few rows may
-        still have none in a tree of so many leaves, where other cuts agree on more rows: a warning names it.
+        Number of leaves at most, at least one a cluster. None means one leaf a cluster; with ``"auto"`` up to two a
+        cluster, if the tree that agrees best would leave a cluster without a leaf. A cluster of few rows may still get
+        no leaf if other cuts agree on more rows: a warning names it.
     algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"}, default="auto"
-        How the tree grows. ``"auto"`` grows several, takes the one that agrees with ``y`` on most rows (of these, one
-        that gives every cluster a leaf; of these, one with the shortest rules), and says in ``growth_`` which it was.
-        Among them are plain CART's and, in memory, the best subtree of a larger one of CART's and, for complete
-        numbers, what a search makes of the best three: it chooses cuts anew and moves leaves to where more rows agree.
-        ``"expand"`` minimizes the rows whose cluster differs from ``y``; ``"spex"`` separates as few
-        pairs of one cluster as it can, for the size of the sides; ``"cart"`` is plain CART: the tree of a
-        DecisionTreeClassifier with as many leaves, but where cuts tie, and where values are one number in float32,
-        which scikit-learn compares; the others are those of :class:`ExplainableKMeans`, on the cost of each row by
-        each cluster.
+        How the tree grows. ``"auto"`` grows several trees, takes the one that agrees with ``y`` on most rows (among
+        equals one that gives every cluster a leaf, then one with the shortest rules), and ``growth_`` names its
+        algorithm. The trees include plain CART's; in memory also the best subtree of a larger CART tree and, for
+        complete numbers, a tree that a search makes from the best three by new cuts and moved leaves.
+        ``"expand"`` minimizes the rows whose cluster differs from ``y``; ``"spex"`` separates few pairs of rows of one
+        cluster, relative to the size of the sides; ``"cart"`` is plain CART: the tree of a DecisionTreeClassifier with
+        as many leaves, except where cuts tie or values are equal in float32, which scikit-learn compares. The others
+        are as in :class:`ExplainableKMeans`, with the cost of each row by each cluster.
     expansion : {"exkmc", "expand"}, default="exkmc"
         How a tree with one leaf a cluster grows to ``max_leaves``. ``"auto"`` always uses ``"expand"``.
     depth_penalty : float, default=0.03
         Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone.
     {cut_features, max_depth, min_samples_leaf, categorical_features, handle_unknown, mixed_preprocessor}
     random_state : int, RandomState instance or None, default=None
-        Not used: nothing here is random. For the sake of pipelines that set it everywhere.
+        Not used, since nothing is random; accepted for pipelines that set it everywhere.
     {n_jobs, verbose}
 
     Attributes
@@ -100,11 +99,11 @@ class ClusterExplainer(TreeEstimator):
         Cluster of each training row, by the tree, as labels of ``y``. Noise is placed too.
     growth_ : str
         The algorithm that grew the tree; ``"cart, pruned"`` is the best subtree of a larger tree of plain CART,
-        ``"search"`` a tree that a search made of the others.
+        ``"search"`` a tree that a search made from the others.
     candidates_ : dict of str to float
-        The agreement of every tree that was grown to choose from.
+        The agreement of every candidate tree by its algorithm.
     agreement_ : float
-        Share (of weight) of the rows that are no noise whose cluster the tree gets right.
+        Share of the weight, without noise, of rows whose cluster the tree gets right.
     cluster_centers_ : ndarray of shape (n_clusters, n_features), float64
         Means of the tree's clusters, in the preprocessor's output where there is one.
     reference_ : Reference
@@ -112,10 +111,10 @@ class ClusterExplainer(TreeEstimator):
     cost_ : float
         Cost of the tree's clusters with their own means; with ``costs``, the given cost of each row by its cluster.
     surrogate_cost_ : float
-        The same with the centers of ``y``'s clusters.
+        Cost of the tree's clusters with the centers of ``y``'s clusters.
     {cost_ratio_}
     total_cost_ : float
-        Cost of all rows as a single cluster, noise apart; with ``costs``, by the cluster that serves them all best.
+        Cost of all rows as a single cluster, without noise; with ``costs``, by the best single cluster.
     {explained_, reference_explained_, n_leaves_, preprocessor_, n_features_in_, cluster_names_}
     {feature_names_in_, column_kinds_, left_out_, limits_price_}
 
@@ -168,17 +167,17 @@ class ClusterExplainer(TreeEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or lazy table of shape (n_samples, n_features)
-            Numbers; in other columns and where values are missing, what ``preprocessor`` takes.
+            Numbers; other columns and missing values if ``preprocessor`` takes them.
         y : array-like of shape (n_samples,), or str
             The name of a column of ``X`` (of ``X.obs`` where X is an AnnData object), or a label for each row:
-            integers, texts or booleans. -1 is noise, also where it is written out among texts: it takes no part, though
+            integers, texts or booleans. -1 is noise, also as the text ``"-1"``: noise takes no part in the fit, but
             ``predict`` places it.
         centers : array-like of shape (n_clusters, n_features), default=None
             Centers of the clusters in the order of their sorted labels, in the preprocessor's output where there is
             one. None means their means.
         costs : array-like of shape (n_samples, n_clusters), default=None
-            What it costs to serve each row by each cluster, at least 0, clusters in the order of their sorted labels.
-            None means squared distances to the centers.
+            Cost of each row by each cluster, at least 0, clusters in the order of their sorted labels. None means
+            squared distances to the centers.
         {sample_weight, feature_names}
 
         Returns
@@ -195,9 +194,9 @@ class ClusterExplainer(TreeEstimator):
         Warns
         -----
         EmptyClusterWarning
-            A cluster without a leaf of its own, or without rows in the end.
+            A cluster without a leaf of its own, or one that ended without rows.
         UnseparableCentersWarning
-            Clusters with equal centers, where the algorithm parts centers.
+            Clusters with equal centers, if the algorithm separates centers.
         """
         given = {"centers": centers, "costs": costs, "sample_weight": sample_weight, "feature_names": feature_names}
         self._fit_sizes(X, y, (), **given)
@@ -214,10 +213,10 @@ class ClusterExplainer(TreeEstimator):
         sample_weight: Any = None,
         feature_names: Any = None,
     ) -> tuple[FitContext | None, list[Self]]:
-        """Fit the model; or fitted copies of several ``max_leaves`` up to its own, out of one growth of ``"auto"``.
+        """Fit the model, or with ``sizes`` fit copies with these ``max_leaves`` out of one growth of ``"auto"``.
 
-        Before them the clustering that they explain. Only the subtree of plain CART and the search are made for every
-        size.
+        Returns the context of the clustering, and the models. Only the pruned CART tree and the searched tree are made
+        anew for every size.
         """
         X = X if feature_names is None else NamedMatrix(X, feature_names)
         self._refuse_unsaved()
@@ -269,7 +268,7 @@ class ClusterExplainer(TreeEstimator):
     def _explain(
         self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages, sizes: Sequence[int] = ()
     ) -> list[Self]:
-        """Set what is fitted, from a clustering on, or give models of several sizes."""
+        """Grow the tree for a clustering and set the fitted attributes, or return models of several sizes."""
         points: list[tuple[Self, dict[str, Candidate]]] = []
         with stages.stage("tree"):
             limits = self._read_limits(context)
@@ -306,7 +305,7 @@ class ClusterExplainer(TreeEstimator):
         return [self]
 
     def _grow(self, problem: LabelProblem) -> dict[str, Candidate]:
-        """The trees to choose from, by the algorithm that grew them."""
+        """The candidate trees, by algorithm."""
         if self.algorithm != "auto":
             return {self.algorithm: grow_candidate(problem, self.algorithm)}
         grow = grow_until_every_cluster_has_a_leaf if self.max_leaves is None else grow_candidates
@@ -314,7 +313,7 @@ class ClusterExplainer(TreeEstimator):
 
     @property
     def agreement_(self) -> float:
-        """Share of the weight, noise apart, whose cluster the tree gets right."""
+        """Share of the weight, without noise, of rows whose cluster the tree gets right."""
         return self._leaf_counts.agreement
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -349,7 +348,7 @@ class ClusterExplainer(TreeEstimator):
         return right / counted
 
     def _scored(self, X: Any, y: Any, *, is_part: bool = False) -> tuple[npt.NDArray[np.float64], ...]:
-        """Which rows the tree gets right, and which have a cluster, (2, n)."""
+        """Whether the tree gets each row right, and whether the row has a cluster; two arrays of shape (n,)."""
         X, y = pop_column(X, y, "y")
         table = self._read_tested(self._columns_of_batch(X) if is_part else X)
         labels = read_labels(y, table.n_rows, estimator=type(self).__name__, is_part=is_part)
@@ -372,13 +371,13 @@ class ClusterExplainer(TreeEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        # It predicts labels that were given: folds of a cross-validation are to hold some rows of each.
+        # A classifier, since it predicts given labels: cross-validation should stratify its folds.
         tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         return tags
 
 
 def _weighted_labels(labels: Labels, weights: npt.NDArray[np.float64] | None) -> Labels:
-    """Labels as they would be without the rows of weight 0: a cluster of nothing else is none."""
+    """Labels with rows of weight 0 as noise; clusters that consist only of such rows are dropped."""
     if weights is None or weights.all():
         return labels
     codes = np.where(weights > 0, labels.codes, np.int32(-1))
@@ -387,5 +386,5 @@ def _weighted_labels(labels: Labels, weights: npt.NDArray[np.float64] | None) ->
         raise InvalidInputError(
             "Every row with a cluster has weight 0: there is no cluster to explain. Give a positive weight to some."
         )
-    number = np.append(np.cumsum(present) - 1, -1).astype(np.int32)  # the last answers for code -1
+    number = np.append(np.cumsum(present) - 1, -1).astype(np.int32)  # the last entry is for code -1
     return Labels(labels.classes[present], number[codes])

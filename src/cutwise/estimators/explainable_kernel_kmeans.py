@@ -1,4 +1,4 @@
-"""Kernel k-means whose clusters are the leaves of a threshold tree: what trees are grown against, and how they grow."""
+"""Kernel k-means whose clusters are the leaves of a threshold tree: the reference, and the growth of trees."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.surrogate_features import SurrogateFeatures, surrogate_features
 
 MAIN_COORDINATES = 32
-"""Of feature space, in which trees are searched."""
+"""Number of main coordinates of feature space in which a search measures trees."""
 
 
 @dataclass(frozen=True, eq=False)
 class KernelContext(FitContext):
-    """What a kernel tree is grown on, and what its clusters cost; centers have no coordinates, shape (k, 0).
+    """Context of a kernel tree; the reference's centers have no coordinates, shape (k, 0).
 
-    Given costs are squared distances to the reference clusters' means; equation (5).
+    ``given_costs`` are squared distances to the means of the reference clusters; equation (5).
     """
 
     space: FeatureSpace = field(kw_only=True)  # the m rows in feature space, possibly merged otherwise
 
     @cached_property
     def coordinates(self) -> Float64:
-        """There are none in the columns."""
+        """Zeros, since the clusters have no coordinates in the columns."""
         return np.zeros((self.n_clusters, self.rows.table.n_columns))
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
-        """What clusters of the m rows cost: with means of their own, and with the reference's."""
+        """Costs of the clusters of the m rows, with their own means and with the reference's."""
         assert self.given_costs is not None
         own = self.given_costs[np.arange(len(codes)), codes]
         return TreeCosts(
@@ -65,16 +65,16 @@ class KernelContext(FitContext):
         )
 
     def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
-        """``cost_of_labels(codes).cost`` of every one."""
+        """``cost_of_labels(codes).cost`` of each partition."""
         return [self.space.partition_cost(self._in_space(codes), self.n_clusters) for codes in partitions]
 
     @cached_property
     def one_cluster_cost(self) -> float:
-        """What the m rows cost around one mean in feature space."""
+        """Cost of the m rows around one mean in feature space."""
         return self.space.partition_cost(np.zeros(len(self.space.row_of), dtype=np.int32), 1)
 
     def centers(self, codes: Int32) -> KernelCenters:
-        """The means of clusters in feature space; one without rows keeps the reference's."""
+        """The means of clusters in feature space; a cluster without rows keeps the reference's mean."""
         reference = self._in_space(self.reference.labels)
         return self.space.centers(self._in_space(codes), self.n_clusters, instead=reference)
 
@@ -87,10 +87,10 @@ class KernelContext(FitContext):
 def make_kernel_context(
     estimator: Any, table: Table, metric: MetricSpace, matrix: Any, sample_weight: Float64 | None, stages: Stages
 ) -> KernelContext:
-    """Find the reference of an ``ExplainableKernelKMeans``, and what every row costs by each of its clusters.
+    """Find the reference of an ``ExplainableKernelKMeans``, and the cost of every row by each of its clusters.
 
-    ``table`` has all n rows, ``metric`` the same where the kernel reads them; ``matrix`` is a precomputed kernel of
-    shape (n, n), or None.
+    ``table``: all n rows. ``metric``: the n rows as input of the kernel. ``matrix``: a precomputed kernel of shape
+    (n, n), or None.
     """
     recipe = KernelRecipe.of(estimator)
     given, n_clusters = estimator.reference, int(estimator.n_clusters)
@@ -151,7 +151,7 @@ def make_kernel_context(
 
 
 def _with_kernel_of(given: KernelKMeans, estimator: Any, recipe: KernelRecipe, n_clusters: int) -> KernelRecipe:
-    """The recipe with the reference's own kernel, and its own iterations where it is not fitted yet."""
+    """The recipe with the reference's kernel, and with its other parameters if it is not fitted yet."""
     defaults = type(estimator)().get_params(deep=False)
     for name in KERNEL_PARAMETERS:
         ours, theirs = getattr(estimator, name), getattr(given, name)
@@ -210,11 +210,11 @@ def _given_labels(
 
 
 def kinds_of_features(kernel: Any, wanted: str) -> list[str]:
-    """Which kinds of surrogate features to try: all that the kernel has for ``"auto"``, else the wanted one."""
+    """Kinds of surrogate features to try: all that the kernel has for ``"auto"``, else the wanted one."""
     every = list(surrogate_features(kernel)) if isinstance(kernel, str) else []
     name = "a kernel function" if callable(kernel) else f"kernel={kernel!r}"
     known = callable(kernel) or (isinstance(kernel, str) and kernel in KERNELS)
-    if not every and known:  # what is no kernel is refused elsewhere
+    if not every and known:  # unknown kernels raise an error elsewhere
         raise InvalidInputError(
             f"algorithm='imm' cuts surrogate features, functions of one column each, and {name} has none.\n"
             "Use algorithm='search', 'exkmc' or 'expand', which need the kernel's distances alone."
@@ -240,12 +240,12 @@ def grow_kernel_tree(
     max_leaves: int,
     progress: Callable[[str, int], None],
 ) -> tuple[GrownTree, str | None]:
-    """Grow a tree against a clustering in feature space; also say which kind of features it cuts, if any.
+    """Grow a tree for a clustering in feature space; also return the kind of surrogate features that it cuts, if any.
 
-    ``model``: whose parameters say how. ``features``: the kinds to try, for "imm" and "search".
+    ``model``: has the parameters. ``features``: the kinds to try, for "imm" and "search".
 
-    Of several trees it is the one of lowest cost, the first of equals: for "imm" of those of several kinds of features,
-    for "search" of all that the other algorithms grow and of the one that the search finds.
+    The result is the cheapest of several trees, the first among equals: for "imm" one for each kind of features, for
+    "search" the trees of all other algorithms and the tree that the search finds.
     """
     rows = context.rows
     grow = context.grower(max_leaves=max_leaves, expansion=model.expansion, cuts=model.cuts, progress=progress)
@@ -265,7 +265,7 @@ def grow_kernel_tree(
 
 
 def _search(model: Any, context: KernelContext, max_leaves: int, progress: Callable[[str, int], None]) -> GrownTree:
-    """The cheapest tree that a search finds in the main coordinates of feature space, by what it costs in all of it."""
+    """The tree that a search in the main coordinates of feature space finds, judged by the cost in all of it."""
     rows, reference, k = context.rows, context.reference, context.n_clusters
     coordinates = context.space.main_coordinates(MAIN_COORDINATES)[rows.compress(context.space.position)]
     metric = as_matrix(np.ascontiguousarray(coordinates))
@@ -295,7 +295,7 @@ def _search(model: Any, context: KernelContext, max_leaves: int, progress: Calla
 
 
 def _of_input(features: SurrogateFeatures, rows: TrainingRows) -> list[SurrogateFeatures]:
-    """Features of the input's columns, from those of the preprocessor's output: one for each column."""
+    """Surrogate features of each input column, from features of the preprocessor's output."""
     if rows.metric.n_columns == rows.table.n_columns:
         raw, scaled = rows.compress(rows.table.values), rows.metric.values
         columns = [_scaled_column(raw, scaled, j) for j in range(rows.table.n_columns)]
@@ -309,7 +309,7 @@ def _of_input(features: SurrogateFeatures, rows: TrainingRows) -> list[Surrogate
 
 
 def _scaled_column(raw: Any, scaled: Any, column: int) -> tuple[Float64, Float64] | None:
-    """The distinct values of a column and what the preprocessor made of them; None unless these follow their order."""
+    """Distinct values of a column and their preprocessed values; None if these are not non-decreasing."""
     before, after = (as_dense(part[:, [column]]).astype(np.float64).ravel() for part in (raw, scaled))
     values, first, inverse = np.unique(before, return_index=True, return_inverse=True)
     made = after[first]
@@ -539,7 +539,7 @@ class ExplainableKernelKMeans(TreeClusterer):
         return grown
 
     def _features(self, kernel: Kernel) -> dict[str, SurrogateFeatures]:
-        """The surrogate features to try; a search does without where Kernel IMM cannot be had."""
+        """The surrogate features to try; none for a search if Kernel IMM does not apply."""
         searched = self.algorithm == "search" and self.preprocessor is None and surrogate_features(kernel.name)
         if self.algorithm == "imm" or searched:
             return features_of(kernel, self.surrogate_features, self.taylor_order)
@@ -547,11 +547,11 @@ class ExplainableKernelKMeans(TreeClusterer):
 
     @property
     def _kernel(self) -> Any:
-        """The kernel that distances come from: a reference brings its own."""
+        """The kernel of distances: the reference's if it has one."""
         return self.reference.kernel if isinstance(self.reference, KernelKMeans) else self.kernel
 
     def _read_matrix(self, K: Any, table: Table) -> Any:
-        """The given kernel matrix; None where the kernel is computed, or ``X`` is its matrix."""
+        """The given kernel matrix; None if the kernel is computed from ``X``, or if ``X`` is its matrix."""
         is_given = isinstance(self._kernel, str) and self._kernel == PRECOMPUTED
         if K is not None and (not is_given or self.preprocessor is not None):
             raise InvalidInputError(
@@ -579,7 +579,7 @@ class ExplainableKernelKMeans(TreeClusterer):
         self.normalized_mutual_info_ = normalized_information(together)
 
     def _metric_rows(self, X: Any, table: Table) -> Any:
-        """Rows as the kernel reads them, checked, for distances to the means of the tree's clusters."""
+        """Read and check rows as input of the kernel, for distances to the means of the tree's clusters."""
         if not hasattr(self, "_centers"):
             raise ModelFileError(
                 "Distances in feature space are measured to means of training rows, and a model file does not hold "

@@ -68,7 +68,7 @@ class ExplainableKMedians(ExplainableClusterer):
     A k-medians clustering serves as reference; a threshold tree then approximates it, and the tree is the model: a row
     belongs to the cluster of the leaf it reaches. Costs are l1 distances to coordinate-wise medians throughout: in the
     reference, in the choice of cuts, and in ``cost_ratio_``, the price of explainability. Far rows count
-    by their distance, not its square, so that outliers do not take the clusters for themselves.
+    by their distance, not its square, so that outliers do not get clusters of their own.
 
     Parameters
     ----------
@@ -77,9 +77,9 @@ class ExplainableKMedians(ExplainableClusterer):
     {categorical_features, handle_unknown}
     reference : clusterer or array-like of shape (n_clusters, n_features), default=None
         The clustering to approximate: centers, or a clusterer (fitted or not). None means :class:`KMedians`. Centers
-        are in the preprocessor's output where there is one; rows belong to the nearest by l1 distance. Of a clusterer
-        that was fitted on these rows, the same scaled or not as distances are here, ``labels_`` are taken; of another
-        what it predicts. Where it has no centers, the medians of its clusters are.
+        are in the preprocessor's output if there is one; rows belong to the nearest by l1 distance. A clusterer that
+        was fitted on these rows (scaled as distances are here) gives its ``labels_``, another fitted one its
+        predictions. If a clusterer has no centers, the medians of its clusters are used.
     {mixed_preprocessor}
     n_init : int, default=10
         Number of starts of the reference, as in :class:`KMedians`.
@@ -139,9 +139,9 @@ def tune_depth_penalty(
 ) -> PenaltySearch:
     """Find the depth penalty with which ExShallow keeps a cost and an explanation size (ExShallow*).
 
-    A binary search between 0 and 1, halving ratios, that starts at 0.03 and grows at most 20 trees: lower where a tree
-    costs too much, higher where its explanations are too long, until one keeps both targets. Where none does, it is the
-    tree with the shortest explanations of those that keep the cost; where none keeps the cost, the cheapest. The
+    A binary search between 0 and 1, halving ratios, that starts at 0.03 and grows at most 20 trees: lower if a tree
+    costs too much, higher if its explanations are too long, until a tree meets both targets. If none does, the result
+    is the tree with the shortest explanations among those that meet the cost target, or else the cheapest. The
     reference is found once.
 
     Parameters
@@ -151,18 +151,17 @@ def tune_depth_penalty(
     n_clusters : int
         Number of clusters, and of leaves.
     target_cost : float, default=None
-        What the tree's clusters may cost (``cost_``). None means the cost of ExKMC's tree with ``n_clusters`` leaves on
-        the same reference.
+        Upper limit of ``cost_``. None means the cost of ExKMC's tree with ``n_clusters`` leaves and the same reference.
     target_waes : float, default=None
-        How many conditions a row's explanation may have on average. None means that of ExKMC's tree.
+        Upper limit of the average number of conditions in a row's explanation. None means that of ExKMC's tree.
     reference, preprocessor, sample_weight, n_init, random_state, n_jobs
         As in :class:`cutwise.ExplainableKMeans`.
 
     Returns
     -------
     search : PenaltySearch
-        ``depth_penalty`` and what it leads to. ``ExplainableKMeans`` with ``algorithm="exshallow"`` and
-        ``depth_penalty="auto"`` fits that tree at once.
+        ``depth_penalty`` and the figures of its tree. ``ExplainableKMeans`` with ``algorithm="exshallow"`` and
+        ``depth_penalty="auto"`` fits this tree directly.
 
     Raises
     ------

@@ -33,12 +33,12 @@ _WEIGHT_RATIO = 2.0**40
 
 CONSTANTS = ("gamma", "degree", "coef0", "beta")
 KERNEL_PARAMETERS = ("kernel", *CONSTANTS, "approximation", "n_components")
-"""Parameters that say what distances are."""
+"""Parameters that define distances."""
 
 
 @dataclass(frozen=True)
 class KernelRecipe:
-    """What decides a kernel clustering, apart from the rows."""
+    """All parameters of a kernel clustering, without the rows."""
 
     kernel: Any
     constants: dict[str, Any]  # gamma, degree, coef0 and beta
@@ -54,7 +54,7 @@ class KernelRecipe:
 
     @classmethod
     def of(cls, estimator: Any) -> KernelRecipe:
-        """Check the parameters of an estimator; those of the iterations may be missing."""
+        """Check the parameters of an estimator; ``init`` and ``max_iter`` may be missing."""
         check_option("approximation", estimator.approximation, APPROXIMATIONS)
         n_components = check_integer("n_components", estimator.n_components, minimum=1)
         seeds = read_random_state(estimator.random_state).randint(2**31 - 1, size=4)
@@ -82,7 +82,7 @@ class KernelRecipe:
         keep: npt.NDArray[np.bool_] | None = None,
         merge_by: Any = None,
     ) -> FeatureSpace:
-        """Put rows into feature space; parameters as in ``feature_space``."""
+        """Map rows to feature space; parameters as in ``feature_space``."""
         with stages.stage("kernel"):
             space = feature_space(
                 table,
@@ -122,7 +122,7 @@ class KernelRecipe:
 
 
 def _check_weights(space: FeatureSpace, cost: float) -> None:
-    """Refuse weights beside which all that costs something vanishes: a cost is a small difference of large sums."""
+    """Raise an error if weights differ so much that the cost, a small difference of large sums, is only rounding."""
     least, largest = float(space.weights[space.weights > 0].min()), float(space.weights.max())
     if largest > _WEIGHT_RATIO * least and cost * _WEIGHT_RATIO < float(space.weights @ np.abs(space.gram.diagonal)):
         raise InvalidInputError(
@@ -132,7 +132,7 @@ def _check_weights(space: FeatureSpace, cost: float) -> None:
 
 
 def _check_similarity(space: FeatureSpace, is_default: bool) -> None:
-    """Warn where a kernel between 0 and 1 is the same number between all rows, so that any clusters will do."""
+    """Warn if a kernel between 0 and 1 has the same value for all pairs of rows, so that clusters are arbitrary."""
     least, largest = space.mean_similarity
     if least > 1 - 1e-13:
         extreme, found, better = "small", "no row can be told from another", "larger"
@@ -150,7 +150,7 @@ def _check_similarity(space: FeatureSpace, is_default: bool) -> None:
 @fill_doc
 @dataclass(eq=False, repr=False)
 class KernelKMeans(CenterClusterer):
-    """k-means in the feature space of a kernel: clusters need not be convex, and centers are no points of the input.
+    """k-means in the feature space of a kernel: clusters need not be convex, and centers are not points of the input.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class KernelKMeans(CenterClusterer):
     max_iter : int, default=300
         Iterations of a start at most, and as many moves of single rows after them.
     approximation : {None, "nystroem"}, default=None
-        None holds the kernel matrix of all distinct rows. ``"nystroem"`` replaces the kernel by products of
+        None computes the kernel matrix of all distinct rows. ``"nystroem"`` replaces the kernel by products of
         ``n_components`` features, for tables whose kernel matrix would not fit in memory.
     {n_components}
     random_state : int, RandomState instance or None, default=None
@@ -193,16 +193,16 @@ class KernelKMeans(CenterClusterer):
         Weighted sum of squared distances in feature space to the clusters' means. With an approximation: in the space
         of its features.
     n_iter_ : int
-        Iterations of the start that was kept, and moves of single rows.
+        Iterations of the best start, and moves of single rows.
     {gamma_, approximation_error_, n_features_in_, feature_names_in_}
 
     Notes
     -----
-    Equal rows are merged, and the order of the others is made to depend on their values alone: the same table in
-    another order gives the same clusters, and an integer weight is the same as a repeated row (not so for
-    ``"precomputed"`` with its rows without values). The matrix takes 8 bytes for each pair of distinct rows.
+    Equal rows are merged, and the distinct rows are sorted by their values: the same table in another order gives the
+    same clusters, and an integer weight equals a repeated row (not for ``"precomputed"``, where rows have no values).
+    The matrix takes 8 bytes for each pair of distinct rows.
 
-    The labels are those of ``predict``: each row's nearest mean, unless ``max_iter`` stopped the iterations before.
+    The labels are those of ``predict``, each row's nearest mean, unless ``max_iter`` stopped the iterations early.
 
     References
     ----------
@@ -315,7 +315,7 @@ class KernelKMeans(CenterClusterer):
         return costs
 
     def _kernel_rows(self, X: Any) -> Table:
-        """Rows to answer for, checked: in the kernel's domain, or its values with the training rows."""
+        """Read and check rows: in the kernel's domain, or kernel values with the training rows."""
         try:
             table = self._read(X)
         except ColumnMismatchError as error:

@@ -1,4 +1,4 @@
-"""k-medians as a clusterer of its own."""
+"""The k-medians clusterer."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ INITS = ("k-means++", "random")
 class KMedians(CenterClusterer):
     """k-medians: clusters around coordinate-wise medians, by the sum of l1 distances.
 
-    A distance counts as it is, not squared, and a median does not follow single far values: outliers neither draw a
-    center to themselves nor get a cluster of their own as easily as in k-means.
+    Distances are not squared, and a median does not follow single far values: outliers attract centers, or get clusters
+    of their own, less easily than in k-means.
 
     Parameters
     ----------
     {n_clusters}
     init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), default="k-means++"
-        Where to start: rows drawn by their l1 distance to the nearest center so far (greedy k-means++), any rows, or
-        the given centers; from these there is a single run, with nothing random in it.
+        How to start: from rows drawn by their l1 distance to the nearest center so far (greedy k-means++), from random
+        rows, or from the given centers, in a single run without randomness.
     n_init : int, default=10
-        Number of starts; small tables and samples of large ones get more, as long as they lead to something better.
+        Number of starts; small tables and samples of large ones get more, as long as they improve the result.
     max_iter : int, default=300
         Iterations of a start at most.
     random_state : int, RandomState instance or None, default=None
@@ -57,13 +57,13 @@ class KMedians(CenterClusterer):
 
     Notes
     -----
-    Rows go to their nearest center and centers to the medians of their rows, in turn, until nothing changes; the
+    Rows move to their nearest center and centers to the medians of their rows, in turn, until nothing changes; the
     best of ``n_init`` such runs is the result. A median stays until half of its rows' weight has moved, so runs end
     in many local optima, and more starts find better ones. A start is greedy k-means++, and each run is crossed
-    with the best one before it: of the centers of both those stay that are missed most. Starts have a sample, drawn
-    by what rows cost, and the best go on with all rows. Time grows linearly with the number of rows. Sparse input
-    is not made dense. The same rows and seed give the same result, bit for bit, in any order and for any
-    ``n_jobs``; a whole weight is the same as a repeated row.
+    with the best earlier run: the centers of both whose removal would cost most are kept. Starts use a sample, drawn
+    by the cost of rows, and the best continue with all rows. Time grows linearly with the number of rows. Sparse
+    input is not made dense. The same rows and seed give the same result, bit for bit, in any order and for any
+    ``n_jobs``; an integer weight equals a repeated row.
 
     References
     ----------
@@ -168,7 +168,7 @@ class KMedians(CenterClusterer):
         return KMEDIANS.distances(KMEDIANS.costs(table.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs)))
 
     def _assign(self, X: Any) -> tuple[Int32, Float64]:
-        """The nearest center of every row, and what the row costs by it."""
+        """The nearest center of every row, and the cost of the row by it."""
         return KMEDIANS.assign(self._read(X).matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))[:2]
 
     def _costs_of(self, X: Any) -> Float64:

@@ -1,4 +1,4 @@
-"""Tables of every kind of column as points in which columns count alike."""
+"""Scaling of tables with any kind of columns to points in which all columns count equally."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ NUMBERS = ("standard", "robust", "minmax", "none")
 DISTANCES = ("squared", "absolute")
 
 _WIDE = 256
-"""More columns than these are sparse where fewer than a tenth of their entries are not 0."""
+"""Output with more columns than this is sparse if fewer than a tenth of its entries are not 0."""
 
 EXACT_SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler)
-"""Scalers that exact sums and extents decide: the same for any order of rows, in memory and by passes."""
+"""Scalers that exact sums and extents determine, equally for any order of rows, in memory and by passes."""
 
 
 @fill_doc
 class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turns a table of numbers, categories, dates and gaps into points in which columns count alike.
+    """Turns a table of numbers, categories, dates and gaps into points in which all columns count equally.
 
     A category counts as much as a number would if its levels were equally frequent; a missing value lies at the
-    column's mean, one standard deviation off. It is what ``preprocessor="auto"`` takes for tables that are not numbers
-    alone, and may be used by hand.
+    column's mean, one standard deviation off. ``preprocessor="auto"`` means this scaler for tables that do not consist
+    of complete numbers; it can also be used directly.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         all. Truth values, and with the first two all columns of two values, are -1 and +1 (-0.8 and +0.8 for absolute
         distances).
     distance : {"squared", "absolute"}, default="squared"
-        What the points are for: squared distances (k-means), or absolute ones (k-medians), under which levels differ
-        by less.
+        The distance between the points: squared (k-means), or absolute (k-medians), for which levels get smaller
+        differences.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         A value x of a number becomes ``(x - center_) / scale_``; a category of V levels has a column a level, with
         ``1 / scale_``, that is ``sqrt(V / (V - 1))`` (``0.4 V / (V - 1)`` for absolute distances), at the row's own.
     missing_ : ndarray of shape (n_features,), float64
-        What a missing value of a column with gaps becomes; one more column is 1 then, and 0 for known values.
+        Scaled value for missing values of a column with gaps; a further column is 1 for them, and 0 for known values.
     n_features_in_ : int
     {feature_names_in_}
 
@@ -112,10 +112,10 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
     def take(
         self, table: Table, known: Sequence[Float64], means: Float64, spreads: Sequence[tuple[float, float]]
     ) -> Self:
-        """Be fitted by what is known of columns.
+        """Fit the scaler to figures of the columns.
 
-        ``known``: different values, of more than two the least and the largest at the ends. ``spreads``: center and
-        scale.
+        ``known``: distinct known values; if there are more than two, only the first and last must be the extremes.
+        ``spreads``: center and scale.
         """
         self._remember_columns(table)
         learned = [self._learn(*of_column) for of_column in zip(table.kinds, known, means, spreads, strict=True)]
@@ -133,7 +133,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         Returns
         -------
         points : ndarray or csr_array of shape (n_samples, n_columns), float64
-            Sparse where there are more than 256 columns, of which fewer than a tenth are not 0.
+            Sparse if there are more than 256 columns, of which fewer than a tenth are not 0.
         """
         points = self.derived(self._read(X))
         width = points.shape[1]
@@ -143,7 +143,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         return sparse.csr_array((entries, places, begin), shape=points.shape)
 
     def derived(self, table: Table) -> DerivedRows:
-        """The points of rows of the table of fit, made when they are read."""
+        """Points of the rows of a table, computed when they are read."""
         columns = [
             (source, level)
             for source, kind in enumerate(self._columns_of_fit().kinds)
@@ -164,7 +164,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         Returns
         -------
         names : ndarray of shape (n_columns,), object
-            All different: what two would be called is written as in rules, with backticks around the text ``unknown``.
+            All different: if names clash, they are written as in rules, with backticks around the text ``unknown``.
         """
         plain, exact = (self._names(write) for write in (str, quoted))
         count = Counter(plain)
@@ -185,7 +185,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
     def _learn(
         self, kind: ColumnKind, x: Float64, mean: float, spread: tuple[float, float]
     ) -> tuple[float, float, float]:
-        """Center, scale and what a missing value becomes, of one column."""
+        """Center, scale, and scaled value of missing values of a column."""
         if kind.name == "category":
             v = _width(kind)
             return 0.0, 1.0 if v < 2 else 2.5 * (v - 1) / v if self._is_absolute else ((v - 1) / v) ** 0.5, 0.0
@@ -220,7 +220,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
 
 
 def _width(kind: ColumnKind) -> int:
-    """How many columns of the output are of one column."""
+    """Number of output columns of a column."""
     if kind.left_out is not None:
         return 0
     if kind.name == "category":
@@ -238,7 +238,7 @@ def _dense(table: Table) -> Table:
 
 
 def _moments(values: npt.NDArray[Any], weights: Float64 | None) -> tuple[Float64, Float64]:
-    """Mean and variance of the known values of every column, from exact sums, which no order of rows changes."""
+    """Mean and variance of the known values of every column, from exact sums that do not depend on row order."""
     gaps, of_sums = np.isnan(values), sum_weights(weights)
     found = list[Float64]()
     for squares in (False, True):
@@ -247,7 +247,7 @@ def _moments(values: npt.NDArray[Any], weights: Float64 | None) -> tuple[Float64
         filled = np.where(gaps, mean, values) if gaps.any() else values
         one = np.zeros(len(values), dtype=np.int32)
         of_columns = core.cluster_means(as_matrix(filled), one, 1, of_sums, *around)[0][0]
-        for j in np.flatnonzero(gaps.any(axis=0)).tolist():  # what is missing is a group of its own
+        for j in np.flatnonzero(gaps.any(axis=0)).tolist():  # missing values form a second cluster
             column, group = as_matrix(np.ascontiguousarray(filled[:, [j]])), gaps[:, j].astype(np.int32)
             around = (1, None, mean[[j]]) if squares else ()
             of_columns[j] = core.cluster_means(column, group, 2, of_sums, *around)[0][0, 0]
@@ -256,7 +256,7 @@ def _moments(values: npt.NDArray[Any], weights: Float64 | None) -> tuple[Float64
 
 
 def _spread(x: Float64, values: Float64, weights: Float64 | None) -> tuple[float, float]:
-    """Median and interquartile range of the known values, of which ``x`` are the different ones."""
+    """Median and interquartile range of the known values; ``x``: the distinct known values."""
     known = ~np.isnan(values)
     place = np.searchsorted(x, values[known])
     w = np.bincount(place, None if weights is None else weights[known], len(x)).astype(np.float64)
@@ -266,13 +266,13 @@ def _spread(x: Float64, values: Float64, weights: Float64 | None) -> tuple[float
 
 
 def _mean(x: Float64, w: Float64) -> float:
-    """The weighted mean, exact where all values are equal or symmetric about one."""
+    """Weighted mean, exact if all values are equal or symmetric about one of them."""
     middle = x[len(x) // 2]
     return float(middle + (w * (x - middle)).sum() / w.sum())
 
 
 def _quantile(x: Float64, w: Float64, share: float) -> float:
-    """The value below which that share of the weight lies, the mean of two where it lies between them."""
+    """The value below which this share of the weight lies; the mean of two neighbors if it falls between them."""
     running = np.cumsum(w)
     at = share * running[-1]
     first = int(np.searchsorted(running, at))
@@ -281,19 +281,19 @@ def _quantile(x: Float64, w: Float64, share: float) -> float:
 
 
 def standardize(scaler: Any, total_weight: float, means: Float64, variances: Float64) -> None:
-    """Let a fitted ``StandardScaler`` have means and variances that do not depend on the order of rows."""
+    """Set means and variances of a fitted ``StandardScaler`` that do not depend on the order of rows."""
     scaler.mean_ = means
     if not scaler.with_std:
         return
     scaler.var_ = variances
-    # What scikit-learn takes for a constant column, whose variance is its sums' rounding.
+    # scikit-learn's test for a constant column, whose variance is only rounding.
     eps = np.finfo(np.float64).eps
     is_constant = scaler.var_ <= total_weight * eps * scaler.var_ + (total_weight * means * eps) ** 2
     scaler.scale_ = np.where(is_constant, 1.0, np.sqrt(scaler.var_))
 
 
 def standardize_table(scaler: Any, table: Table, sample_weight: Float64 | None) -> None:
-    """The same by the exact sums of a table."""
+    """Apply ``standardize`` with the exact sums of a table."""
     if not (scaler.with_mean or scaler.with_std):
         return
     values: Any = table.values

@@ -1,4 +1,4 @@
-"""The rows of a fit, as they came and where costs are measured, and the reference that a tree is compared with."""
+"""The rows of a fit in the input's columns and in the metric space, and the reference that a tree approximates."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ from cutwise.tree.threshold_tree import ThresholdTree
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize_table
 
 MEASURED, FINER_PREPROCESSOR = "the preprocessor's output", "use a preprocessor that keeps more rows apart"
-"""What errors call the rows where distances are measured, and what they propose where too few of these differ."""
+"""The name of the metric rows in errors, and the advice if too few of these rows differ."""
 
 
 @dataclass(frozen=True, eq=False)
 class MetricSpace:
-    """Where distances are measured."""
+    """The space where distances are measured."""
 
     preprocessor: Any  # fitted; None where distances are measured in the input's own columns
-    rows: Any  # the n rows there, as the preprocessor gave them, or as the caller did; None where that needs memory
-    table: Table  # the same, read
+    rows: Any  # the preprocessor's output for the n rows, or X itself; None where it would take much memory
+    table: Table  # these n rows as a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class TrainingRows:
     encoded: EncodedTable  # the m rows that take part, as codes
     metric: Table  # the same m rows where distances are measured
     sample_weight: Float64 | None  # (m,), as given; None where each counts once
-    weight_scale: float  # what weight 1 in ``sample_weight`` is in ``encoded.weights``
+    weight_scale: float  # integer in ``encoded.weights`` for a weight of 1 in ``sample_weight``
     n_jobs: int
     same_columns: bool  # whether distances are measured in the input's own columns
 
@@ -87,7 +87,7 @@ class TrainingRows:
 
     @property
     def weights(self) -> Int64 | None:
-        """Weights in integers, in proportion to the given ones; None where every row counts once."""
+        """Integer weights of the m rows, in proportion to the given ones; None where every row counts once."""
         return self.encoded.weights
 
     @cached_property
@@ -97,32 +97,32 @@ class TrainingRows:
         return np.empty(0, dtype=np.intp) if position is None else np.flatnonzero(position < 0)
 
     def compress(self, values: Any) -> Any:
-        """One value for each of the m rows from one for each of the n rows."""
+        """Values of the m rows from values of the n rows."""
         return values if self.encoded.row_of is None else values[self.encoded.row_of]
 
     def spread(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """One value for each of the n rows from one for each of the m rows; undefined where a row is left out.
+        """Values of the n rows from values of the m rows; undefined where a row is left out.
 
-        The same array where every row stands for itself; a new one otherwise.
+        Returns ``values`` itself if no row was merged or left out, else a new array.
         """
         return values if self.encoded.position is None else values[self.encoded.position]
 
     def leaves_of_all(self, tree: ThresholdTree, leaf_of_row: Int32) -> Int32:
-        """The leaf of each of the n rows from that of each of the m rows; those left out are routed down the tree."""
+        """Leaves of the n rows from leaves of the m rows; the tree routes the rows that are left out."""
         leaf = self.spread(leaf_of_row)
         if len(self.left_out):
             leaf[self.left_out] = tree.apply(as_matrix(self.table.values[self.left_out]), n_jobs=self.n_jobs)
         return leaf
 
     def gaps_of_all(self, tree: ThresholdTree, gaps: Float64) -> Float64:
-        """The gaps of every test among the n rows, from those among the m rows; shape (n_nodes, 4), see ``GrownTree``.
+        """Gaps of every test among the n rows, from the gaps among the m rows; shape (n_nodes, 4), see ``GrownTree``.
 
-        Rows that take no part in a fit may lie between the values that a cut was chosen between.
+        Rows that take no part in a fit may lie inside the gap that a cut was chosen in.
         """
         return with_values(tree, gaps, self.table.values[self.left_out]) if len(self.left_out) else gaps
 
     def sum(self, values: Float64) -> float:
-        """The weighted sum of one cost a row; an ``InvalidInputError`` where one is beyond float64."""
+        """Weighted sum of the costs of the m rows; an ``InvalidInputError`` if a cost is beyond float64."""
         return sum_costs(values, self._summing_weights)
 
     def extent(self, column: int) -> tuple[float, float]:
@@ -134,8 +134,7 @@ class TrainingRows:
     def deviations(self, columns: Sequence[int]) -> Float64:
         """Weighted standard deviations of some of the input's columns, shape (n_columns,); nan for the others.
 
-        They are rounded to six digits, so that the order of the rows does not show; nan where squares are beyond
-        float64.
+        Rounded to six digits, so that the order of the rows does not matter; nan where squares are beyond float64.
         """
         missing = [column for column in columns if np.isnan(self._deviations[column])]
         if missing:
@@ -174,9 +173,9 @@ class TrainingRows:
     def centers(
         self, objective: Objective, labels: Int32, n_clusters: int, *, raw: bool = False
     ) -> tuple[Float64, Float64]:
-        """Best center of each cluster's rows where distances are measured, or in the columns searched, and its weight.
+        """Best center and weight of each cluster, in the metric space, or in the input's columns if ``raw``.
 
-        The center of a cluster without weight is not a number.
+        The center of a cluster without weight is nan.
         """
         if raw and self.encoded.searched is not None:
             return self._searched_centers(self.encoded.searched, objective, labels, n_clusters)
@@ -202,12 +201,12 @@ class TrainingRows:
         return searched.centers(own, of_column), own.astype(np.float64)
 
     def costs(self, objective: Objective, centers: Float64, labels: Int32) -> Float64:
-        """Cost of each row by the center that it is labeled with."""
+        """Cost of each row by the center of its label."""
         return objective.label_costs(self.metric.matrix, centers, labels, self.n_jobs)
 
     @cached_property
     def _deviations(self) -> Float64:
-        """Those that were asked for already: one fit may make many trees of the same rows."""
+        """Cache of ``deviations``, nan if not yet computed: one fit may make many trees of the same rows."""
         return np.full(self.table.n_columns, np.nan)
 
     @cached_property
@@ -216,7 +215,7 @@ class TrainingRows:
 
 
 def with_values(tree: ThresholdTree, gaps: Float64, rows: Any) -> Float64:
-    """The gaps of every test, narrowed by the values of further rows of the table."""
+    """Gaps of every test, narrowed by the values of further rows of the table."""
     gaps, tested = gaps.copy(), np.unique(tree.feature[tree.feature >= 0])
     values = as_dense(rows[:, tested]).astype(np.float64)
     column = np.searchsorted(tested, tree.feature)
@@ -246,20 +245,20 @@ def encode_rows(
     merge: bool = True,
     n_jobs: int,
 ) -> TrainingRows:
-    """Encode the rows that take part in a fit, from the table and the same n rows where distances are measured.
+    """Encode the rows that take part in a fit, from the n rows in the input's columns and in the metric space.
 
-    ``keep`` is False for noise; equal rows are merged only where they have the same ``shared`` value, such as a label.
+    ``keep`` is False for noise. Rows are merged only if all equal rows have equal ``shared`` values, such as labels.
     """
     weights, scale = integer_weights(sample_weight)
     encoded = encode_table(table, weights=weights, keep=keep, merge=merge, n_jobs=n_jobs)
     if shared is not None and encoded.copies is not None:
         present, position = _present(encoded)
-        if (shared[encoded.row_of][position] != shared[present]).any():  # rows that were merged have different values
+        if (shared[encoded.row_of][position] != shared[present]).any():  # merged rows differ in ``shared``
             encoded = encode_table(table, weights=weights, keep=keep, merge=False, n_jobs=n_jobs)
     same_columns = metric is table
     if encoded.row_of is not None:
         metric = replace(metric, values=metric.values[encoded.row_of])
-        if sample_weight is not None:  # those of the rows that each row stands for, added up
+        if sample_weight is not None:  # sum the weights of merged rows
             present, position = _present(encoded)
             merged = np.bincount(position, sample_weight[present], encoded.n_rows)
             sample_weight = merged.astype(np.float64, copy=False)
@@ -269,17 +268,17 @@ def encode_rows(
 
 
 def _present(encoded: EncodedTable) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
-    """Which of the n rows take part, and by which of the m rows each of these is stood for."""
+    """Mask of the n rows that take part, shape (n,), and the index of each such row among the m rows."""
     assert encoded.position is not None
     present = encoded.position >= 0
     return present, encoded.position[present]
 
 
 def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Float64 | None) -> MetricSpace:
-    """Fit a copy of the preprocessor and transform the rows with it; it does not write into ``X`` (see ``unshared``).
+    """Fit a copy of the preprocessor and transform the rows with it; ``X`` is not modified (see ``unshared``).
 
-    Weights are passed on where its ``fit`` takes them, so that a weight is a repeated row here too; where it takes none
-    it is fitted on the rows that have a weight.
+    Weights are passed on if its ``fit`` takes them, so that a weight equals a repeated row here too. Otherwise rows of
+    weight 0 are left out of ``fit``.
     """
     X = bare_matrix(X)
     if preprocessor is None:
@@ -291,7 +290,7 @@ def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Flo
         )
     fitted = copying_clone(preprocessor)
     own = _rows_for(fitted, X, table)
-    # What comes of an overflow is said once, with its row.
+    # ``_read_metric`` reports an overflow once, with its row.
     with np.errstate(all="ignore"), _refusing_y(preprocessor), _refusing_sparse(fitted, table):
         if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
             fitted.fit(own, sample_weight=sample_weight)
@@ -310,9 +309,9 @@ def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Flo
 
 
 def _rows_for(fitted: Any, X: Any, table: Table) -> Any:
-    """What a preprocessor is given: the table as it was passed, or as it was read already.
+    """Input for a preprocessor: ``X`` as the user passed it, or the table that was read from it.
 
-    Frames of some libraries are float64 to scikit-learn whatever they hold, and those of others are not.
+    scikit-learn reads frames of some libraries as float64 whatever their dtypes, and keeps the dtypes of others.
     """
     if isinstance(fitted, TableScaler):
         return table
@@ -321,7 +320,7 @@ def _rows_for(fitted: Any, X: Any, table: Table) -> Any:
 
 @contextmanager
 def _refusing_y(preprocessor: Any) -> Iterator[None]:
-    """Say what to do with a transformer that learns from labels; it says itself, in its own words, that it needs y."""
+    """Advise on a transformer that learns from labels; its own error only says that it needs y."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -334,15 +333,15 @@ def _refusing_y(preprocessor: Any) -> Iterator[None]:
 
 
 def _refusing_sparse(fitted: Any, table: Table) -> AbstractContextManager[None]:
-    """Say what to do with a transformer that cannot take sparse rows."""
+    """Advise on a transformer that cannot take sparse rows."""
     what = f"preprocessor={shown(fitted)} does not take these sparse rows"
     return reading(what, "Give dense rows, or use MaxAbsScaler().") if table.is_sparse else nullcontext()
 
 
 def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
-    """The output of a fitted preprocessor, as it gives it and as a table; nothing is written into ``X``.
+    """Output of a fitted preprocessor, as it returns it and as a table; ``X`` is not modified.
 
-    A category's many columns are not made, but read from its codes; there is no output then.
+    If most of a ``TableScaler``'s output is 0, the table derives its rows from codes and the output is None.
     """
     X = bare_matrix(X)
     if isinstance(fitted, TableScaler):
@@ -351,14 +350,14 @@ def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
             width = derived.shape[1]
             return None, Table(derived, tuple(f"x{j}" for j in range(width)), False, (NUMBER,) * width)
     with np.errstate(all="ignore"), warnings.catch_warnings():  # as when it was fitted
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")  # they were compared before
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")  # names were checked before
         with _refusing_sparse(fitted, table):
             Z = fitted.transform(_rows_for(fitted, X, table))
     return Z, _read_metric(Z, table.n_rows)
 
 
 def _read_metric(Z: Any, n_rows: int) -> Table:
-    """The preprocessor's output as a table of as many rows as went in."""
+    """Read the preprocessor's output as a table, and check that it has ``n_rows`` rows."""
     try:
         metric = read_table(Z, what=MEASURED)
     except NotFiniteError as error:
@@ -377,41 +376,41 @@ def _read_metric(Z: Any, n_rows: int) -> Table:
 T = TypeVar("T")
 
 Growths = list[tuple[GrownTree, list[int]]]
-"""Growths, and sizes of their trees."""
+"""Growths, each with the sizes of its trees."""
 
 _MOST_IMPROVED = 3
-"""Trees of a size that a search for a cheaper one with several leaves a cluster starts from: the cheapest."""
+"""Number of trees, the cheapest of a size, from which a search for cheaper trees of this size starts."""
 _BLOCK_VALUES = 1 << 14
-"""Numbers at a time, of clusters by columns."""
+"""Entries of an array of shape (k, p) that are processed at a time."""
 _COST_TOLERANCE = 1e-9
 """Costs that differ by less, relative to those of the reference, are compared exactly."""
 
 
 @dataclass(frozen=True, eq=False)
 class TreeCosts:
-    """What the clusters of a tree cost: with their own centers, and with the reference's."""
+    """Costs of a tree's clusters, with their own centers and with the reference's."""
 
     cost: float
     surrogate_cost: float
-    centers: Float64 | None  # (k, p), where distances are measured; None in the feature space of a kernel
-    distances: bool = True  # whether costs are distances to these centers: what IMM's guarantee is about
+    centers: Float64 | None  # (k, p), in the metric space; None in the feature space of a kernel
+    distances: bool = True  # whether costs are distances to these centers, as IMM's guarantee assumes
     between: float | None = None  # cost of the clusters' means around the mean of all rows; None for medians
 
 
 @dataclass(frozen=True, eq=False)
 class FitContext:
-    """The clustering that a tree is compared with, and the rows of both."""
+    """The reference clustering that a tree approximates, and the rows of a fit."""
 
     rows: TrainingRows  # the m rows that take part
-    reference: Reference  # with labels of these
-    full_labels: Int32  # (n,), -1 for noise; rows without weight have the nearest center's
+    reference: Reference  # with labels of the m rows
+    full_labels: Int32  # (n,), -1 for noise; rows without weight have the label of the nearest center
     sample_weight: Float64 | None  # (n,), as given
     objective: Objective = KMEANS
-    given_costs: Float64 | None = None  # (m, k), of each row by each cluster, in place of the objective's
-    given_classes: npt.NDArray[Any] | None = None  # (k,), the labels of the clusters, where these are not 0 to k - 1
+    given_costs: Float64 | None = None  # (m, k), cost of each row by each cluster; replaces the objective's costs
+    given_classes: npt.NDArray[Any] | None = None  # (k,), the labels of the clusters; None for 0 to k - 1
     _searched: dict[tuple[Any, int], list[SizedTree]] = field(default_factory=dict, repr=False)  # by search and size
-    _measured: list[tuple[Int32, Float64]] = field(default_factory=list, repr=False)  # at most one: the last clusters,
-    # and what each row costs by the reference's center of its own
+    _measured: list[tuple[Int32, Float64]] = field(default_factory=list, repr=False)  # at most one: the last codes,
+    # and the cost of each row by the reference's center of its code
 
     @property
     def n_clusters(self) -> int:
@@ -420,19 +419,19 @@ class FitContext:
 
     @property
     def classes(self) -> npt.NDArray[Any]:
-        """The clusters as their labels, shape (k,)."""
+        """The labels of the clusters, shape (k,)."""
         return np.arange(self.n_clusters, dtype=np.int32) if self.given_classes is None else self.given_classes
 
     in_memory: ClassVar[bool] = True
 
     @property
     def total_weight(self) -> int:
-        """Of the m rows, in integers."""
+        """Integer weight of the m rows."""
         return self.counted[0][1]
 
     @property
     def counted(self) -> tuple[tuple[int, int], tuple[Int64 | None, Int64 | None]]:
-        """How many rows take part, equal ones and all, and what they weigh; the same of each of the m rows."""
+        """Number (before merging) and weight of all rows that take part, then both for each of the m rows."""
         encoded = self.rows.encoded
         n_rows, weight = (encoded.n_rows if of is None else int(of.sum()) for of in (encoded.copies, encoded.weights))
         return (n_rows, weight), (encoded.copies, encoded.weights)
@@ -441,7 +440,7 @@ class FitContext:
     def coordinates(self) -> Float64:
         """The clusters' coordinates in the columns that may be cut, shape (k, D).
 
-        With a preprocessor these are the centers of the clusters' raw rows; a cluster without rows is put at the row
+        With a preprocessor these are the centers of the clusters' raw rows; a cluster without rows gets the raw row
         that is nearest to its center.
         """
         rows, reference, objective = self.rows, self.reference, self.objective
@@ -451,11 +450,11 @@ class FitContext:
         for cluster in np.flatnonzero(np.isnan(coordinates).any(axis=1)):
             distances = objective.costs(rows.metric.matrix, reference.centers[[cluster]], rows.n_jobs)[:, 0]
             nearest = np.flatnonzero(distances == distances.min())
-            coordinates[cluster] = min(core.gather_rows(rows.encoded.matrix, nearest).tolist())  # whatever their order
+            coordinates[cluster] = min(core.gather_rows(rows.encoded.matrix, nearest).tolist())  # in any order of rows
         return coordinates
 
     def provider(self, centers: Float64 | None = None, *, several: bool = False) -> Provider:
-        """The rows, with costs by the reference's centers or by others; ``several``: see :class:`LazyCosts`."""
+        """Provider of the rows with costs by the reference's or other centers; ``several``: see :class:`LazyCosts`."""
         rows, reference = self.rows, self.reference
         by, row_costs = (reference.centers, reference.row_costs) if centers is None else (centers, None)
         costs = LazyCosts(
@@ -464,7 +463,7 @@ class FitContext:
         return MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs)
 
     def grower(self, *, several: bool = False, **how: Any) -> Callable[..., GrownTree]:
-        """What grows trees of the rows: see ``grow_on``."""
+        """Function that grows trees on the rows: see ``grow_on``."""
         return partial(grow_on, self.provider(several=several), self.coordinates, **how)
 
     def search(self, **how: Any) -> SearchCheaper:
@@ -477,18 +476,18 @@ class FitContext:
         )  # fmt: skip
 
     def of(self, grown: GrownTree) -> FitContext:
-        """The same, by the rows that a tree's leaves are given for."""
+        """The context for the rows that ``grown.leaf_of_row`` describes."""
         return self
 
     def together(self, calls: Iterable[Callable[[], T]]) -> list[T]:
-        """What some functions give, side by side where each goes over rows that are not in memory."""
+        """Results of ``calls``; they share passes over the rows if these are not in memory."""
         return [call() for call in calls]
 
     def remove_rows(self, model: Any) -> None:
-        """Take from a fitted model what has an entry for each row, where the rows are not in memory."""
+        """Delete attributes with one entry per row from a fitted model, if the rows are not in memory."""
 
     def noise_of(self, tree: ThresholdTree, leaf: Int32) -> Int64:
-        """How many rows of positive weight are noise, by node; ``leaf``: that of each of the n rows."""
+        """Number of noise rows of positive weight at each node; ``leaf``: the leaf of each of the n rows."""
         out = self.rows.left_out
         counted = self.full_labels[out] < 0
         if self.sample_weight is not None:
@@ -496,7 +495,7 @@ class FitContext:
         return np.bincount(leaf[out[counted]], minlength=tree.n_nodes)
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
-        """What clusters of the m rows cost, from the cluster of each; one without rows keeps the reference's center."""
+        """Costs of the clusters of the m rows; a cluster without rows keeps the reference's center."""
         centers, weight = self.rows.centers(self.objective, codes, self.n_clusters)
         centers[weight == 0] = self.reference.centers[weight == 0]
         if self.given_costs is not None:
@@ -512,13 +511,13 @@ class FitContext:
         )
 
     def _cost_around(self, codes: Int32, centers: Float64) -> float:
-        """What clusters of the m rows cost by some centers."""
+        """Cost of the m rows by ``centers``."""
         return self.rows.sum(self.rows.costs(self.objective, centers, codes))
 
     def _cost_by_reference(self, codes: Int32) -> float:
-        """What clusters of the m rows cost by the reference's centers.
+        """Cost of the m rows by the reference's centers.
 
-        It follows from what is known of the last clusters, or of the reference's, and from the rows that moved.
+        If at most half of the rows changed clusters since the last call (or the reference), only these are measured.
         """
         rows, reference, known = self.rows, self.reference, self.reference.row_costs
         before = None if known is None else (reference.labels, known.own)
@@ -532,9 +531,9 @@ class FitContext:
         return rows.sum(own)
 
     def _cost_by_means(self, surrogate: float, means: Float64, weight: Float64) -> float | None:
-        """What clusters cost around their means, from what they cost by the reference's centers.
+        """Cost of clusters around their means, from their cost by the reference's centers.
 
-        None where that is not known to twelve digits: the means are far from the centers, or have few digits.
+        None if twelve digits cannot be guaranteed: the means are far from the centers, or have few digits.
         """
         if self.objective is not KMEANS:
             return None
@@ -547,11 +546,11 @@ class FitContext:
         return surrogate - between if max(between, rounding * 1e12) <= surrogate / 2 else None
 
     def total_cost(self, costs: TreeCosts) -> float:
-        """What the m rows cost as one cluster, from what a tree's clusters cost."""
+        """Cost of the m rows as one cluster, from the costs of a tree's clusters."""
         return self.one_cluster_cost if costs.between is None else costs.cost + costs.between
 
     def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
-        """``cost_of_labels(codes).cost`` of every one; only clusters that changed since the one before are computed."""
+        """``cost_of_labels(codes).cost`` of each partition; measures only clusters that differ from the last one's."""
         rows, k = self.rows, self.n_clusters
         if self.given_costs is not None:
             return [self.cost_of_labels(codes).cost for codes in partitions]
@@ -571,13 +570,13 @@ class FitContext:
         return costs
 
     def costs_of_parts(self, partitions: Sequence[Callable[[], Int32]], groups: Sequence[range]) -> list[float]:
-        """What the m rows cost in each partition: exactly where that may be least of a group, else but for rounding."""
+        """Cost of each partition; exact if it may be the cheapest in its group, otherwise up to rounding."""
         rows = self.rows
         if self.objective is not KMEANS or self.given_costs is not None:
             return self.cost_of_each(parts() for parts in partitions)
         between, exact = list[float](), dict[int, float]()
         for group in groups:
-            near, most = dict[int, Float64](), -math.inf  # each is as large as the clusters of a wide table are
+            near, most = dict[int, Float64](), -math.inf  # each mean takes as much memory as all centers
             for i in group:
                 parts = partitions[i]()
                 near[i], weight = rows.centers(KMEANS, parts, self.n_clusters)
@@ -591,9 +590,9 @@ class FitContext:
         return [exact.get(i, total - own) for i, own in enumerate(between)]
 
     def cheapest_tree(self, grown: GrownTree) -> GrownTree:
-        """The tree of a growth, from one leaf a cluster on, whose clusters cost least; of equals the smallest.
+        """The cheapest tree of a fit's growths with at least one leaf a cluster; the smallest among equals.
 
-        Growth goes by what a leaf costs at the reference's centers, which can rise at centers of its own.
+        Growth lowers the cost at the reference's centers; the cost at the clusters' own centers may rise meanwhile.
         """
         if grown.split_order is None:
             return grown
@@ -607,9 +606,9 @@ class FitContext:
         return min(trees, key=lambda tree: tree[:2]).get()
 
     def trees_by_size(self, grown: GrownTree, *, every: bool = False) -> list[SizedTree]:
-        """The cheapest trees of all growths of a fit, by size; ``every`` one of them, where that is asked for.
+        """The cheapest trees of each size among all growths of a fit, sorted by size; all trees if ``every``.
 
-        A search goes on from those of the sizes of ``cheapest_tree``; of all sizes where every tree is wanted.
+        A search improves trees of the sizes that ``cheapest_tree`` searches, or of all sizes if ``every``.
         """
         growths = self._sizes_of_growths(grown)
         show_progress("sizes: costs of trees")
@@ -622,7 +621,7 @@ class FitContext:
         return sorted(trees, key=lambda tree: (tree[1], tree[0]))
 
     def _searched_sizes(self, growths: Growths) -> list[int]:
-        """What a search goes on from: 1.5 k, 2 k, 3 k, 4 k, 6 k leaves and so on, so that more never cost more."""
+        """Sizes at which a search starts: 1.5 k, 2 k, 3 k, 4 k, 6 k and so on, so that more leaves never cost more."""
         known = {size for _, sizes in growths for size in sizes}
         octaves = range(max(known).bit_length())
         steps = {-(-self.n_clusters * half * 2**octave // 2) for octave in octaves for half in (3, 4)}
@@ -631,7 +630,7 @@ class FitContext:
     def _improved(
         self, grown: GrownTree, growths: Growths, size: int, known: Sequence[SizedTree] = ()
     ) -> list[SizedTree]:
-        """What a search makes of trees of one size, ``known`` or measured now, where it is above that of clusters."""
+        """Trees that a search makes from trees of one size, ``known`` or measured here; none for up to k leaves."""
         if grown.improve is None or size <= self.n_clusters:
             return []
         if (grown.improve, size) not in self._searched:
@@ -645,16 +644,16 @@ class FitContext:
         return self._searched[grown.improve, size]
 
     def _sizes_of_growths(self, grown: GrownTree) -> Growths:
-        """All growths of a fit, and the sizes, decreasing, of their trees."""
+        """All growths of a fit, each with the sizes of its trees in decreasing order."""
         smallest = sizes_of_growth(grown, self.n_clusters)[0]
         growths = [
             (growth, [size for size in sizes_of_growth(growth, self.n_clusters)[::-1] if size >= smallest])
             for growth in (grown, *grown.others)
         ]
-        return [(growth, sizes) for growth, sizes in growths if sizes]  # some may have ended early
+        return [(growth, sizes) for growth, sizes in growths if sizes]  # some growths may have ended early
 
     def _trees(self, growths: Growths) -> list[SizedTree]:
-        """Trees of several growths."""
+        """Trees of the given sizes of several growths, with their costs."""
         costs = self.together(
             partial(self.of(growth).cost_of_each, clusters_by_size(growth, sizes)) for growth, sizes in growths
         )
@@ -665,7 +664,7 @@ class FitContext:
         ]
 
     def _cheapest(self, growths: Growths, group: Callable[[int], int]) -> list[SizedTree]:
-        """Of trees whose sizes are of one group those that may cost least: for means, all but for rounding."""
+        """Trees that may be the cheapest of their ``group(size)``: for k-means those within rounding, else all."""
         if self.objective is not KMEANS or self.given_costs is not None:
             return self._trees(growths)
         found = self.together(partial(self.of(growth)._between, growth, sizes) for growth, sizes in growths)
@@ -681,7 +680,7 @@ class FitContext:
         return self._trees([own for own in near if own[1]])
 
     def _between(self, grown: GrownTree, sizes: list[int]) -> list[float]:
-        """What the means of the clusters of every tree of a growth cost around that of all rows: costs are the rest."""
+        """Between-cluster cost of every tree of a growth: the total cost minus the cost of its clusters."""
         leaves = grown.tree.leaves
         leaf = np.searchsorted(leaves, grown.leaf_of_row).astype(np.int32)
         means, weight = self.rows.centers(KMEANS, leaf, len(leaves))
@@ -690,41 +689,41 @@ class FitContext:
             share[:] = 0.0
             share[clusters, np.arange(len(leaves))] = weight
             of_each = share.sum(axis=1)
-            sums = np.einsum("kl,ld->kd", share, np.nan_to_num(means))  # adds up in one order, unlike BLAS
+            sums = np.einsum("kl,ld->kd", share, np.nan_to_num(means))  # sums in a fixed order, unlike BLAS
             of_any = np.where(of_each > 0.0, of_each, 1.0)
             costs.append(cost_around_mean(sums / of_any[:, np.newaxis], of_each))
         return costs
 
     @property
     def table(self) -> Table:
-        """The columns that may be cut, with some rows or all."""
+        """Table of the columns that may be cut, with some or all rows."""
         return self.rows.table
 
     def column_costs(self) -> Float64:
-        """What the rows cost by the reference, by column where distances are measured."""
+        """Cost of the rows by the reference in each column of the metric space."""
         rows, reference = self.rows, self.reference
         return self.objective.column_costs(rows.metric, reference.labels, reference.centers, rows.sample_weight)
 
     @cached_property
     def one_cluster_cost(self) -> float:
-        """What the m rows cost around one center, or by the one given cluster that serves them best."""
+        """Cost of the m rows with one center, or with the best single cluster of ``given_costs``."""
         rows = self.rows
         if self.given_costs is not None:
             return min(rows.sum(self.given_costs[:, cluster]) for cluster in range(self.n_clusters))
         one = np.zeros(rows.n_rows, dtype=np.int32)
         costs = rows.costs(self.objective, rows.centers(self.objective, one, 1)[0], one)
-        # Clusters far apart may have finite costs where the distance between them is beyond float64.
+        # Distant clusters may have finite costs although the distance between them is beyond float64.
         return rows.sum(costs) if np.isfinite(costs.max(initial=0.0)) else np.inf
 
 
 def _column_blocks(centers: Float64) -> Iterator[slice]:
-    """Columns a few at a time: of a wide table another array like that of all centers would take much memory."""
+    """Slices of a few columns: a second array of all centers of a wide table would take much memory."""
     n_columns = max(1, _BLOCK_VALUES // len(centers))
     yield from (slice(start, start + n_columns) for start in range(0, centers.shape[1], n_columns))
 
 
 def cost_around_mean(centers: Float64, weight: Float64) -> float:
-    """What the means of clusters cost around the mean of all rows, infinite beyond float64; one may have no weight."""
+    """Cost of the clusters' means around the mean of all rows, infinite beyond float64; weights may be 0."""
     occupied, total, cost = np.flatnonzero(weight > 0), weight.sum(), 0.0
     weight = weight[occupied, np.newaxis]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -738,7 +737,7 @@ def cost_around_mean(centers: Float64, weight: Float64) -> float:
 def make_reference(
     model: Any, table: Table, space: MetricSpace, sample_weight: Float64 | None, stages: Stages
 ) -> FitContext:
-    """Find the reference of an estimator, and encode those of the n rows that take part."""
+    """Find the reference clustering of an estimator, and encode the rows that take part."""
     steps = pipeline_steps(model.reference, model.preprocessor)
     given, k, objective = steps[1] if steps else model.reference, int(model.n_clusters), model._objective
     n_jobs = check_n_jobs(model.n_jobs)
@@ -757,7 +756,7 @@ def make_reference(
         with stages.stage("encoding"):
             noise = full.labels < 0
             keep = ~noise if noise.any() else None
-            # A clusterer may label equal rows differently; then they cannot be one row.
+            # A clusterer may label equal rows differently; then they cannot be merged.
             rows = encode_rows(table, space.table, sample_weight, keep=keep, shared=full.labels, n_jobs=n_jobs)
         row_costs = full.row_costs if rows.encoded.row_of is None else None
         reference = replace(full, labels=rows.compress(full.labels), row_costs=row_costs)
@@ -790,14 +789,14 @@ def make_reference(
 
 
 def pipeline_steps(given: Any, preprocessor: Any) -> tuple[Any, Any] | None:
-    """The steps before a pipeline's clusterer and that, where the reference is one and ``"auto"`` the preprocessor."""
+    """Transformer and clusterer of a reference that is a pipeline, if ``preprocessor="auto"``; else None."""
     if not isinstance(given, Pipeline) or len(given) < 2 or not isinstance(preprocessor, str):
         return None
     return given[0] if len(given) == 2 and hasattr(given[0], "transform") else given[:-1], given[-1]
 
 
 def is_clusterer(given: Any) -> bool:
-    """Whether ``reference`` is meant as a clusterer: neither None nor numbers (a frame may have a column ``fit``)."""
+    """Whether ``reference`` is a clusterer, neither None nor numbers (a frame may have a column ``fit``)."""
     if given is None or (hasattr(given, "__array__") and not isinstance(given, type)):
         return False
     return isinstance(given, type) or hasattr(given, "fit") or hasattr(given, "predict")
