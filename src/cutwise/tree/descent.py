@@ -1,4 +1,4 @@
-"""Cuts chosen anew while centers stay, and centers after them: what lowers the cost of a tree by any objective."""
+"""Descent on the cost of trees for any objective: new cuts for fixed centers, then new centers for the cuts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cutwise.table.table import as_matrix
 from .refine_sample import MOST_BINS, BinnedRows, Cuts, SampledRows, Tests, bin_rows, leaves_by
 
 N_SWAPPED, MOST_ROUNDS = 1, 4
-"""So many of the cheapest trees have leaves moved, so often with centers that follow."""
+"""Number of the cheapest trees in which leaves are moved, and of rounds of moved leaves and new centers at most."""
 TOLERANCE = 0.006
 """See ``Effort``."""
 MOST_WORK = 2**21
 SUM_BITS = 52
-"""Sums of costs are exact in float64."""
+"""Sums of costs have at most this many bits, so that float64 is exact."""
 
 
 def descend(
@@ -32,14 +32,14 @@ def descend(
     room: tuple[float, int],
     n_jobs: int = 1,
 ) -> list[tuple[Tests, Int32]]:
-    """Lower what trees cost where every cluster has the center of its rows.
+    """Lower the cost of trees whose clusters have the centers of their rows.
 
-    ``trees``: tests in the columns that are searched; no leaf is empty. ``clusters``: of every node, as far as it is a
-    leaf; None: a cluster of its own for every leaf. ``n_clusters``: how many there are. ``room``: what a leaf holds at
-    least, and how deep it may be. In few bins a column, cuts are chosen anew, then leaves are moved, with centers as
-    they are and every leaf served by the best; then the centers follow. No step raises the cost. Neither the order of
-    rows nor that of threads shows. Returns ``found``: the cheapest trees and the clusters of their nodes, the best one
-    first; all clusters have rows.
+    ``trees``: tests in the searched columns; no leaf is empty. ``clusters``: the cluster of every node that is a leaf;
+    None: every leaf is its own cluster. ``n_clusters``: number of clusters. ``room``: least content and largest depth
+    of a leaf. With few bins a column, cuts are chosen again, then leaves are moved, for fixed centers and the best
+    center for every leaf; then the centers are updated. No step raises the cost. The result does not depend on the
+    order of rows or threads. Returns ``found``: the cheapest trees and the clusters of their nodes, the best one first;
+    all clusters have rows.
     """
     weights = rows.weights.astype(np.float64)
     bins, cuts = bin_rows(rows.values, weights, trees, MOST_BINS, n_jobs)
@@ -59,11 +59,11 @@ def descend(
 
 @dataclass(frozen=True, eq=False)
 class _Priced:
-    """A tree on bins, the clusters of its nodes, its cost, and what its centers say of all rows: see ``TreeSearch``."""
+    """A tree on bins, the clusters of its nodes, its cost, and the payload of its centers: see ``TreeSearch``."""
 
     cuts: Cuts
     cluster: Int32
-    own: bool  # whether every leaf is a cluster of its own
+    own: bool  # whether every leaf is its own cluster
     cost: int | float
     payload: Float64
     unit: float  # the cost of the rows by their nearest centers, in units of the payload
@@ -80,7 +80,7 @@ class _Descent:
     n_jobs: int
 
     def step(self, tree: _Priced, *, swaps: bool) -> _Priced:
-        """A cheaper tree by the centers of this one, and its own centers; the same tree where there is none."""
+        """A cheaper tree for the centers of ``tree``, priced with its own centers; ``tree`` itself if there is none."""
         search = core.TreeSearch(
             self.bins.codes, self.bins.n_bins, tree.payload, "least", max(1.0, 1e-9 * tree.unit), *self.room
         )
@@ -101,7 +101,7 @@ class _Descent:
         return tree if found is None or not found.cost < tree.cost * (1 - 1e-9) else found
 
     def price(self, cuts: Cuts, cluster: Int32 | None) -> _Priced | None:
-        """A tree by the centers of its clusters; None where one has no rows."""
+        """Price a tree with the centers of its clusters; None if a cluster has no rows."""
         rows, k, own = self.rows, self.n_clusters, cluster is None
         if cluster is None:
             cluster = np.cumsum(cuts[0] < 0, dtype=np.int32) - np.int32(1)
@@ -115,7 +115,7 @@ class _Descent:
         payload = np.empty((len(excess), 4 * -(-(k + 1) // 4)))
         payload[:, 0] = rows.weights
         payload[:, 1 : k + 1] = excess >> shift
-        payload[:, k + 1 :] = payload[:, 1:2]  # what fills a row up is never less than all others
+        payload[:, k + 1 :] = payload[:, 1:2]  # padding that is never the only minimum
         cost = (int(excess[np.arange(len(excess)), labels].sum()) + nearest) / fixed.scale
         return _Priced(cuts, cluster, own, cost, payload, nearest / 2**shift)
 

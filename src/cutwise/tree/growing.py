@@ -1,6 +1,6 @@
-"""A tree under construction: where thresholds lie, what a split does, and the two ways to grow.
+"""A tree under construction: places of thresholds, splits, and two ways to grow.
 
-Separate the centers until each has a leaf; split the leaf that gains most, as often as wanted.
+``separate`` splits until each center has a leaf; ``expand`` splits the leaf with the largest gain, up to a number.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _HALF = Decimal("0.5")
 
 _ONE = Decimal(1)
 
-_DENSE_DIGITS = 16  # decimals of so many digits can be as dense as float64; 17 digits tell any two of these apart
+_DENSE_DIGITS = 16  # decimals with this many digits can be as dense as float64; 17 digits distinguish any two float64
 
 _WHOLE_FROM = 2.0**53  # from here on every float64 is an integer, and not every integer a float64
 
-_NEAR = 8  # up to so many float64 are looked at one by one
+_NEAR = 8  # up to this many float64 are tried one by one
 
 
 def place_threshold(a: float, b: float, kind: ColumnKind) -> float:
@@ -61,19 +61,19 @@ def place_threshold(a: float, b: float, kind: ColumnKind) -> float:
 
 
 def choose_threshold(a: float, b: float, integer: bool = False) -> float:
-    """Place the threshold of a cut between two neighboring values: the number that is shortest to say.
+    """Place the threshold of a cut between two neighboring values: the number with the fewest digits.
 
-    Every ``t`` with ``a <= t < b`` parts the values at most ``a`` from those at least ``b`` alike, so the choice is
-    free, and goes to the number that reads best. Numbers are taken as they are printed, by the shortest decimal that
-    parses back to the same float64 (``repr``); 0 has no significant digit.
+    Every ``t`` with ``a <= t < b`` separates values up to ``a`` from values of at least ``b``, so the most readable
+    number is chosen. Digits are those of the shortest decimal that parses back to the same float64 (``repr``); 0 has no
+    significant digit.
 
-    ``a``, ``b``: the neighboring values, finite, ``a < b``. ``integer``: whether the column holds integers; ends that
-    are none are then coordinates of centers. Returns ``t``: ``a <= t < b``, never ``-0.0``. On an integer column the
-    integer of the interval with the fewest significant digits, or where it has none the largest below it, ``floor(a)``:
-    rows stay on their sides, and a center between two integers is where its leaf is. Else the float64 strictly between
-    ``a`` and ``b`` with the fewest; of several the nearest to the middle of the interval, then the smaller. ``a``
-    itself when no float64 lies between. Raises ``ValueError``: ``a`` and ``b`` that are not finite, or not in
-    increasing order.
+    ``a``, ``b``: the neighboring values, finite, ``a < b``. ``integer``: whether the column has integers only; an end
+    that is not an integer is then a center's coordinate. Returns ``t``: ``a <= t < b``, never ``-0.0``. For integers:
+    the integer of the interval with the fewest significant digits, or if it contains none the largest one below it,
+    ``floor(a)``: no row changes sides, and a center between two integers stays on the side of its leaf. Otherwise: the
+    float64 strictly between ``a`` and ``b`` with the fewest digits, among equals the nearest to the middle of the
+    interval, then the smaller; ``a`` itself if no float64 lies between. Raises ``ValueError``: ``a`` and ``b`` are not
+    finite, or not in increasing order.
 
     Examples
     --------
@@ -102,20 +102,20 @@ def choose_threshold(a: float, b: float, integer: bool = False) -> float:
 
 
 def _shortest(a: float, b: float, middle: Decimal, *, whole: bool) -> float:
-    """Find the shortest number of at least one: the integers from ``a`` on below ``b``, or the floats between them."""
+    """The shortest integer from ``a`` to below ``b``, or float between them; at least one must exist."""
 
     def best(candidates: Iterable[float]) -> float | None:
         inside = {t for t in candidates if (t.is_integer() and a <= t < b if whole else a < t < b)}
-        # The digits and distances of a single candidate are of no interest, and most often there is only one.
+        # Most often there is a single candidate, which needs no ranking.
         return inside.pop() if len(inside) == 1 else min(inside, key=lambda t: _rank(t, middle), default=None)
 
-    # Where few lie between, each can be looked at.
+    # If there are few numbers between, try each.
     near = _floats_from(a, b) if b - a <= _NEAR * math.ulp(max(-a, b)) else [a]
     found = best(near) if near[-1] == b else None
     n_digits = 0
     while found is None:
-        # Of the numbers with at most n_digits digits, the nearest below and above the middle are inside if any is: the
-        # first success has the fewest digits, and is nearest to the middle.
+        # If any number with at most n_digits digits is inside, then one of the two nearest to the middle is: the first
+        # success has the fewest digits, and is nearest to the middle.
         n_digits += 1
         unit = _ONE.scaleb(middle.adjusted() - n_digits + 1, _EXACT)
         below = float(middle.quantize(unit, ROUND_FLOOR, _EXACT))
@@ -123,13 +123,13 @@ def _shortest(a: float, b: float, middle: Decimal, *, whole: bool) -> float:
         if n_digits < _DENSE_DIGITS:
             found = best((below, above))
         else:
-            # Decimals are as dense as floats here: another one, next to these, can print nearer to the middle.
+            # Decimals are as dense as floats here: a neighbor of these two can print nearer to the middle.
             found = best((math.nextafter(below, -math.inf), below, above, math.nextafter(above, math.inf)))
     return found
 
 
 def _rank(t: float, middle: Decimal) -> tuple[int, Decimal, float]:
-    """Fewest digits first, then nearest to the middle, then smallest."""
+    """Sort key: fewest digits first, then nearest to the middle, then smallest."""
     printed = _printed(t)
     n_digits = len(printed.normalize(_EXACT).as_tuple().digits)
     return n_digits, abs(_EXACT.subtract(printed, middle)), t
@@ -152,12 +152,12 @@ def _half_way(low: Decimal, high: Decimal) -> Decimal:
 
 
 def _first_integer(a: float) -> Decimal:
-    """``ceil(a)``, as it is printed."""
+    """``ceil(a)`` as a decimal, as it is printed."""
     return Decimal(math.ceil(a)) if abs(a) < _WHOLE_FROM else _printed(a)
 
 
 def _last_integer(b: float) -> Decimal:
-    """The largest integer below ``b``, as it is printed."""
+    """The largest integer below ``b`` as a decimal, as it is printed."""
     return Decimal(math.ceil(b) - 1) if abs(b) <= _WHOLE_FROM else _EXACT.subtract(_printed(b), _ONE)
 
 
@@ -166,16 +166,16 @@ _NO_GAP = (math.nan, math.nan)
 
 @dataclass(frozen=True, eq=False)
 class GrownTree:
-    """A tree and where its rows are.
+    """A tree and the leaves of its rows.
 
     ``leaf_of_row`` (m,) int32: node number of the leaf of every encoded row. ``inseparable``: groups of clusters equal
-    in every column that may be cut; the first of each has the leaf. ``gaps`` (n_nodes, 4) float64: the two neighboring
-    values that every threshold lies between (centers count as values), then those of the lower end of an interval; nan
+    in every column that may be cut; the first of each group has the leaf. ``gaps`` (n_nodes, 4) float64: the two
+    neighboring values around every threshold (centers count as values), then around the lower end of an interval; nan
     at leaves, and for the lower end of one-sided tests. ``split_order`` (n_nodes,) int32: the order in which the nodes
     were made: 0 for the root, then two with every split. ``leaf_clusters`` (n_nodes,) int32: the cluster of every node
-    while it was a leaf, -1 where it never was one of a complete tree. ``others``: other growths of the same fit, whose
-    trees may be cheaper at some sizes. ``improve``: makes cheaper trees of those of one size, the cheapest first.
-    ``rows``: what the m rows are where they stand for all that are not in memory.
+    while it was a leaf, -1 if it never was a leaf of a complete tree. ``others``: other growths of the same fit, whose
+    trees may be cheaper at some sizes. ``improve``: makes cheaper trees from trees of one size, sorted by cost.
+    ``rows``: content of the m rows if they represent rows that are not in memory.
     """
 
     tree: ThresholdTree
@@ -190,7 +190,7 @@ class GrownTree:
 
     @property
     def n_empty(self) -> int:
-        """How many leaves have no rows."""
+        """Number of leaves without rows."""
         return int(((self.tree.children_left < 0) & (self.tree.n_node_samples == 0)).sum())
 
     @property
@@ -203,7 +203,7 @@ class GrownTree:
         return self.size_of(self.leaf_of_row, weights)
 
     def size_of(self, leaf_of_row: Int32, weights: Int64 | None) -> tuple[float, float]:
-        """The same by some rows."""
+        """``size`` for other rows, given their leaves."""
         tree = self.tree
         return tree_size(tree.feature, tree.children_right, leaf_of_row, weights, [bool(own) for own in tree.levels])
 
@@ -215,10 +215,10 @@ def tree_size(
     weights: Int64 | None,
     is_set: Sequence[bool] | npt.NDArray[np.bool_] = (),
 ) -> tuple[float, float]:
-    """Conditions in the rule of a row, one a column and direction, and tests on its way: both in the mean.
+    """Average number of conditions in a row's rule (one per column and direction), and of tests on its path.
 
-    ``column``, ``right`` (n_nodes,): of a tree in preorder, -1 at leaves. ``leaf_of_row`` (m,): node numbers.
-    ``is_set`` (n_nodes,): whether a test is of levels, all of which in a column are one condition; none if left out.
+    ``column``, ``right`` (n_nodes,): columns and right children of a tree in preorder, -1 at leaves. ``leaf_of_row``
+    (m,): node numbers. ``is_set`` (n_nodes,): whether a node tests levels; all of a column's are one condition.
     """
     kinds: list[frozenset[tuple[int, bool | None]]] = [frozenset()] * len(column)
     depth = np.zeros(len(column))
@@ -233,7 +233,7 @@ def tree_size(
 
 
 class GrowingTree:
-    """Nodes by number, 0 the root; a split turns a leaf into an inner node with the next two numbers as children.
+    """A tree under construction, 0 the root; a split gives a leaf two children with the next two numbers.
 
     ``provider``: has the rows of every node.
     """
@@ -243,25 +243,25 @@ class GrowingTree:
         self._children: list[tuple[int, int]] = [(-1, -1)]
         self._test: list[NodeTest | None] = [None]
         self._gaps: list[tuple[Gap, Gap]] = [(_NO_GAP, _NO_GAP)]
-        self._centers: dict[int, Float64 | None] = {}  # of nodes whose thresholds are not placed yet
+        self._centers: dict[int, Float64 | None] = {}  # for nodes whose thresholds are not placed yet
         self._cluster: list[int] = [-1]
         self._mistakes: list[int] = [0]
         self._parent: list[int] = [-1]
         self._places: list[int] = [0]
 
     def place(self, node: int) -> int:
-        """Of leaves that gain the same the one of the lowest place is split first, however its side is named."""
+        """Rank among leaves of equal gain: the lowest is split first, whichever side the test names."""
         return self._places[node]
 
     def depth(self, node: int) -> int:
-        """How many tests are above a node."""
+        """Number of tests above a node."""
         depth = 0
         while (node := self._parent[node]) >= 0:
             depth += 1
         return depth
 
     def path(self, node: int) -> list[tuple[NodeTest, bool]]:
-        """The tests above a node, the root's first, and whether it is inside of each."""
+        """The tests above a node from the root, and whether the node is inside each."""
         tests: list[tuple[NodeTest, bool]] = []
         while (parent := self._parent[node]) >= 0:
             self._place(parent)
@@ -283,9 +283,9 @@ class GrowingTree:
         """Split a leaf in two.
 
         ``test``: of a searched column; its ends are any values of the left sides of their gaps. ``centers``:
-        coordinates that bound the gap of a one-sided cut beside the rows' values. ``mistakes``: IMM's mistakes of the
-        cut. Returns ``left``, ``right``: numbers of the children. The left one is the first of the two but where what
-        lies right of the cut is what the tree's test names.
+        coordinates that bound the gap of a one-sided cut besides the rows' values. ``mistakes``: IMM's mistakes of the
+        cut. Returns ``left``, ``right``: numbers of the children. ``left`` is the lower one, unless the tree's test
+        names the rows right of the cut.
         """
         provider, cut, is_swapped, outside_first = self.provider, test, False, False
         if provider.searched is not None:
@@ -310,7 +310,7 @@ class GrowingTree:
         return (right, left) if is_swapped else (left, right)
 
     def _place(self, node: int) -> None:
-        """Place the ends of a test between neighboring values, which a provider may know long after the split."""
+        """Place the ends of a test between neighboring values; a provider may know these only after further splits."""
         test = self._test[node]
         if test is None or node not in self._centers:
             return
@@ -333,7 +333,7 @@ class GrowingTree:
         return [node for node, (left, _) in enumerate(self._children) if left < 0]
 
     def _ordered(self) -> tuple[Int32, npt.NDArray[np.intp], Int32]:
-        """Children, the nodes in preorder and their numbers there, with -1 for no node at the end; tests are placed."""
+        """Place all tests; return children, nodes in preorder, and preorder numbers with -1 (no node) at the end."""
         n_nodes = len(self._test)
         for node in range(n_nodes):
             self._place(node)
@@ -344,7 +344,7 @@ class GrowingTree:
         return children, order, number
 
     def tests(self) -> tuple[Int32, npt.NDArray[np.float64], Int32]:
-        """Columns, thresholds and right children of the finished tree, of one-sided tests: all that is read of some."""
+        """Columns, thresholds and right children of the finished tree, for searches, whose tests are one-sided."""
         children, order, number = self._ordered()
         tests = [self._test[node] for node in order]
         column = np.array([-1 if test is None else test.feature for test in tests], dtype=np.int32)
@@ -358,7 +358,7 @@ class GrowingTree:
         samples = np.zeros(n_nodes, dtype=np.int64)
         for leaf in self.leaves():
             samples[leaf] = self.provider.n_samples(leaf)
-        for node in range(n_nodes - 1, -1, -1):  # children were made after their parents
+        for node in range(n_nodes - 1, -1, -1):  # children have higher numbers than parents
             left, right = self._children[node]
             if left >= 0:
                 samples[node] = samples[left] + samples[right]
@@ -398,11 +398,11 @@ def separate(
     limits: Limits | None = None,
     coordinates: Float64 | None = None,
 ) -> list[tuple[int, ...]]:
-    """Split until every leaf holds one center, even where no row is.
+    """Split until every leaf contains one center, also in nodes without rows.
 
-    ``tree``: a bare root. ``limits``: of cuts; raises ``NoAllowedCutError`` where they leave none between centers that
-    differ in ``coordinates`` (k, d). ``progress``: called with the number of leaves after every split. Returns
-    ``inseparable``: groups of clusters equal in every column; the first of each has the leaf.
+    ``tree``: a bare root. ``limits``: limits of cuts; raises ``NoAllowedCutError`` if no allowed cut separates centers
+    that differ in ``coordinates`` (k, d). ``progress``: called with the number of leaves after every split. Returns
+    ``inseparable``: groups of clusters equal in every column; the first of each group has the leaf.
     """
     inseparable: list[tuple[int, ...]] = []
     no_kills = np.zeros((2, tree.provider.n_columns), dtype=np.uint8)
@@ -437,22 +437,22 @@ def separate(
 
 
 _PLACES = 16
-"""Of the places for a threshold between two centers that limits allow, so many are tried: the least costly ones, and
-others all over, since what a cut leaves to those below may decide."""
+"""Number of allowed thresholds between two centers to try: half of them the cheapest, half evenly spread, since a cut
+also decides which cuts are possible below it."""
 
 _MOST_PLANNED = 256
-"""Clusters, of which a tree can be a chain; each of its cuts is found by a call from the one above."""
+"""Largest number of clusters to plan for: a tree can be a chain, and each of its cuts is a nested call."""
 
 _MOST_TRIED = 2**24
-"""Values that are looked at before the search for a tree within limits gives up."""
+"""Number of values read before the search for a tree within limits gives up."""
 
 
 class PlannedCriterion(SeparationCriterion):
-    """Cuts that give every center a leaf within limits, where one cut after the other at its best leaves some without.
+    """Cuts that give every center a leaf within limits, for tables where the best cut of each node does not.
 
-    Cuts are tried by cost, and taken back where no cut is left below. ``is_known``: whether there are any. Sets of
-    levels are not tried, single levels are. Every tree is tried where columns have few values in a node and the search
-    does not give up.
+    Cuts are tried in order of cost, with backtracking if no cut is left below. ``is_known``: whether such cuts were
+    found. Single levels are tried, sets of levels are not. All trees are tried if columns have few values in a node and
+    the search does not give up.
     """
 
     def __init__(self, problem: GrowthProblem, limits: Limits) -> None:
@@ -477,14 +477,14 @@ class PlannedCriterion(SeparationCriterion):
         """See :class:`SeparationCriterion`."""
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
-        """See :class:`SeparationCriterion`: the next one."""
+        """See :class:`SeparationCriterion`: the next planned cut."""
         return next(self._cuts)
 
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`."""
 
     def _plan(self, rows: Int64, survivors: Int32, depth: int) -> list[SeparatingCut | None] | None:
-        """The cuts of a node and of all below it, those on the left first; None: there are none."""
+        """The cuts of a node and of all nodes below it, in preorder; None if there are none."""
         if len(survivors) == 1:
             return []
         if not _differ(self._coordinates[survivors]):
@@ -511,7 +511,7 @@ class PlannedCriterion(SeparationCriterion):
     def _allowed(
         self, rows: Int64, survivors: Int32, depth: int
     ) -> list[tuple[int, int, float, npt.NDArray[np.bool_]]]:
-        """The allowed cuts that are tried in a node: cost, column, threshold, and which centers go left; by cost."""
+        """The allowed cuts to try in a node, sorted by cost: cost, column, threshold, and which centers go left."""
         limits, k, found = self._limits, len(survivors), []
         room = k if limits.max_depth is None else 2 ** min(limits.max_depth - depth - 1, 31)
         for j, column in enumerate(self._columns.tolist()):
@@ -549,7 +549,7 @@ def _differ(points: Float64) -> bool:
 def _after(
     kills: npt.NDArray[np.uint8], side: int, test: NodeTest, searched: SearchedColumns | None
 ) -> npt.NDArray[np.uint8]:
-    """Which branches make an ancestor redundant below one side of a cut: on levels, all of the same column."""
+    """Flags of branches that make an ancestor redundant below one side of a cut; for levels, those of all levels."""
     sides: int | slice = side
     columns: int | Int32 = test.feature
     if searched is not None:
@@ -565,10 +565,10 @@ def _after(
 
 @dataclass(frozen=True, eq=False)
 class _OpenLeaf:
-    """A leaf that may be split, and what that gains: at most, while nobody has looked for its best cut.
+    """A leaf that may be split, and its gain, an upper bound until its best cut is known.
 
-    ``sums``: statistics of the leaf, where there is memory to keep them. ``children``: of a node that was split, where
-    neither is known yet; ``sums`` are then the node's.
+    ``sums``: statistics of the leaf, if there is memory for them. ``children``: the children of a node that was split,
+    as long as neither was examined; ``sums`` are then the node's.
     """
 
     node: int
@@ -592,9 +592,8 @@ def expand(
 ) -> None:
     """Split the leaf whose best cut gains most, until there are max_leaves leaves or no cut gains anything.
 
-    ``tree``: its leaves labelled, or a bare root, which gets its best label. ``limits``: of its depth; those of cuts
-    are the criterion's. ``progress``: called with the number of
-    leaves after every split.
+    ``tree``: with labeled leaves, or a bare root, which gets its best label. ``limits``: limits of depth; the criterion
+    applies the limits of cuts. ``progress``: called with the number of leaves after every split.
     """
     queue: list[_OpenLeaf] = []
     cached_bytes = 0
@@ -619,7 +618,7 @@ def expand(
         if cut is None:
             return
         gain, purer_by = leaf.gain - cut.cost, leaf.purer_by - cut.impurity
-        # Impurities are floating point: a cut that only seems to purify by rounding would never end the growth.
+        # Impurities are floats: cuts that purify only by rounding would never end the growth.
         if criterion.ends_without_gain and (gain < 0 or (gain == 0 and purer_by <= 1e-9 * leaf.purer_by)):
             return
         wait(replace(leaf, gain=gain, purer_by=purer_by, sums=sums, cut=cut))
@@ -633,7 +632,7 @@ def expand(
         smaller, larger = sorted(children, key=tree.provider.size)
         of_smaller = criterion.sums(smaller)
         of_larger = None if leaf.sums is None else leaf.sums.subtract(of_smaller)
-        if of_larger is not None:  # these first: of two that are not kept together, they take longer to add up again
+        if of_larger is not None:  # larger child first: if only one fits the cache, it takes longer to compute again
             consider(larger, of_larger)
         consider(smaller, of_smaller)
         del of_smaller
@@ -641,7 +640,7 @@ def expand(
             consider(larger, criterion.sums(larger))
 
     def take() -> bool:
-        # Whether that made a leaf more. Sums are large: none may outlive their use in a variable of the loop.
+        # Returns whether a leaf was split. Sums are large, so that no variable of the loop may keep them alive.
         nonlocal cached_bytes
         leaf = heapq.heappop(queue)
         cached_bytes -= 0 if leaf.sums is None else leaf.sums.nbytes
@@ -654,7 +653,7 @@ def expand(
         left, right = tree.split(leaf.node, leaf.cut.test)
         tree.label(left, leaf.cut.left_label)
         tree.label(right, leaf.cut.right_label)
-        # Where costs are sums over rows, neither gains more than both cost.
+        # If costs are sums over rows, neither child gains more than both cost.
         most = leaf.cut.cost if criterion.ends_without_gain else math.inf
         wait(_OpenLeaf(left, min(left, right), most, math.inf, leaf.sums, children=(left, right)))
         return True

@@ -20,11 +20,11 @@ from .threshold_tree import NodeTest, ThresholdTree
 
 _MOST_CENTERS = 2**31 - 1
 MOST_DEPTH = 31
-"""Trees that are deeper have room for more leaves than there are rows."""
+"""Deeper trees have room for more leaves than there are rows."""
 
 
 class NoAllowedCutError(InfeasibleLimitsError):
-    """A node whose clusters no allowed cut separates: its clusters, its rows and the tests above it."""
+    """No allowed cut separates the clusters of a node: with the clusters, the number of rows and the tests above."""
 
     def __init__(self, clusters: Sequence[int], n_rows: int, path: Sequence[tuple[NodeTest, bool]]) -> None:
         super().__init__(f"no allowed cut for clusters {list(clusters)}, which share {n_rows} rows")
@@ -35,9 +35,9 @@ class NoAllowedCutError(InfeasibleLimitsError):
 class Limits:
     """Which cuts are allowed among the m rows of a table.
 
-    ``sources`` (d,) bool: the table's columns that may be cut; None: all. ``columns`` (D,) uint8: the same of the
-    searched columns. ``max_depth``: tests on a path at most. ``least``: what a leaf counts at least, rows counting
-    ``counts`` (m,), or 1 each; 0: no matter what. ``total``: what all count. ``by_weight``: whether that is weight.
+    ``sources`` (d,) bool: the table's columns that may be cut; None: all. ``columns`` (D,) uint8: the searched columns
+    that may be cut. ``max_depth``: tests on a path at most. ``least``: smallest sum of ``counts`` (m,), or number of
+    rows, in a leaf; 0: no limit. ``total``: the sum over all rows. ``by_weight``: whether counts are weights.
     """
 
     sources: npt.NDArray[np.bool_] | None = None
@@ -47,7 +47,7 @@ class Limits:
     counts: npt.NDArray[np.int64] | None = None
     total: int = 1
     by_weight: bool = False
-    depth: int = 0  # of the node that is asked about
+    depth: int = 0  # depth of the node to cut
 
     def at(self, depth: int) -> Limits:
         """The limits of a node with so many tests above it."""
@@ -59,7 +59,7 @@ class Limits:
 
     @property
     def most_centers(self) -> int:
-        """How many clusters each side of a cut has room for."""
+        """Number of clusters that each side of a cut has room for."""
         if self.max_depth is not None and (left := self.max_depth - self.depth - 1) < MOST_DEPTH:
             return 2**left if left >= 0 else 0
         return _MOST_CENTERS
@@ -70,7 +70,7 @@ class Limits:
         return core.NodeLimits(self.columns, self.counts, self.least, self.most_centers)
 
     def are_met(self, tree: ThresholdTree, leaf_of_row: npt.NDArray[np.int32], rows: Any = None) -> bool:
-        """Whether a tree that cuts allowed columns alone is within the limits, by the leaves of its rows.
+        """Whether a tree that cuts only allowed columns is within the limits, given the leaves of its rows.
 
         ``rows``: see ``GrownTree``.
         """

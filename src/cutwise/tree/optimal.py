@@ -21,13 +21,13 @@ def optimal_cut(
     columns: npt.NDArray[Any] | None = None,
     n_jobs: int = 1,
 ) -> tuple[int, float, float] | None:
-    """The single cut of a table that costs least when each side is served by its own mean, or median.
+    """The cheapest single cut of a table, if each side has its own mean or median as center.
 
-    ``values``: the rows where costs are measured, dense. ``weights`` (n_rows,) int64: positive; a weight is a repeated
+    ``values``: the rows in the metric space, dense. ``weights`` (n_rows,) int64: positive; a weight equals a repeated
     row exactly. ``columns``: the same rows in the columns that may be cut, dense; ``values`` itself when left out.
     ``n_jobs``: threads, over columns. The cut depends neither on it nor on the order of the rows. Returns ``cut``: the
-    column, the largest value on its left side and the smallest on its right; None where all rows are equal in the
-    columns that may be cut. Of cuts that cost the same the lowest column's, then the lowest; costs are compared
+    column, the largest value on its left side and the smallest on its right; None if all rows are equal in the
+    columns that may be cut. Among cuts of equal cost the one of the lowest column, then the lowest; costs are compared
     exactly, so rounding decides nothing.
 
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithms 2 and 3 in Appendix D.
@@ -41,7 +41,7 @@ def optimal_cut(
     table = values if columns is None else columns
     w = np.ones(len(values), dtype=np.int64) if weights is None else weights
     exact = _ExactRows(np.asarray(values, dtype=np.float64), w)
-    cost_of: dict[bytes, Fraction] = {}  # many columns may part the rows alike
+    cost_of: dict[bytes, Fraction] = {}  # many columns may give the same sides
     costs = []
     for f, below, _ in cuts:
         left = np.asarray(table[:, f], dtype=np.float64) <= below
@@ -53,11 +53,11 @@ def optimal_cut(
 
 
 class _ExactRows:
-    """Rows as integers, with every bit of the float64 values: digits of a power of two that all columns share."""
+    """Rows as exact integers: digits of float64 values in a base, a power of two, that all columns share."""
 
     def __init__(self, values: Float64, weights: Int64) -> None:
         self._values, self._weights, self._total = values, weights, int(weights.sum())
-        # Sums of digits by weight, with signs and twice, stay below 2**63. A constant column plays no part.
+        # Twice the weighted sums of signed digits stay below 2**63. Constant columns do not matter.
         self._bits = min(50, 60 - self._total.bit_length())
         varying = np.where(values.min(axis=0) < values.max(axis=0), values, 0.0)
         rest = np.ldexp(varying, self._bits - np.frexp(np.abs(varying).max())[1])
@@ -68,23 +68,23 @@ class _ExactRows:
             rest = np.ldexp(rest - whole, self._bits)
 
     def _sums(self, coefficients: Int64) -> npt.NDArray[np.object_]:
-        """Of every column, the sum of its values by coefficients of shape (n, d) or (n, 1); exact integers."""
+        """Exact integer sum of every column's values times coefficients of shape (n, d) or (n, 1)."""
         sums = np.zeros(self._values.shape[1], dtype=object)
         for digit in self._digits:
             sums = (sums << self._bits) + (coefficients * digit).sum(axis=0).astype(object)
         return sums
 
     def mean_gain(self, left: npt.NDArray[np.bool_]) -> Fraction:
-        """What a cut lowers the 2-means cost by, up to a factor that all share.
+        """Decrease of the 2-means cost by a cut, up to a factor common to all cuts.
 
-        With L the sum of the rows on the left, T that of all rows, l and t their weights: |t L - l T|^2 / (l (t - l)).
+        With sums L of the rows on the left and T of all rows, and their weights l and t: |t L - l T|^2 / (l (t - l)).
         """
         own, t = int(self._weights[left].sum()), self._total
         of_left, of_all = self._sums((self._weights * left)[:, None]), self._sums(self._weights[:, None])
         return Fraction(int(((t * of_left - own * of_all) ** 2).sum()), own * (t - own))
 
     def median_cost(self, left: npt.NDArray[np.bool_]) -> Fraction:
-        """The sum of the l1 distances to the medians of both sides, up to the same."""
+        """Sum of the l1 distances to the medians of both sides, up to a factor common to all cuts."""
         coefficients = np.empty(self._values.shape, dtype=np.int64)
         for rows in (np.flatnonzero(left), np.flatnonzero(~left)):
             for j, x in enumerate(self._values[rows].T):

@@ -1,8 +1,8 @@
-"""Where the rows of a growing tree are, and what may be asked of them.
+"""Access to the rows of a growing tree, in memory or not.
 
-Criteria and growing trees see rows through a :class:`Provider` alone. What they ask for is a payload (what every row
-adds to the sums of its node) or a search (what sums are worth on the two sides of a cut): descriptions without rows.
-How rows in memory answer stands beside each description; the numbers of these rows are known to nothing else.
+Criteria and growing trees access rows only through a :class:`Provider`. They describe a payload (the terms that every
+row adds to the sums of its node) or a search (the score of the sums on both sides of a cut), without rows. Each
+description has a method for rows in memory; no other code knows the numbers of these rows.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from .threshold_tree import NodeTest, ThresholdTree
 class Category:
     """A category of the table.
 
-    ``source``: its column there. ``n_levels``: codes there are. ``columns``: the searched columns of its levels: of two
-    levels that of the second.
+    ``source``: its column in the table. ``n_levels``: number of codes. ``columns``: the searched columns of its levels;
+    of two levels only the second has one.
     """
 
     source: int
@@ -41,14 +41,14 @@ class Category:
     columns: Int32
 
     def modes(self, coordinates: Float64) -> Int32:
-        """The level most frequent in every cluster, the first of equals, from the searched coordinates (k, D)."""
+        """The most frequent level of every cluster, the first among equals, from the searched coordinates (k, D)."""
         modes: Int32 = np.argmax(coordinates[:, self.columns], axis=1).astype(np.int32)
         return modes
 
 
 @dataclass(frozen=True, eq=False)
 class CodedCategory(Category):
-    """A category of rows in memory; ``levels``: those of every row."""
+    """A category of rows in memory; ``levels``: the level of every row."""
 
     levels: core.Levels
 
@@ -58,7 +58,7 @@ class CodedCategory(Category):
         return self.levels.codes()
 
     def costs(self, memory: MemoryProvider, rows: Int32) -> Int64:
-        """What the given rows cost by level and cluster, (n_levels, k)."""
+        """Costs of the given rows, summed by level, for each cluster; (n_levels, k)."""
         return core.level_costs(self.codes[rows], rows, memory.costs.excess, self.n_levels)
 
     def weights(self, rows: Int32, weights: Int64 | None) -> Int64:
@@ -68,11 +68,11 @@ class CodedCategory(Category):
 
 @dataclass(frozen=True, eq=False)
 class LevelSums:
-    """What the rows of a node add up to by level of a category that may be cut.
+    """Sums over the rows of a node by level of a category that may be cut.
 
-    ``counts`` (n_levels,): for the ``limits``; None without. ``sums`` (n_levels, k) int64, or with more axes: of what
-    the search is about; None where that is not added up. ``weight``: of every level. ``costs``: of every level by
-    cluster.
+    ``counts`` (n_levels,): counts for the ``limits``; None without limits. ``sums`` (n_levels, k) int64, or with more
+    axes: sums for the search; None if they are not needed. ``weight``: gives the weight of every level. ``costs``:
+    gives the costs of every level by cluster.
     """
 
     category: Category
@@ -84,7 +84,7 @@ class LevelSums:
 
 
 def find_levels(searched: SearchedColumns) -> list[Category]:
-    """The categories that have two levels or more."""
+    """The categories with two levels or more."""
     return [
         Category(source, kind.n_levels, searched.of(source))
         for source, kind in enumerate(searched.kinds)
@@ -99,7 +99,7 @@ def allowed_categories(
     sums_of: Callable[[CodedCategory], Int64 | None],
     may_win: npt.NDArray[np.bool_] | None = None,
 ) -> Iterator[LevelSums]:
-    """The categories that may be cut, with what some rows add by level; ``may_win``: only those, None for all."""
+    """Sums by level of the categories that may be cut; ``may_win``: mask of the categories to consider, or None."""
     for j, category in enumerate(memory.categories):
         if may_win is not None and not may_win[j]:
             continue
@@ -123,16 +123,16 @@ State = TypeVar("State", bound="NodeRows", covariant=True)
 _NO_GAP = (math.nan, math.nan)
 
 Histogram = npt.NDArray[Any]
-"""Sums by slot: int64, or uint16 of the weights of sparse rows, whose cells are many and most of them empty."""
+"""Sums by slot: int64, or uint16 for weights of sparse rows, whose many cells are mostly empty."""
 
 HISTOGRAM_BYTES = 128 * 2**20
-"""A histogram of every cluster is kept up to this size; above it columns are sorted node by node instead."""
+"""Largest size of a histogram with all clusters; beyond it, columns are sorted in every node instead."""
 
 
 class Provider(Protocol):
-    """The rows that grow a tree, by the number of the node that they are in: 0 is the root.
+    """The rows that grow a tree, by the number of their node; 0 is the root.
 
-    The same rows give the same answers whatever they lie in: every sum is one of integers.
+    All sums are sums of integers, so the results do not depend on where the rows are stored.
     """
 
     @property
@@ -141,64 +141,64 @@ class Provider(Protocol):
 
     @property
     def searched(self) -> SearchedColumns | None:
-        """What is searched instead of the table's columns, where these do not all hold known numbers."""
+        """The columns to search if they are not the table's own; None if all columns are complete numbers."""
 
     def values(self, node: int, column: int, cut: NodeTest) -> tuple[Float64, Int64 | None]:
-        """The values of a node's rows in a column of the table, and their weights; None where each counts once.
+        """Values of a node's rows in a column of the table, and their weights; None if each counts once.
 
-        One may stand for several that a cut of the column has on one side, with their weight together.
+        One value may represent several values on the same side of the cut, with their total weight.
         """
 
     def kind(self, column: int) -> ColumnKind:
-        """What a column of the table holds."""
+        """Kind of a column of the table."""
 
     def size(self, node: int) -> int:
-        """How many rows are in a node; equal ones may count once."""
+        """Number of rows in a node; equal rows may count once."""
 
     def n_samples(self, node: int) -> int:
-        """How many rows are in a node, equal ones and all."""
+        """Number of rows in a node; each of several equal rows counts."""
 
     def sums(self, node: int, payload: Payload) -> NodeSums:
-        """What the rows of a node add up to, in all of it and perhaps bin by bin."""
+        """Sums of a payload over the rows of a node, in total and possibly by bin."""
 
     def totals(self, node: int, payload: Payload) -> Int64:
-        """The same in all of it alone; shape (payload's k,)."""
+        """Total sums of a payload over the rows of a node; shape (payload's k,)."""
 
     def follow(
         self, separation: Separation[NodeRows], node: SeparationNode | None, children: Sequence[SeparationNode]
     ) -> None:
-        """A node was split into these children, each with clusters of its own that survive; None: they are the root."""
+        """Update a separation after ``node`` was split into ``children``; None: begin, with the root as child."""
 
     def search(self, node: int, search: Search[FoundCut]) -> FoundCut:
         """What is found among the cuts of a node."""
 
     def partition(self, node: int, test: NodeTest) -> None:
-        """Split a node's rows in two, those that pass the test first; its children are the next two nodes.
+        """Split a node's rows in two, rows that pass the test first; the children get the next two numbers.
 
         ``test``: a threshold in a searched column, or levels of a column of the table.
         """
 
     def gaps(self, node: int) -> tuple[Gap, Gap]:
-        """The neighboring values that the two ends of a split node's test lie between, those of the lower end last.
+        """The neighboring values around each end of a split node's test, the lower end last.
 
-        Infinite where no row is, nan without that end.
+        Infinite on a side without rows, nan for an end that the test does not have.
         """
 
     def number_of_row(self, numbers: Mapping[int, int]) -> Int32:
-        """By row: the number that is given to the leaf it is in; shape (m,)."""
+        """The number in ``numbers`` of each row's leaf; shape (m,)."""
 
     def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> Any:
-        """What the m rows are in a finished tree, where they stand for all that are not in memory."""
+        """Content of the m rows of a finished tree, if they represent rows that are not in memory."""
 
     def anew(self) -> Provider:
         """The same rows, all in the root."""
 
     def all_rows(self, columns: Int64) -> AllRows:
-        """What is known of each row, of not too many, and its values in some searched columns."""
+        """Labels, weights, costs and some searched columns of all rows; only for moderate numbers of rows."""
 
 
 class AllRows(NamedTuple):
-    """Rows at hand: ``values`` (m, n_columns), ``labels`` (m,), ``weights`` (m,) or None, ``costs`` (m, k)."""
+    """All rows: ``values`` (m, n_columns), ``labels`` (m,), ``weights`` (m,) or None, ``costs`` (m, k)."""
 
     values: Float64
     labels: Int32
@@ -208,11 +208,11 @@ class AllRows(NamedTuple):
 
 @dataclass(eq=False)
 class NodeSums:
-    """What the rows of a node add up to; a node's sums are those of its children together.
+    """Sums over the rows of a node; a node's sums are the total of its children's.
 
     ``totals`` (k,) int64: over all rows. ``histogram`` (n_slots, k): over the rows of every slot; None when
-    sorting the columns is cheaper. ``cache_bytes``: what those of nodes that wait may take together; a larger child
-    then costs a subtraction.
+    sorting the columns is cheaper. ``cache_bytes``: memory for the sums of all waiting nodes; with cached sums the
+    larger child only costs a subtraction.
     """
 
     totals: Int64
@@ -225,7 +225,7 @@ class NodeSums:
         return 0 if self.histogram is None else self.histogram.nbytes
 
     def subtract(self, child: NodeSums) -> NodeSums | None:
-        """The sums of the other child, in this one's memory; None when there is no histogram to take from."""
+        """The sums of the other child, computed in place; None without histograms."""
         if self.histogram is None or child.histogram is None:
             return None
         self.histogram -= child.histogram
@@ -238,7 +238,7 @@ class SeparationNode:
     """A node of a tree that separates clusters.
 
     ``number``: its number in the tree. ``survivors``: the clusters whose centers lie in it, in increasing order.
-    ``limits``: of its cuts; None: all are allowed.
+    ``limits``: limits of its cuts; None: all are allowed.
     """
 
     number: int
@@ -252,7 +252,7 @@ class SeparationNode:
 
 
 class Search(Protocol[FoundCut_co]):
-    """A question about the cuts of a node: what the sums of rows on the two sides of a cut are worth."""
+    """A search among the cuts of a node, by a score of the sums of rows on both sides of a cut."""
 
     def among(self, memory: MemoryProvider, rows: Int32) -> FoundCut_co:
         """What is found where the rows of the node are in memory."""
@@ -262,11 +262,11 @@ class Separation(Protocol[State]):
     """A payload that depends on the clusters that survive in the node of a row."""
 
     def in_memory(self, memory: MemoryProvider) -> State:
-        """What is kept of every row in memory, from node to node."""
+        """State of the rows in memory, which is updated from node to node."""
 
 
 class NodeRows(Protocol):
-    """What a separation keeps of the rows in memory."""
+    """State of a separation for rows in memory."""
 
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
         """See :class:`Provider`."""
@@ -281,7 +281,7 @@ class CostPayload:
 
     def prefers_bins(self, n_rows: int, n_columns: int, n_slots: int) -> bool:
         """Whether adding into bins and walking them beats sorting the rows of every column."""
-        # Bins have sums for every cluster, and so does every row that is passed in order of a column.
+        # A bin takes one addition per cluster, and so does every row in the sorted order of a column.
         return n_rows * n_columns > 2 * n_slots
 
     def add(self, memory: MemoryProvider, rows: Int32, sums: NodeSums) -> None:
@@ -294,14 +294,14 @@ class CostPayload:
 
 @dataclass(frozen=True)
 class LabelPayload:
-    """The weight of every row, at its label: one of k clusters."""
+    """The weight of every row in the entry of its label, one of k clusters."""
 
     k: int
     is_weight: ClassVar[bool] = True
 
     def prefers_bins(self, n_rows: int, n_columns: int, n_slots: int) -> bool:
         """See :class:`CostPayload`."""
-        # Sorted rows pass one after the other, whatever the number of labels, and every bin has a count for each label.
+        # The work for sorted rows does not depend on the number of labels; every bin has a count for each label.
         return bool(n_rows * (2.0 + np.log2(n_rows + 1.0)) * n_columns > n_slots * self.k)
 
     def add(self, memory: MemoryProvider, rows: Int32, sums: NodeSums) -> None:
@@ -311,14 +311,14 @@ class LabelPayload:
 
 
 Payload = CostPayload | LabelPayload
-"""What every row adds to the sums of its node: k integers; ``is_weight``: its weight, and no cost."""
+"""The k integers that every row adds to the sums of its node; ``is_weight``: whether these are weights."""
 
 
 class MemoryProvider:
-    """All rows in memory: a node's are a slice of one index, which splits reorder in place.
+    """All rows in memory: the rows of a node are a slice of one index array, which splits reorder in place.
 
-    ``table``: the m rows. ``labels`` (m,) int32: reference cluster of every row, 0 to k - 1. ``costs``: of every row by
-    every cluster; lazy ones are worked out when a criterion asks for them. Both may be left out where nobody searches.
+    ``table``: the m rows. ``labels`` (m,) int32: reference cluster of every row, 0 to k - 1. ``costs``: cost of every
+    row by every cluster, computed when a criterion first needs it. Both may be left out if nothing is searched.
     ``n_jobs``: threads; no result depends on it.
     """
 
@@ -370,16 +370,16 @@ class MemoryProvider:
 
     @property
     def costs(self) -> FixedCosts:
-        """Of every row by every cluster."""
+        """Costs of every row by every cluster."""
         assert self._costs is not None
         return self._costs.fixed
 
     @cached_property
     def zero_cost_rows(self) -> npt.NDArray[np.uint8] | None:
-        """By row: whether all its costs are 0; None where no row's are."""
+        """Mask of the rows whose costs are all 0; None if there are none."""
         excess = self.costs.excess
         rows = np.flatnonzero(excess[:, 0] == 0)
-        for cluster in range(1, excess.shape[1]):  # few are left from one to the next
+        for cluster in range(1, excess.shape[1]):  # few rows are left after each
             rows = rows[excess[rows, cluster] == 0]
         if not len(rows):
             return None
@@ -389,12 +389,12 @@ class MemoryProvider:
 
     @cached_property
     def ranks(self) -> core.Ranks:
-        """Of all columns, for searches of intervals."""
+        """Ranks of all columns, for searches of intervals."""
         return self.table.ranks(self.n_jobs)
 
     @cached_property
     def categories(self) -> list[CodedCategory]:
-        """Those with sets beside single levels, which two levels do not have, with their levels by row."""
+        """Categories with three levels or more, which have cuts on sets of levels, with the level of every row."""
         return [
             CodedCategory(each.source, each.n_levels, each.columns, self.table.levels(each.source))
             for each in ([] if self.searched is None else find_levels(self.searched))
@@ -403,11 +403,11 @@ class MemoryProvider:
 
     @cached_property
     def levels(self) -> list[core.Levels]:
-        """The same of every category, for searches of all of them."""
+        """Levels of all ``categories``, for a joint search."""
         return [category.levels for category in self.categories]
 
     def modes(self, coordinates: Float64) -> Int32:
-        """The level most frequent in every cluster, (n_categories, k), from the searched coordinates (k, D)."""
+        """The most frequent level of every cluster, (n_categories, k), from the searched coordinates (k, D)."""
         return np.array([each.modes(coordinates) for each in self.categories], dtype=np.int32)
 
     @property
@@ -453,11 +453,11 @@ class MemoryProvider:
 
     def sums(self, node: int, payload: Payload) -> NodeSums:
         """See :class:`Provider`."""
-        # In a sparse table every value to sort would first have to be looked for.
+        # Sorting a sparse table would need a lookup of every value.
         with_bins = self.table.encoded.is_sparse or payload.prefers_bins(self.size(node), self.n_columns, self.n_slots)
         dtype = self._weight_type if payload.is_weight else np.int64
         histogram = np.zeros((self.n_slots, payload.k), dtype=dtype) if with_bins else None
-        # About half of what the table takes and as much as costs do; on small tables more.
+        # About half the memory of the table plus that of the costs; more on small tables.
         encoded = self.table.encoded
         of_rows = (4 if encoded.is_sparse else 2) * encoded.codes.nbytes + 4 * encoded.n_rows * payload.k
         cache_bytes = min(max(of_rows, 2**22), HISTOGRAM_BYTES // 2)
@@ -472,7 +472,7 @@ class MemoryProvider:
         return sums.totals
 
     def new_histogram(self, k: int, *, width: int, of_weights: bool = False) -> tuple[Histogram | None, Int64]:
-        """Zeros of shape (n_slots, k, width), None when not worth their memory; and totals of shape (k, width)."""
+        """Zeros of shape (n_slots, k, width), or None if they are too large, and zero totals of shape (k, width)."""
         dtype = np.dtype(self._weight_type if of_weights else np.int64)
         is_large = dtype.itemsize * self.n_slots * k * width > HISTOGRAM_BYTES
         histogram = None if is_large else np.zeros((self.n_slots, k, width), dtype=dtype)
@@ -480,21 +480,21 @@ class MemoryProvider:
 
     @cached_property
     def _weight_type(self) -> type[np.int64 | np.uint16]:
-        """Of the cells of a histogram of weights."""
+        """Type of the cells of a histogram of weights."""
         total = self.table.n_rows if self.weights is None else int(self.weights.sum())
         return np.uint16 if self.table.encoded.is_sparse and total < 2**16 else np.int64
 
     def add_by_cluster(
         self, rows: Int32, cluster: Int32, histogram: Histogram | None, totals: Int64, *, sign: int = 1
     ) -> None:
-        """Add the weights of rows into cells of their clusters, (n_slots, k, 1) and (k, 1), or take them out."""
+        """Add the weights of rows to cells of their clusters, (n_slots, k, 1) and (k, 1), or subtract them."""
         core.add_to_cluster_histogram(
             self.table.encoded, None, rows, cluster, self.weights, None, histogram, totals, sign, self.n_jobs
         )
 
     def state_of(self, separation: Separation[State]) -> State:
-        """What a separation keeps of the rows."""
-        # A circle of references would hold the costs of all rows until the garbage collector comes.
+        """The state of a separation."""
+        # A reference cycle would keep the costs of all rows in memory until the garbage collector runs.
         state: State = self._states.get(separation) or separation.in_memory(weakref.proxy(self))
         self._states[separation] = state
         return state
@@ -548,11 +548,11 @@ Features = SurrogateFeatures | Sequence[SurrogateFeatures]
 
 @dataclass(frozen=True, eq=False)
 class GrowthProblem:
-    """What a tree is grown on.
+    """The rows and parameters of a growth.
 
     ``provider``: the rows, in the columns that may be cut. ``coordinates`` (k, d) float64: the reference clusters'
-    coordinates in those columns. ``depth_penalty``, ``gini``, ``intervals``, ``features``: as in
-    ``grow_on``; ``intervals`` where its ``cuts`` are. ``limits``: of the tree; None: there are none.
+    coordinates in these columns. ``depth_penalty``, ``gini``, ``features``: as in ``grow_on``. ``intervals``: whether
+    ``cuts`` in ``grow_on`` is "interval". ``limits``: limits of the tree, or None.
     """
 
     provider: Provider
@@ -565,7 +565,7 @@ class GrowthProblem:
 
     @property
     def n_clusters(self) -> int:
-        """K."""
+        """k, the number of clusters."""
         return len(self.coordinates)
 
 
@@ -573,8 +573,8 @@ class GrowthProblem:
 class SeparatingCut:
     """A test with a surviving center on each side.
 
-    ``goes_left``: by survivor: whether its center lies left. ``coordinates``: the survivors' coordinates, where these
-    bound the gap beside the rows' values. ``mistakes``: rows separated from their centers, where the criterion counts
+    ``goes_left``: mask of the survivors whose center lies left. ``coordinates``: the survivors' coordinates, if they
+    bound the gap besides the rows' values. ``mistakes``: rows separated from their centers, if the criterion counts
     them.
     """
 
@@ -587,26 +587,26 @@ class SeparatingCut:
     def at(
         cls, feature: int, threshold: float, coordinates: Float64, survivors: Int32, mistakes: int = 0
     ) -> SeparatingCut:
-        """A threshold between centers whose coordinates are those of the columns, of shape (k, d)."""
+        """A cut by a threshold in a column; ``coordinates`` (k, d): of all clusters in the searched columns."""
         along = coordinates[survivors, feature]
         return cls(NodeTest(feature, threshold), along <= threshold, along, mistakes)
 
 
 class SeparationCriterion:
-    """Chooses the cut of a node that has several centers, and follows the rows down.
+    """Chooses the cut of a node with several centers, and keeps track of rows after splits.
 
-    ``clusters``: those whose centers are to be separated, in increasing order.
+    ``clusters``: the clusters whose centers are to be separated, in increasing order.
     """
 
     def __init__(self, provider: Provider, separation: Separation[NodeRows], clusters: Int32) -> None:
         self._provider, self._separation, self.clusters = provider, separation, clusters
 
     def start(self, root: SeparationNode) -> None:
-        """Nothing is cut yet: this is the root."""
+        """Begin at the root, before the first cut."""
         self._provider.follow(self._separation, None, [root])
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
-        """The best cut of a node of two or more centers, or None when these are equal in every column.
+        """The best cut of a node with two or more centers, or None if these are equal in every column.
 
         ``kills_left``, ``kills_right`` (n_columns,) uint8: 1 where a left (right) branch on the column makes an
         ancestor's condition redundant.
@@ -614,7 +614,7 @@ class SeparationCriterion:
         raise NotImplementedError
 
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
-        """The node that was seen last was cut in two: these are its children."""
+        """Update after the split of ``node``, the last one passed to ``best_cut``, into ``children``."""
         self._provider.follow(self._separation, node, children)
 
 
@@ -622,8 +622,8 @@ class SeparationCriterion:
 class LeafCut:
     """The best cut of a leaf.
 
-    ``cost``: of both sides together, each under its own label, in the criterion's units. ``impurity``: tells apart cuts
-    of equal cost; 0 where the criterion has no second score.
+    ``cost``: cost of both sides together, each with its own label, in the criterion's units. ``impurity``: second score
+    for cuts of equal cost; 0 if the criterion has none.
     """
 
     test: NodeTest
@@ -634,9 +634,9 @@ class LeafCut:
 
 
 class ExpansionCriterion:
-    """Chooses the cut of a leaf, and says what it gains.
+    """Chooses the cut of a leaf, and computes its gain.
 
-    ``ends_without_gain``: whether growth stops where no cut lowers the cost. ``_payload``: what rows add.
+    ``ends_without_gain``: whether growth stops when no cut lowers the cost. ``_payload``: the payload of the rows.
     """
 
     ends_without_gain = True
@@ -652,19 +652,19 @@ class ExpansionCriterion:
         return self._provider.sums(node, self._payload)
 
     def label(self, sums: NodeSums) -> int:
-        """The best cluster for a leaf, the lowest number of equals."""
+        """The best cluster for a leaf, the lowest number among equals."""
         return int(np.argmax(sums.totals))
 
     def cost(self, sums: NodeSums, label: int) -> int | Fraction:
-        """What a leaf costs when one cluster serves all its rows."""
+        """The cost of a leaf if one cluster serves all its rows."""
         raise NotImplementedError
 
     def impurity(self, sums: NodeSums) -> float:
-        """The second score of a leaf; 0 where there is none."""
+        """The second score of a leaf; 0 if the criterion has none."""
         return 0.0
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
-        """The cut of least cost, or None when the rows are equal in every column, or nothing is left to gain."""
+        """The cheapest cut, or None if the rows are equal in every column, or no cut can gain anything."""
         search = self._search(sums)
         cut: LeafCut | None = self._provider.search(node, search)
         if cut is None or not self._intervals or (cut.cost == 0 and cut.impurity == 0.0):
@@ -672,5 +672,5 @@ class ExpansionCriterion:
         return self._provider.search(node, replace(search, known=cut)) or cut
 
     def _search(self, sums: NodeSums) -> Any:
-        """What is asked about cuts; with a ``known`` one, about intervals that are better."""
+        """The search for the cheapest cut; with a ``known`` cut, for an interval that is better."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""From a table, a reference, a recipe and limits to a tree. What can be put as arrays can be explained."""
+"""Growing a tree on rows, by an algorithm and within limits."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from .limits import MOST_DEPTH, Limits, NoAllowedCutError
 from .provider import ExpansionCriterion, Features, GrowthProblem, Provider, SeparationCriterion
 
 CUTS = ("interval", "threshold")
-"""What tests may be: intervals as well, or one-sided alone."""
+"""Kinds of tests: intervals and one-sided tests, or only one-sided tests."""
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How a tree grows.
 
-    ``help``: what is cut where, in one line. ``base``: what gives every reference cluster one leaf; None: growth starts
-    at a single leaf. ``expansion``: what adds leaves one by one, where this recipe is the whole growth or expands a
-    base tree. ``explains``: what estimators offer it for: "centers" of clusters, "labels" from anywhere, clusterings by
-    a "kernel". ``starts``: the recipes whose trees a search makes one of (``refine.py``), where this recipe is one; it
-    grows none itself.
+    ``help``: one line about the cuts. ``base``: the criterion that gives every reference cluster one leaf; None: growth
+    starts at a single leaf. ``expansion``: the criterion that adds leaves one by one, as the whole growth or to a base
+    tree. ``explains``: inputs of estimators that offer it: "centers" of clusters, "labels" from any source, clusterings
+    by a "kernel". ``starts``: for a search (``refine.py``), the recipes whose trees it starts from; a search grows no
+    tree itself.
     """
 
     help: str
@@ -48,7 +48,7 @@ class Recipe:
 
 
 RECIPES = {
-    # Trees that every search starts from, so that the result costs no more than any of the papers' with these leaves.
+    # Every search starts from these trees, so that its result costs no more than any of them with as many leaves.
     "search": Recipe(
         "the cheapest tree that a search finds from those of the others",
         explains=("centers", "kernel"),
@@ -75,11 +75,11 @@ RECIPES = {
     ),
     "cart": Recipe("the sides have the least Gini impurity: plain CART", expansion=GiniCriterion, explains=("labels",)),
 }
-"""Every algorithm by its name. A new one is a criterion, or a search, and a line here."""
+"""Every algorithm by name. A new algorithm needs a criterion or a search, and an entry here."""
 
 Expansion = Literal["exkmc", "expand"]
 EXPANSIONS: tuple[Expansion, ...] = get_args(Expansion)
-"""Recipes that users may expand a base tree by."""
+"""Recipes with which users may expand a base tree."""
 
 
 def recipes_for(what: str) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def recipes_for(what: str) -> tuple[str, ...]:
 class LimitsGiven:
     """The limits as they are given to an estimator.
 
-    ``may_leave_out``: whether its algorithm may leave clusters without a leaf. ``instead``: one that may.
+    ``may_leave_out``: whether its algorithm may leave clusters without a leaf. ``instead``: an algorithm that may.
     """
 
     cut_features: Any = None
@@ -102,7 +102,7 @@ class LimitsGiven:
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing is limited."""
+        """Whether there are no limits."""
         return self.cut_features is None and self.max_depth is None and self.min_samples_leaf == 1
 
     @property
@@ -110,7 +110,7 @@ class LimitsGiven:
         return f'algorithm="{self.instead}", which may leave a cluster without a leaf'
 
     def check(self, n_clusters: int) -> None:
-        """What can be said before there is a table."""
+        """Check the limits as far as possible without a table."""
         if self.max_depth is not None:
             check_integer("max_depth", self.max_depth, minimum=1)
         hint = "20 is twenty rows, 0.05 five per cent."
@@ -146,8 +146,8 @@ class LimitsGiven:
     ) -> Limits | None:
         """The limits for the rows of a table, None without any.
 
-        ``coordinates`` (k, D): the clusters in the searched columns. ``classes``: how clusters are called. ``totals``:
-        how many rows there are, and what they weigh. ``counts``: the same of each of the m rows.
+        ``coordinates`` (k, D): the clusters in the searched columns. ``classes``: labels of the clusters. ``totals``:
+        number and weight of all rows. ``counts``: number and weight of each of the m rows.
         """
         if self.is_none:
             return None
@@ -196,9 +196,9 @@ class LimitsGiven:
     def infeasible(
         self, error: NoAllowedCutError, rule: str, classes: Sequence[Any], smallest: int
     ) -> InfeasibleLimitsError:
-        """What stopped a growth, as users are told: the limits, the node, and what to do.
+        """The error for a growth that limits stopped: with the limits, the node, and the next step.
 
-        ``rule``: of the node. ``smallest``: rows of the smallest leaf of the tree without limits.
+        ``rule``: rule of the node. ``smallest``: rows of the smallest leaf of the tree without limits.
         """
         least = self.min_samples_leaf
         said = ["cut_features=..."] * (self.cut_features is not None)
@@ -219,7 +219,7 @@ class LimitsGiven:
 
 
 def _share_below(n_clusters: int) -> float:
-    """The largest share in a few digits that so many leaves can have each."""
+    """The largest share, in a few digits, that each of ``n_clusters`` leaves can have."""
     digits: int = 10 ** (len(str(n_clusters)) + 2)
     return digits // n_clusters / digits
 
@@ -231,7 +231,7 @@ def _check_separable(
     mask: npt.NDArray[np.uint8],
     classes: Sequence[Any],
 ) -> None:
-    """Refuse columns in which two clusters are equal that others tell apart."""
+    """Raise an error if two clusters that differ in other columns are equal in all allowed columns."""
     among = coordinates[:, mask > 0]
     for i in range(len(among)):
         for j in range(i + 1, len(among)):
@@ -260,24 +260,24 @@ def grow_on(
     limits: Limits | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> GrownTree:
-    """Grow a threshold tree on rows wherever they lie.
+    """Grow a threshold tree on rows in memory or elsewhere.
 
     ``coordinates`` (k, d) float64: the reference clusters' coordinates in the columns that may be cut. ``algorithm``:
     one of ``RECIPES``. ``max_leaves``: leaves at most; a base tree with fewer is expanded while a cut gains anything.
-    ``expansion``: how it is expanded. ``depth_penalty``: lambda of "exshallow". ``gini``: "expand" tells apart cuts
-    that disagree equally by Gini impurity. ``cuts``: what "exkmc" and "expand" may test: one-sided cuts, or intervals
-    ``lower < x <= threshold`` too. An interval is taken where it costs less than every one-sided cut; of equals the one
-    of the lowest column, then of the lowest lower gap, then of the lowest upper gap. Over all pairs of gaps in columns
-    of at most 1,000 distinct values in the node; other columns are searched between 256 groups of values of equal
-    weight, and the ends of the best pair then moved to the best single values next to them. ``features``: for
-    "kernel_imm", which of the cuts with the fewest mistakes takes that of the lowest column, then of the lowest
-    feature, then of the lowest level, as the published trees do; see ``surrogate_features``. ``limits``: of cuts and
-    depth; raises ``NoAllowedCutError`` where they leave a cluster of a base tree without a leaf. ``progress``: told the
-    algorithm and the number of leaves after every split. Returns ``grown``: the same, bit for bit, for any order of
-    rows and any number of threads. Each cut of a "kernel_imm" base is a level of one feature, half way between
-    neighboring values of the node's rows (mistakes of earlier cuts apart): exact in columns of at most 1,000 distinct
-    values; other columns are cut between 512 groups of values of equal weight (more where single values are heavy), a
-    feature taking the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
+    ``expansion``: recipe of this expansion. ``depth_penalty``: lambda of "exshallow". ``gini``: "expand" chooses among
+    cuts of equal disagreement by Gini impurity. ``cuts``: tests of "exkmc" and "expand": only one-sided cuts, or also
+    intervals ``lower < x <= threshold``. An interval is chosen only if it costs less than every one-sided cut; among
+    equals the one of the lowest column, then of the lowest lower gap, then of the lowest upper gap. Columns with at
+    most 1,000 distinct values in the node are searched over all pairs of gaps, other columns between 256 groups of
+    values of equal weight; the ends of the best pair then move to the best single values next to them. ``features``:
+    for "kernel_imm"; of the cuts with the fewest mistakes it takes the lowest column, then the lowest feature, then the
+    lowest level, as the published trees do; see ``surrogate_features``. ``limits``: limits of cuts and depth; raises
+    ``NoAllowedCutError`` if a cluster of a base tree gets no leaf. ``progress``: called with the algorithm and the
+    number of leaves after every split. Returns ``grown``: the same, bit for bit, for any order of rows and any number
+    of threads. Each cut of a "kernel_imm" base is a level of one feature, half way between neighboring values of the
+    node's rows (without mistakes of earlier cuts): exact in columns of at most 1,000 distinct values; other columns are
+    cut between 512 groups of values of equal weight (more if single values are heavy), with the feature of the group's
+    median, and ``DistanceFeatures`` have 256 of these as anchors.
     """
     coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
     problem = GrowthProblem(rows, coordinates, 0.0, gini, cuts == "interval", features, limits)
@@ -287,7 +287,7 @@ def grow_on(
         return grow(own, algorithm, max_leaves, expansion, progress)
 
     tree = grown(depth_penalty)
-    # Valid cuts may end at a node where no cut is valid: less depth is no reason for a cluster without rows.
+    # Valid cuts may lead to a node without a valid cut, so leaves may be empty; less depth does not justify that.
     if algorithm == "exshallow" and depth_penalty > 0 and tree.n_empty:
         deeper = grown(0.0)
         tree = deeper if deeper.n_empty < tree.n_empty else tree
@@ -295,7 +295,7 @@ def grow_on(
 
 
 def unless_refused(grow: Callable[[], GrownTree]) -> Callable[[], GrownTree | InfeasibleLimitsError]:
-    """A growth that gives the error where limits leave this algorithm no tree: others may find a way."""
+    """``grow``, but returning the error if limits leave this algorithm no tree: other algorithms may find one."""
 
     def tried() -> GrownTree | InfeasibleLimitsError:
         try:
@@ -313,7 +313,7 @@ def grow(
     expansion: str = "exkmc",
     progress: Callable[[str, int], None] | None = None,
 ) -> GrownTree:
-    """Grow a threshold tree on rows wherever they lie; parameters as in ``grow_on``."""
+    """Grow a threshold tree on rows in memory or elsewhere; parameters as in ``grow_on``."""
     recipe, tree = RECIPES[algorithm], GrowingTree(problem.provider)
     on_leaf = progress and partial(progress, algorithm)
     inseparable: list[tuple[int, ...]] = []

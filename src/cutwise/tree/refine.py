@@ -1,8 +1,8 @@
-"""Better trees than those that were grown: every cut chosen anew, leaves moved elsewhere, from several starts.
+"""Search for trees that are better than the grown ones: new cuts and moved leaves, from several starts.
 
-Trees are searched on a sample of the rows, in few bins a column and few numbers a row; their thresholds are then chosen
-on more rows, and by what they cost on all rows the cheapest is taken, of these trees and of those that were grown. So
-the result never costs more than any tree that was given, however much the sample has misled.
+The search uses a sample of the rows, with few bins a column and few numbers a row. More rows then choose the
+thresholds, and the result is the tree that costs least on all rows, among the searched and the grown trees. So the
+result never costs more than any given tree, even if the sample was misleading.
 """
 
 from __future__ import annotations
@@ -62,47 +62,46 @@ from .threshold_tree import NodeTest
 
 Step = tuple[int, float, Cuts]
 SizePrice = tuple[tuple[float, float], tuple[float, float]]
-"""What a condition and a test of the mean rule cost, as shares of the reference's cost, and how many are free."""
+"""Prices of a condition and of a test of the average rule, as shares of the reference's cost, and free numbers."""
 Path = list[Step]
-"""Every better tree that a search found: the work done by then, its value, and the tree."""
+"""The successive improvements of a search: work done so far, value of the tree, and the tree."""
 
 SIZE_PRICES = (0.005, 0.01, 0.02, 0.04, 0.08)
-"""Prices of a condition, as shares of the reference's cost, at which trees are searched where their size is bounded."""
+"""Prices of a condition, as shares of the reference's cost, that a search with bounds on size tries."""
 BOUNDED_PRICE, POLISHED_PRICE = 0.3, 100.0
-"""The price of what is beyond the bound: while trees are searched, and when their thresholds are chosen in the end."""
+"""Prices of size beyond the bounds: during the search, and when thresholds are chosen at its end."""
 FURTHER_STARTS = 2
 """See ``Effort``."""
 NEAR = 0.05
-"""Of the first starts those are kept that cost at most this share of the reference's cost more than the best."""
+"""The first starts are kept if they cost at most this share of the reference's cost more than the best one."""
 MANY_ROWS, MANY_LEAVES, MANY_VALUES = 80_000, 32, 20_000
-"""From so many distinct rows or leaves on, or columns times leaves squared, a search starts from the given trees alone
-and moves leaves in the best one: all else would take longer than it takes to grow these."""
+"""Beyond this many distinct rows or leaves, or columns times leaves squared, a search starts only from the given trees
+and moves leaves only in the best tree: more would take longer than growing the given trees."""
 MOST_WORK = 112_000_000
-"""Numbers that are added up before leaves of a tree are moved no more: a tenth of a second. More effort goes on."""
+"""Number of additions, about 0.1 s, after which no more leaves of a tree are moved, unless with more effort."""
 FEW_ROWS, FURTHER_VALUES, ROWS_AS_BINS, MOST_FURTHER = 10_000, 42_000_000, 2_000, 6
-"""Below so many distinct rows a search goes on further (see ``Effort``), at most so often, the oftener the fewer rows,
-columns and leaves there are: rows, with so many more for the sums by bin, times columns times leaves squared are this
-many values in all. That takes a tenth of a second."""
+"""With fewer than FEW_ROWS distinct rows a search has further rounds (see ``Effort``), at most MOST_FURTHER, so many
+that rows (plus ROWS_AS_BINS for the sums by bin) times columns times leaves squared add up to FURTHER_VALUES: about
+0.1 s."""
 WHOLE_VALUES = 21_000_000
-"""Where there are so few of them all rows are searched by."""
+"""With at most this many of these values a search uses all rows."""
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 8, 8
-"""Of the clusterings of the sample that further trees start from: how many are kept, the better half of those that are
-made together; iterations; columns that rows are sorted by."""
+"""Clusterings of the sample for further starts: number kept at a time, the better half of those computed; iterations;
+number of columns that rows are sorted by."""
 LEAST_WORK = 1_000_000
-"""What repeated searches count the work before as, at least: ten milliseconds, for few rows to end at the best tree."""
+"""Least earlier work, ten milliseconds, that repeated searches multiply: few rows shall end at the best tree too."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to search: counted in things done, never in seconds, so it ends at the same tree everywhere.
+    """The length of a search, counted in operations rather than seconds, so that its result is reproducible.
 
-    More effort than the default does the same, and then more: all trees that less effort measures are measured again.
-    In the end it goes on from what was found by more rows, as many as choose thresholds. ``n_starts``:
-    trees that are looked at. ``n_recut``: the best of these, whose cuts are chosen anew. ``n_swapped``: the best of
-    these, in which leaves are moved. ``n_further``: how often that goes on with two more starts, and with the best tree
-    in which no leaves were moved. ``tolerance``: leaves are moved where that is estimated to raise the cost by less
-    than this share of the reference's. ``repeated``: searches from the best tree with some leaves moved at random, as a
-    multiple of the work done before.
+    More effort than the default repeats all steps of the default and adds others. It finally continues from its results
+    with more rows, as many as choose thresholds. ``n_starts``: number of starts. ``n_recut``: number of the best starts
+    whose cuts are chosen again. ``n_swapped``: number of the best results in which leaves are moved. ``n_further``:
+    rounds that add two starts, and the best tree in which no leaves were moved yet. ``tolerance``: leaves are moved if
+    this is estimated to raise the cost by less than this share of the reference's. ``repeated``: work of searches from
+    the best tree with some leaves moved at random, as a multiple of the earlier work.
     """
 
     n_starts: int = 8
@@ -114,29 +113,29 @@ class Effort:
 
     @classmethod
     def of(cls, effort: float) -> Effort:
-        """The effort of a number: 1 is the default, 0.3 two thirds of its time; from 1 on time is in proportion."""
+        """The effort for a number: 1 is the default, 0.3 takes two thirds of its time; above 1 time is proportional."""
         swapped, further = max(1, round(3 * min(effort, 1.0))), round(3 * min(max(effort - 1.0, 0.0), 2.0))
         return cls(n_swapped=swapped, n_further=further, repeated=max(0.0, effort - 3.0))
 
     @property
     def goes_on(self) -> bool:
-        """Whether it is more than the default."""
+        """Whether it exceeds the default."""
         return self.n_further > 0
 
     @property
     def at_last(self) -> Effort:
-        """The effort of going on by more rows, from what was found by fewer: that of the default."""
+        """The effort of the final search with more rows: without further rounds and repeats."""
         return replace(self, n_further=0, repeated=0.0)
 
 
 @dataclass(frozen=True)
 class SearchRecord:
-    """What a search did.
+    """A record of a search.
 
-    ``start_cost``, ``cost``: of the cheapest tree that was grown, and of the result. ``n_starts``: trees that the
-    search started from. ``n_steps``: better trees on the way from one of these to the result; 0 where a grown tree was
-    taken. ``path``: the work done (additions of a row, or of a bin, to the sums of a column) and the cost then, step by
-    step: that of the rows that the search looked at, as far as it saw it.
+    ``start_cost``, ``cost``: costs of the cheapest grown tree and of the result. ``n_starts``: number of trees that the
+    search started from. ``n_steps``: improvements from one of these to the result; 0 if the result is a grown tree.
+    ``path``: work done (additions of a row, or of a bin, to the sums of a column) and cost after each improvement; the
+    cost is an estimate on the sample of the search.
     """
 
     start_cost: float
@@ -162,7 +161,7 @@ class SearchRecord:
 
 
 class Judgement(NamedTuple):
-    """What a tree costs on all rows, and how long its rules are: conditions, and tests, of a row in the mean."""
+    """Cost of a tree on all rows, and average number of conditions and of tests in a row's rule."""
 
     cost: float
     waes: float
@@ -170,7 +169,7 @@ class Judgement(NamedTuple):
 
 
 Steps = list[tuple[int, float]]
-"""The work done and the cost then, of better and better trees."""
+"""Work done and cost after each improvement."""
 
 
 class FoundTree(NamedTuple):
@@ -191,7 +190,7 @@ class FoundTree(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What all rows say of a tree, the steps that led to it (none for one that was grown), and how to get it."""
+    """A tree's judgement on all rows, the steps that led to it (none for a grown tree), and a function to grow it."""
 
     judgement: Judgement
     steps: Steps
@@ -199,27 +198,27 @@ class Judged:
 
     @cached_property
     def grown(self) -> GrownTree:
-        """The tree; most are only judged."""
+        """The tree, grown on demand: most trees are only judged."""
         return self.grow()
 
 
 @dataclass(frozen=True, eq=False)
 class SearchCheaper:
-    """A search for a tree of ``n_leaves`` leaves that costs less, by what rows cost in the leaf that they reach.
+    """A search for a cheaper tree of ``n_leaves`` leaves, where each leaf has the center of its rows.
 
-    ``table``: the m rows, in the columns that are cut. ``metric``: the same rows where distances are measured; the
-    table's own matrix where that is the same. ``centers`` (k, p) float64: of the reference. ``labels`` (m,) int32:
-    reference clusters, which the leaves of the result are named after. ``coordinates`` (k, d) float64: where these are
-    in the columns that are cut. ``judge``: what partitions of the m rows cost, each a call that gives the part of every
-    row, 0 to the number of leaves - 1; those that do not cost least in their group may be off by rounding.
-    ``rows``: the same, for trees with all of them. ``n_leaves``: of the result; those of the starts that have rows may
-    be fewer. ``objective``: what the centers are of. Searches themselves go by squared distances, whatever the judge
-    measures. ``depth_penalty``: of the further starts, which "exshallow" grows. ``size_penalty``: what one condition in
-    every rule costs, as a share of the reference's cost; a level of depth costs a quarter. ``max_size``: bounds on the
-    weighted average of conditions and of tests. Trees are then searched at several prices of size. ``limits``: of all
-    trees, also of the starts. ``ends_at_reference``: whether a start that keeps every row in its reference cluster ends
-    a search that would not look at all columns. ``n_jobs``: threads; the result does not depend on it. ``progress``:
-    called twice a second with the cost ratio of the cheapest tree of the sample.
+    ``table``: the m rows, in the columns that are cut. ``metric``: the m rows in the metric space; the table's own
+    matrix if both are the same. ``centers`` (k, p) float64: the reference's centers. ``labels`` (m,) int32: reference
+    clusters, after which the leaves of the result are named. ``coordinates`` (k, d) float64: the reference clusters in
+    the columns that are cut. ``judge``: gives the costs of partitions of the m rows; each partition is a call that
+    returns the part of every row, 0 to the number of leaves - 1. Costs that are not the lowest of their group may be
+    off by rounding. ``rows``: provider of the m rows, to grow trees. ``n_leaves``: leaves of the result; the starts may
+    have fewer leaves with rows. ``objective``: objective of the centers; the search itself uses squared distances for
+    any objective. ``depth_penalty``: penalty of "exshallow", which grows further starts. ``size_penalty``: price of one
+    condition in every rule, as a share of the reference's cost; a level of depth costs a quarter. ``max_size``: bounds
+    on the weighted average of conditions and of tests; several prices of size are then tried. ``limits``: limits of all
+    trees, also of the starts. ``ends_at_reference``: whether a start that equals the reference ends a search that would
+    not use all columns. ``n_jobs``: threads; the result does not depend on it. ``progress``: called twice a second with
+    the cost ratio of the cheapest tree on the sample.
     """
 
     table: EncodedTable
@@ -241,10 +240,10 @@ class SearchCheaper:
     progress: Callable[[float], None] | None = None
 
     def search(self, starts: Sequence[GrownTree]) -> tuple[GrownTree, SearchRecord, list[Judged]]:
-        """The refined tree, what the search did, and all trees that were measured; ``starts``: trees of all rows.
+        """The refined tree, the record of the search, and all judged trees; ``starts``: trees of all rows.
 
         The tree is the same, bit for bit, for any order of rows and number of threads, and for weights as for repeated
-        rows. Where no tree keeps the bounds on size, it is the one that comes closest.
+        rows. If no tree meets the bounds on size, it is the one that comes closest.
         """
         n_starts, found, price = (len(starts), list[FoundTree](), 0.0) if self.is_over(starts) else self._find(starts)
         tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
@@ -256,7 +255,7 @@ class SearchCheaper:
             for ends in (each.tests[1], *each.before):
                 tree = column, ends, right
                 grow = partial(self._grow_again, tree)
-                if self.limits is None or self._allows(grow()):  # a threshold that moved may leave a leaf too small
+                if self.limits is None or self._allows(grow()):  # moved thresholds may make a leaf too small
                     tests.append(tree)
                     ways.append((each.steps, grow))
                     break
@@ -271,18 +270,18 @@ class SearchCheaper:
         taken = min(judged, key=rank)
         start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
         record = SearchRecord(start_cost, taken.judgement.cost, n_starts, len(taken.steps), taken.steps)
-        # No cut could give some clusters leaves of their own, but the search may have given them others.
+        # Only if leaves are missing: the search may have given inseparable clusters leaves elsewhere.
         short = taken.grown.tree.n_leaves < self.n_leaves
         inseparable = max((start.inseparable for start in starts), key=len) if short else []
         return replace(taken.grown, inseparable=inseparable), record, judged
 
     def is_over(self, starts: Sequence[GrownTree]) -> bool:
-        """Whether a search ends before it begins; see ``ends_at_reference``."""
+        """Whether no search is needed; see ``ends_at_reference``."""
         ends_early = self.ends_at_reference and self.table.matrix.n_cols > MOST_COLUMNS
         return ends_early and any(map(self._equals_reference, starts))
 
     def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[FoundTree], float]:
-        """Search from some trees: how many starts there were, the best trees, and what a condition costs all rows."""
+        """Search from some trees; return the number of starts, the best trees, and the price of a condition."""
         table, matrix = self.table, self.table.matrix
         n_polished = sample_sizes(self.n_leaves, max(matrix.n_cols, self.metric.n_cols))[1]
         drawn = draw_distinct(core.row_hashes(matrix, self.n_jobs), n_polished)
@@ -307,7 +306,7 @@ class SearchCheaper:
         return n_starts, found, price
 
     def _find_near(self, drawn: DrawnRows, known: Sequence[Tests], n_grown: int) -> tuple[int, list[FoundTree], float]:
-        """What ``_find`` finds of the rows that were drawn; ``known``: trees to start from."""
+        """Search as ``_find``, after far clusters are cut off; ``known``: trees to start from."""
         table, n_leaves = self.table, self.n_leaves
         if n_leaves == 1:
             leaf = np.array([-1], dtype=np.int32)
@@ -329,7 +328,7 @@ class SearchCheaper:
             more_starts, more, sample = search(n_polished, given, self.effort.at_last)
             n_starts, found = n_starts + more_starts, found + more
         if self.objective is not KMEANS:
-            # The search went by squared distances: from what it found, and from its starts, on by what counts.
+            # The search used squared distances: continue with the objective, from its results and its starts.
             tests = [*(each.tests for each in found), *known]
             whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
             descended = self._descend(whole, [None] * len(whole), drawn) if whole else []
@@ -337,18 +336,18 @@ class SearchCheaper:
         return n_starts, found, self.size_penalty * sample.cost / sample.weight * self._total_weight()
 
     def _led_by_clusters(self, drawn: DrawnRows, n_sampled: int) -> DrawnRows:
-        """The rows that were drawn, the first ones with a row of every cluster that has any: far ones cost much."""
+        """Move a row of every cluster that the sample would miss to the front, since far clusters cost much."""
         first = np.unique(self.labels[drawn.first], return_index=True)[1]
         return drawn.led_by(first[first >= n_sampled])
 
     def _search_rows(
         self, drawn: DrawnRows, n_sampled: int, given: Sequence[Tests], effort: Effort, *, n_grown: int, anew: bool
     ) -> tuple[int, list[FoundTree], SearchSample]:
-        """Search by so many of the rows that were drawn.
+        """Search with the first ``n_sampled`` of the drawn rows.
 
-        ``given``: trees to start from. ``n_grown``: how many count as starts of the effort. ``anew``: whether a tree is
-        also grown on the reference's centers. Returns ``n_starts``, ``found``, ``sample``: how many trees that started
-        from, the best trees, and what was read.
+        ``given``: trees to start from. ``n_grown``: number of starts that count as given. ``anew``: whether to grow a
+        tree on the reference's centers too. Returns ``n_starts``, ``found``, ``sample``: the number of starts, the best
+        trees, and the sample.
         """
         table, metric, n_leaves, max_size, n_jobs = self.table, self.metric, self.n_leaves, self.max_size, self.n_jobs
         sampled = drawn.begin(n_sampled)
@@ -380,7 +379,7 @@ class SearchCheaper:
         if max_size is not None:
             for price in (price for price in SIZE_PRICES if price > self.size_penalty):
                 paths += search([[path[-1][2] for path in paths[-1:]]], _everywhere(price))
-            if min(max_size) < n_leaves:  # no rule is longer
+            if min(max_size) < n_leaves:  # longer rules do not exist
                 near = [*cuts, *(path[-1][2] for path in paths)]
                 paths += search([near], (2 * (BOUNDED_PRICE,), max_size))
                 bound = 2 * (POLISHED_PRICE,), max_size
@@ -394,12 +393,12 @@ class SearchCheaper:
         return len(cuts), found, sample
 
     def _n_searched(self) -> int:
-        """How many columns are searched."""
+        """Number of searched columns."""
         allowed = None if self.limits is None else self.limits.columns
         return min(self.table.matrix.n_cols if allowed is None else int((allowed > 0).sum()), MOST_COLUMNS)
 
     def _in_time(self, n_rows: float, n_values: int) -> Effort:
-        """The effort, or what there is time for: less where trees take long, more where the table is small."""
+        """The effort, reduced if trees take long, increased if the table is small."""
         effort = self.effort
         if n_rows > MANY_ROWS or self.n_leaves > MANY_LEAVES or n_values > MANY_VALUES:
             return replace(effort, n_starts=0, n_recut=2, n_swapped=1)
@@ -409,9 +408,9 @@ class SearchCheaper:
         return replace(effort, n_further=effort.n_further + n_further)
 
     def cheaper_clusters(self, starts: Sequence[GrownTree]) -> list[GrownTree]:
-        """What a search makes of trees whose clusters may have several leaves; columns are those of the table.
+        """Cheaper trees by a search from trees whose clusters may have several leaves, in the table's columns.
 
-        Trees with leaves without rows are left out: no values say where their thresholds may lie.
+        Trees with empty leaves are left out, since their thresholds have no neighboring values.
         """
         starts = [start for start in starts if not start.n_empty]
         given = [(start.tree.feature, start.tree.threshold, start.tree.children_right) for start in starts]
@@ -439,11 +438,11 @@ class SearchCheaper:
         ]
 
     def _total_weight(self) -> int:
-        """Of all rows."""
+        """Weight of all rows."""
         return self.table.n_rows if self.table.weights is None else int(self.table.weights.sum())
 
     def _judge(self, starts: Sequence[GrownTree], trees: Sequence[Tests]) -> list[Judgement]:
-        """What all rows say of trees, of which the starts are the first."""
+        """Judge trees on all rows; the first ones are the starts."""
         leaves = [start.leaf_of_row for start in starts]
         leaves += [leaves_by(self.table.matrix, tree, self.n_jobs) for tree in trees[len(starts) :]]
 
@@ -451,12 +450,12 @@ class SearchCheaper:
             number: Int32 = np.cumsum(trees[i][0] < 0, dtype=np.int32) - np.int32(1)
             return number[leaves[i]]
 
-        first = dict[bytes, int]()  # of trees that put all rows together alike: one is judged for all
+        first = dict[bytes, int]()  # one tree is judged for all that give the same partition
         alike = [first.setdefault(_together(parts(i)), i) for i in range(len(trees))]
         judged = list(first.values())
         n_starts = sum(i < len(starts) for i in judged)
         groups = [range(n_starts), range(n_starts, len(judged))]
-        if self.max_size is not None or self.size_penalty > 0.0:  # then others than the cheapest may be taken
+        if self.max_size is not None or self.size_penalty > 0.0:  # then all costs must be exact
             groups = [range(i, i + 1) for i in range(len(judged))]
         found = self.judge([partial(parts, i) for i in judged], [group for group in groups if group])
         costs = [found[judged.index(i)] for i in alike]
@@ -469,7 +468,7 @@ class SearchCheaper:
         trees: Sequence[Tests],
         rows: Sequence[tuple[Int32, Int64 | None]],
     ) -> list[Judgement]:
-        """Costs and sizes of trees, of which starts are the first; ``rows``: leaves of some, and what they weigh."""
+        """Costs and sizes of trees, the starts first; ``rows``: the leaf of every row in each tree, and weights."""
         sizes, searched = [start.size_of(*own) for start, own in zip(starts, rows, strict=False)], self.table.searched
         for (column, _, right), own in zip(trees[len(starts) :], rows[len(starts) :], strict=True):
             if searched is None:
@@ -480,11 +479,11 @@ class SearchCheaper:
         return [Judgement(cost, *size) for cost, size in zip(costs, sizes, strict=True)]
 
     def _grow_again(self, tests: Tests) -> GrownTree:
-        """The tree with these cuts, as if it had been grown: thresholds in their gaps, leaves named after clusters."""
+        """The tree with these cuts as a grown tree: thresholds placed in their gaps, leaves named after clusters."""
         return self._name_leaves(self._replay(tests).finish(), anew=True)
 
     def _replay(self, tests: Tests, cluster: Int32 | None = None) -> GrowingTree:
-        """The splits of a tree, with all rows; see ``replay``."""
+        """Replay the splits of a tree on all rows; see ``replay``."""
         return replay(self.rows.anew(), *tests, cluster)
 
     def _allows(self, grown: GrownTree) -> bool:
@@ -492,19 +491,19 @@ class SearchCheaper:
         return self.limits.are_met(grown.tree, grown.leaf_of_row, grown.rows)
 
     def _by_label(self, grown: GrownTree) -> tuple[Int32, Int64 | None]:
-        """Labels and weights of the rows that the leaves of a tree are given for."""
+        """Labels and weights of the rows in ``grown.leaf_of_row``."""
         return (self.labels, self.table.weights) if grown.rows is None else grown.rows.by_label
 
     def _equals_reference(self, grown: GrownTree) -> bool:
-        """Whether the leaves are the reference's clusters, row by row."""
+        """Whether the leaves equal the reference's clusters."""
         labels, weights = self._by_label(grown)
         differs = grown.codes != labels
         return grown.tree.n_leaves == self.n_leaves and not (differs if weights is None else weights[differs]).any()
 
     def _name_leaves(self, grown: GrownTree, *, anew: bool = False) -> GrownTree:
-        """A cluster of its own for every leaf, so that most weight keeps its name: leaves have left the reference.
+        """Give every leaf its own cluster, to agree with the reference on most weight.
 
-        Not ``anew``: where a start gives several leaves to one cluster, and none to some.
+        Without ``anew`` only if several leaves of a start have the same cluster.
         """
         tree, leaves = grown.tree, grown.tree.leaves
         if not anew and len(np.unique(tree.cluster[leaves[tree.n_node_samples[leaves] > 0]])) == len(leaves):
@@ -522,14 +521,14 @@ def _everywhere(penalty: float) -> SizePrice:
 
 
 def _in_units(price: SizePrice, sample: SearchSample, weight: float) -> SizePrice:
-    """For rows of this weight, in units of the grid."""
+    """Convert a price for rows of this weight to units of the grid."""
     (condition, level), (conditions, levels) = price
     unit = sample.grid.in_units(sample.cost) / sample.weight
     return (condition * unit, level * unit), (conditions * weight, levels * weight)
 
 
 def _different(paths: Sequence[Path]) -> list[Path]:
-    """Of paths that end in the same tree the first."""
+    """The first of all paths that end in the same tree."""
     found = {tuple(each.tobytes() for each in path[-1][2]): path for path in reversed(paths)}
     return list(reversed(found.values()))
 
@@ -546,7 +545,7 @@ def _search(
     n_jobs: int,
     progress: Callable[[float], None] | None,
 ) -> list[Path]:
-    """The ways to the best trees of the sample, the best one last."""
+    """Paths to the best trees of the sample, the best one last."""
     in_units, least_gain = sample.grid.in_units, sample.grid.in_units(sample.least_gain)
     search = core.TreeSearch(
         sample.bins.codes,
@@ -573,7 +572,7 @@ def _search(
         )
         return [done for done, _ in found], [path for _, path in found]
 
-    # Starts that cost much end as trees that cost much.
+    # Expensive starts end as expensive trees.
     chosen, waiting = list[list[Cuts]](), list[tuple[float, Cuts]]()
     for level in levels:
         waiting += [(search.value(tree), tree) for tree in level if tree is not None]
@@ -599,7 +598,7 @@ def _search(
         longer, ends_of = run([path[-1][2] for path in stopped], swaps=True)
         further += longer
         paths += [path + more for path, more in zip(stopped, ends_of, strict=True)]
-    found = {path[-1][1]: path for path in reversed(paths) if path}  # of paths to the same value the first
+    found = {path[-1][1]: path for path in reversed(paths) if path}  # the first path to each value
     paths = [found[value] for value in sorted(found, reverse=True)]
     if effort.repeated > 0.0 and paths:
         work = int(effort.repeated * max(sum(done) + sum(further), LEAST_WORK))
@@ -611,8 +610,8 @@ def _search(
 def _cluster_sample(
     rows: SampledRows, n_clusters: int, n_runs: int, objective: Objective, n_jobs: int
 ) -> list[Float64]:
-    """Centers of so many clusterings of the sample, in its columns of the metric."""
-    # In an order that an offset of the table leaves as it is; rows that are equal here stay in that of their hashes.
+    """Centers of ``n_runs`` clusterings of the sample, in its metric columns."""
+    # An order that does not change with an offset of the table; equal rows remain in the order of their hashes.
     order = np.lexsort(rows.coordinates.T[:ORDERING_COLUMNS][::-1])
     points = Points(rows.coordinates[order], rows.weights[order], objective)
     runs = list[Float64]()
@@ -633,7 +632,7 @@ def _grow_on_sample(
     depth_penalty: float,
     n_jobs: int,
 ) -> list[Cuts | None]:
-    """The cuts of "exshallow" on the bins of the sample, by the centers of clusterings; None for one seen before."""
+    """Trees of "exshallow" on the bins of the sample, one per clustering; None if its labels occurred before."""
     trees = list[Cuts | None]()
     seen: list[Int32] = []
     for centers in runs:
@@ -664,7 +663,7 @@ def _polish(
     size_price: SizePrice,
     n_jobs: int,
 ) -> tuple[Int32, Float64, Int32]:
-    """Thresholds chosen anew on more rows and all their columns, each in its own column: of the table, from here on."""
+    """Choose thresholds again on more rows, without changing their columns; the result has columns of the table."""
     searched, _, right = cuts
     rows, grid, directions = sample.rows, sample.grid, None
     if sample.directions is not None and len(rows.metric_columns) < len(grid.origin):
@@ -693,7 +692,7 @@ def _polish(
 
 
 def _together(part: Int32) -> bytes:
-    """Which rows are in a part together, whatever its number is."""
+    """Hash of a partition that does not depend on the numbers of its parts."""
     first = np.empty(part.max() + 1, dtype=np.int32)
     first[part[::-1]] = np.arange(len(part) - 1, -1, -1, dtype=np.int32)
     return hashlib.sha256(first[part].tobytes()).digest()
@@ -702,7 +701,7 @@ def _together(part: Int32) -> bytes:
 def _names(
     leaf_of_row: npt.NDArray[np.intp], n_leaves: int, labels: Int32, weights: Int64 | None
 ) -> npt.NDArray[np.intp]:
-    """A cluster of its own for every leaf, so that most weight keeps its name: leaves have left the reference."""
+    """A different cluster for every leaf, to agree with the labels on most weight."""
     n_clusters = max(int(labels.max()) + 1, n_leaves)
     common = np.bincount(leaf_of_row * n_clusters + labels, weights, n_leaves * n_clusters)
     names: npt.NDArray[np.intp] = linear_sum_assignment(common.reshape(n_leaves, n_clusters), maximize=True)[1]
@@ -712,7 +711,7 @@ def _names(
 def replay(
     provider: Provider, column: Int32, thresholds: Float64, right: Int32, cluster: Int32 | None = None
 ) -> GrowingTree:
-    """The splits of a tree in preorder, and the clusters of its nodes; leaves are labeled 0 until they are known."""
+    """Replay the splits of a tree in preorder, with the clusters of its leaves; 0 if ``cluster`` is None."""
     tree = GrowingTree(provider)
     number = {0: 0}
     for node in range(len(column)):
@@ -741,13 +740,13 @@ def expand_tree(
             tree.label(number[node], int(found.cluster[node]))
             continue
         children = int(found.children_left[node]), int(found.children_right[node])
-        gap = None if found.levels[node] is not None else grown.gaps[node, :2]  # centers may bound it
+        gap = None if found.levels[node] is not None else grown.gaps[node, :2]  # centers may bound the gap
         cut = cut_of(found.test(node), provider.searched)
         mistakes = int(found.n_node_mistakes[node])
         number |= zip(children, tree.split(number[node], cut, centers=gap, mistakes=mistakes), strict=True)
     criterion = RECIPES[expansion].expansion
     assert criterion is not None
-    # Expansions look at costs and labels alone, not at where the clusters' centers are.
+    # Expansions use only costs and labels, not the coordinates of centers.
     coordinates = np.zeros((n_clusters, provider.n_columns))
     expand(
         tree,

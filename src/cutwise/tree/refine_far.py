@@ -1,4 +1,4 @@
-"""Clusters far away from all others: a search cuts them off first, for they spoil the scale of all that it measures."""
+"""Clusters far away from all others: a search cuts them off first, since they would spoil its numerical scale."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .refine_sample import COVARIANCE_ROWS, DrawnRows, select_columns
 from .threshold_tree import NodeTest
 
 FAR, FAR_SHARE = 500.0, 0.02
-"""Clusters are far apart where the square of their distance is so many times what a row costs in the mean, and so many
-times what this share of all rows costs."""
+"""A cluster is far if its squared distance to the others is at least FAR times the average cost of a row, and at least
+the average cost times FAR_SHARE of the total weight."""
 
 
 class FarCut(NamedTuple):
-    """A cut that parts one cluster from all that are left, and whether that one is above it."""
+    """A cut that separates one cluster from all remaining ones, and whether this cluster is above it."""
 
     test: NodeTest
     is_above: bool
 
 
-@np.errstate(over="ignore")  # what is beyond float64 is far
+@np.errstate(over="ignore")  # a distance beyond float64 is far
 def cut_off_far(
     matrix: core.Matrix,
     metric: core.Matrix,
@@ -38,11 +38,11 @@ def cut_off_far(
     total_weight: int,
     n_jobs: int,
 ) -> tuple[list[FarCut], Int64, DrawnRows]:
-    """Cut single clusters off, the farthest first, and give the cuts, the clusters that are left and their rows.
+    """Cut single clusters off, the farthest first; return the cuts, the remaining clusters and their rows.
 
-    ``matrix``, ``metric``: rows in the columns that are cut, and where distances are measured. ``centers`` (k, p),
-    ``coordinates`` (k, d): of the clusters, there and there. ``has_rows`` (k,): a cluster without any is not cut off.
-    ``drawn``: the rows to go by. ``total_weight``: of all rows.
+    ``matrix``, ``metric``: rows in the columns that are cut, and in the metric space. ``centers`` (k, p),
+    ``coordinates`` (k, d): the clusters in the metric space, and in the columns that are cut. ``has_rows`` (k,):
+    clusters without rows are not cut off. ``drawn``: the rows to use. ``total_weight``: weight of all rows.
     """
     columns = select_columns(centers, np.empty(0, dtype=np.int32))
     centers = np.ascontiguousarray(centers[:, columns])
@@ -53,7 +53,7 @@ def cut_off_far(
         return labels, float(own.mean()) * max(FAR, FAR_SHARE * total_weight)
 
     cuts, left = list[FarCut](), np.arange(len(centers))
-    labels, least = nearest(drawn.begin(COVARIANCE_ROWS))  # few rows tell almost always
+    labels, least = nearest(drawn.begin(COVARIANCE_ROWS))  # few rows suffice almost always
     while len(left) > 1:
         far = left[_farthest(centers[left])]
         others = left[left != far]
@@ -65,7 +65,7 @@ def cut_off_far(
         cut = _cut_between(coordinates[far], coordinates[others])
         values = core.gather_rows(matrix, drawn.first, np.array([cut.test.feature]))[:, 0]
         is_near = labels != far
-        if not np.array_equal((values > cut.test.threshold) != cut.is_above, is_near):  # also where there is no gap
+        if not np.array_equal((values > cut.test.threshold) != cut.is_above, is_near):  # also if there is no gap
             break
         cuts.append(cut)
         left, labels, drawn = others, labels[is_near], drawn.part(is_near)
@@ -73,14 +73,14 @@ def cut_off_far(
 
 
 def _farthest(centers: Float64) -> int:
-    """The center that is farthest from the next one along any column."""
+    """The center with the largest distance to the next one along any single column."""
     along = np.sort(centers, axis=0)
     is_top, column = divmod(int(np.argmax([along[1] - along[0], along[-1] - along[-2]])), centers.shape[1])
     return int(np.argsort(centers[:, column])[-is_top])
 
 
 def _cut_between(own: Float64, others: Float64) -> FarCut:
-    """In the middle of the gap that is widest beside what the column holds; own (d,), others (k, d)."""
+    """Cut in the middle of the widest gap, relative to the column's extent; own (d,), others (k, d)."""
     low, high = others.min(axis=0), others.max(axis=0)
     reach = np.maximum(high, own) - np.minimum(low, own)
     gaps = np.maximum(low - own, own - high)

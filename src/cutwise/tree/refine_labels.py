@@ -1,4 +1,4 @@
-"""Trees that agree with labels on more rows: the search of ``refine.py``, by counts of labels."""
+"""Search for trees that agree with labels on more rows: as in ``refine.py``, with counts of labels."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .subtree import prune_to_agreement
 SEARCHED_ROWS = 10_000
 MOST_BINS, FEWEST_BINS = 160, 16
 TABLE_BYTES = 2**26
-"""Of all leaves' tables; bins are as many as fit."""
+"""Largest size of the tables of all leaves, which limits the number of bins."""
 N_STARTS, N_SWAPPED, N_KEPT = 5, 3, 2
-"""Of the trees that are given so many are searched, of the results so many with swaps, and of these so many given."""
+"""Number of given trees to search from, of results to search with moved leaves, and of trees to return."""
 MOST_ADDITIONS, MOST_PASSES = 2**28, 12
-"""What a start may take: so many additions, and those of so many passes over all rows and columns."""
+"""Largest work of a search from one tree: this many additions, plus this many passes over all rows and columns."""
 TOLERANCE = 0.002
-"""Changes are tried where they are estimated to lose at most this share of all rows."""
+"""Changes are tried if they are estimated to lose at most this share of all rows."""
 
 
 def refine_agreement(
@@ -40,11 +40,11 @@ def refine_agreement(
 ) -> list[GrownTree]:
     """Search for trees of at most ``n_leaves`` leaves, two or more, whose leaves agree with the labels on more rows.
 
-    ``labels`` (m,) int32: clusters. ``coordinates`` (k, d) float64: where these are, in the columns that are cut; of
-    very many columns those are searched in which they differ most. ``starts``: trees of these rows, the best first.
-    ``limits``: what the search looks at; trees may break them where the sample misleads it.
-    Returns ``trees``: what the search made of the best starts, pruned to the leaves that agree with more rows; none
-    where there is nothing to search. Nothing is random, and neither the order of rows nor that of threads shows.
+    ``labels`` (m,) int32: clusters. ``coordinates`` (k, d) float64: the clusters in the columns that are cut; of very
+    many columns the search uses those in which the clusters differ most. ``starts``: trees of these rows, the best
+    first. ``limits``: limits of the search; its trees may exceed them, since it uses a sample. Returns ``trees``: the
+    best trees of the search, pruned to leaves that improve the agreement; none if too few bins fit in memory. Nothing
+    is random, and the result does not depend on the order of rows or threads.
     """
     k, starts = len(coordinates), starts[:N_STARTS]
     width = 4 * -(-(k + 1) // 4)

@@ -1,4 +1,4 @@
-"""Smaller trees out of a grown one: its growth truncated at fewer leaves, or its best subtree with so few."""
+"""Smaller trees from a grown one: its growth truncated at fewer leaves, or its best subtree with fewer leaves."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def cut_back(
 ) -> GrownTree:
     """The subtree in which the given nodes are leaves.
 
-    ``is_leaf`` (n_nodes,) bool: true for the nodes that end as leaves; only those among ``remaining`` count.
+    ``is_leaf`` (n_nodes,) bool: true for the nodes that become leaves; only nodes among ``remaining`` count.
     ``remaining`` (n_remaining,): the nodes at or above such a leaf, in preorder. ``cluster`` (n_nodes,): the cluster of
-    each of these leaves. ``instead`` (n_nodes,): the node that takes the place of each. Returns ``smaller``: its rows
-    are in the remaining node nearest above the leaf where they were. It does not know how it was grown.
+    each new leaf. ``instead`` (n_nodes,): the node that replaces each node. Returns ``smaller``: each row is in the
+    nearest remaining node at or above its former leaf. Its order of growth is not known.
     """
     tree = grown.tree
     number = np.full(tree.n_nodes, -1, dtype=np.int32)
@@ -58,7 +58,7 @@ def cut_back(
 
 
 def without_empty_leaves(grown: GrownTree) -> GrownTree:
-    """The tree without the leaves that no row of fit reaches: what lies beside one takes the place of their parent."""
+    """The tree without leaves that no row of fit reaches: the sibling of such a leaf replaces their parent."""
     tree, has_rows = grown.tree, grown.tree.n_node_samples > 0
     if has_rows.all():
         return grown
@@ -68,16 +68,16 @@ def without_empty_leaves(grown: GrownTree) -> GrownTree:
         if not (has_rows[left] and has_rows[right]):
             instead[node] = instead[left if has_rows[left] else right]
     remaining = np.flatnonzero(has_rows & (instead == np.arange(tree.n_nodes)))
-    # Where rows stand for those of a leaf, none may have any weight.
+    # Merged rows of a leaf may all have weight 0.
     leaf = np.where(has_rows[grown.leaf_of_row], grown.leaf_of_row, tree.leaves[has_rows[tree.leaves]][0])
     return cut_back(replace(grown, leaf_of_row=leaf), tree.feature < 0, remaining, tree.cluster, instead)
 
 
 def sizes_of_growth(grown: GrownTree, n_clusters: int) -> list[int]:
-    """Leaves of the trees that one growth gives for ``max_leaves`` of ``n_clusters``, ``n_clusters + 1``, and so on.
+    """Numbers of leaves of the trees of a growth for ``max_leaves`` of ``n_clusters``, ``n_clusters + 1``, and so on.
 
-    ``grown``: one that knows how it was grown. Returns ``sizes``: increasing. The first is that of the base tree, which
-    has fewer leaves than clusters where these were inseparable, or ``n_clusters`` where growth began at a single leaf.
+    ``grown``: a tree with its order of growth. Returns ``sizes``: increasing. The first is the size of the base tree
+    (fewer leaves than clusters if clusters were inseparable), or ``n_clusters`` if growth began at a single leaf.
     """
     n_leaves, base = grown.tree.n_leaves, _base_size(grown)
     first = base if base > 1 or grown.inseparable else min(n_clusters, n_leaves)
@@ -85,7 +85,7 @@ def sizes_of_growth(grown: GrownTree, n_clusters: int) -> list[int]:
 
 
 def _base_size(grown: GrownTree) -> int:
-    """Leaves of the first complete tree of a growth, where all its leaves had a cluster."""
+    """Number of leaves of the first complete tree of a growth, in which all leaves have a cluster."""
     assert grown.leaf_clusters is not None
     return int(np.count_nonzero(grown.leaf_clusters < 0)) + 1
 
@@ -111,7 +111,7 @@ def clusters_by_size(
 
 
 def without_small_trees(grown: GrownTree, n_leaves: int) -> GrownTree:
-    """The same tree as a growth that was first complete with so many leaves, or with all that it has."""
+    """The growth without its trees of fewer than ``n_leaves`` leaves; the largest tree is always kept."""
     assert grown.split_order is not None
     assert grown.leaf_clusters is not None
     made = np.where(grown.tree.feature < 0, 2 * grown.tree.n_leaves, grown.split_order[grown.tree.children_left])
@@ -119,12 +119,12 @@ def without_small_trees(grown: GrownTree, n_leaves: int) -> GrownTree:
 
 
 def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
-    """The tree when it had so many leaves.
+    """The tree at the time of its growth when it had ``n_leaves`` leaves.
 
-    ``grown``: one that knows how it was grown. ``n_leaves``: at least those of its base tree; with more leaves than it
-    has, the tree itself. Returns ``smaller``: growth splits the best leaf, whatever the number of leaves that was asked
-    for. So this is what growing to ``n_leaves`` gives, bit for bit. Raises ``ValueError``: a size from before all
-    leaves had a cluster.
+    ``grown``: a tree with its order of growth. ``n_leaves``: at least the size of its base tree; the tree itself is
+    returned if it has no more leaves. Returns ``smaller``: the tree of a growth to ``n_leaves``, bit for bit, since
+    growth always splits the best leaf. Raises ``ValueError``: a size below that of the first tree whose leaves all had
+    clusters.
     """
     tree = grown.tree
     if n_leaves >= tree.n_leaves:
@@ -135,14 +135,14 @@ def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
         raise ValueError(f"the tree had {_base_size(grown)} leaves when it was first complete, not {n_leaves}")
     n_nodes = 2 * n_leaves - 1  # every split makes two nodes
     remaining = np.flatnonzero(grown.split_order < n_nodes)
-    # The two children of a node are made together: the left one speaks for both.
+    # The two children of a node are made together, so the left one suffices.
     is_leaf = (tree.feature < 0) | (grown.split_order[tree.children_left] >= n_nodes)
     smaller = cut_back(grown, is_leaf, remaining, grown.leaf_clusters)
     return replace(smaller, split_order=grown.split_order[remaining], leaf_clusters=grown.leaf_clusters[remaining])
 
 
 class SizedTree(NamedTuple):
-    """A tree of a growth: what it costs, how many leaves it may have, and the growth."""
+    """A tree of a growth: its cost, its allowed number of leaves, and the growth."""
 
     cost: float
     size: int
@@ -154,7 +154,7 @@ class SizedTree(NamedTuple):
 
     @property
     def codes(self) -> npt.NDArray[np.int32]:
-        """Its cluster of every row."""
+        """The cluster of every row in the tree."""
         is_all = self.size >= self.growth.tree.n_leaves
         return self.growth.codes if is_all else next(clusters_by_size(self.growth, [self.size]))
 
@@ -162,15 +162,15 @@ class SizedTree(NamedTuple):
 def prune_to_agreement(
     grown: GrownTree, labels: Int32, n_clusters: int, max_leaves: int, weights: Int64 | None = None
 ) -> GrownTree:
-    """Of all subtrees with at most ``max_leaves`` leaves, one whose leaves agree with the labels on most rows.
+    """The subtree with at most ``max_leaves`` leaves whose leaves agree with the labels on most rows.
 
     ``grown``: a tree with any number of leaves. ``labels`` (m,) int32: cluster codes of the rows that grew it.
-    ``max_leaves``: at least 1. ``weights`` (m,) int64: 1 for each row when left out. Returns ``pruned``: a subtree that
-    keeps the root; each leaf has its heaviest cluster, the lowest on ties. Of equally good subtrees one with the fewest
-    leaves.
+    ``max_leaves``: at least 1. ``weights`` (m,) int64: 1 for each row when left out. Returns ``pruned``: a subtree with
+    the same root; each leaf has its heaviest cluster, the lowest on ties. Among equally good subtrees one with the
+    fewest leaves.
 
-    Exact, by dynamic programming from the leaves up: the best with l leaves below a node is the best of all ways to
-    share l between its children.
+    Exact, by dynamic programming from the leaves up: the best subtree with l leaves below a node is the best over all
+    divisions of l between its children.
     """
     tree = grown.tree
     by_node = _label_weights(grown, labels, n_clusters, weights)
@@ -213,18 +213,18 @@ def _best_agreements(tree: ThresholdTree, as_leaf: Int64, max_leaves: int) -> tu
             better = together > best[node][window]
             best[node][window][better] = together[better]
             share[node][window][better] = given
-        # With more leaves than needed nothing is lost: keep what fewer reach.
+        # More leaves never do worse: keep the agreement of fewer leaves if it is better.
         for leaves in range(1, size):
             if best[node][leaves] <= best[node][leaves - 1]:
                 best[node][leaves] = best[node][leaves - 1]
-                share[node][leaves] = -1  # the same as with one leaf less
+                share[node][leaves] = -1  # as with one leaf less
     return best, share
 
 
 def _chosen_leaves(
     tree: ThresholdTree, best_of_root: Int64, share: list[Int64]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
-    """Which nodes become leaves, and the nodes that are kept, in preorder."""
+    """Mask of the nodes that become leaves, and the remaining nodes in preorder."""
     is_leaf = np.zeros(tree.n_nodes, dtype=np.bool_)
     remaining: list[int] = []
     pending = [(0, len(best_of_root))]

@@ -19,18 +19,18 @@ from cutwise.core import Float64
 from cutwise.exceptions import InvalidInputError
 
 MAX_ANCHORS = 256
-"""Anchors of a column whose values were grouped, being more than 1,000."""
+"""Number of anchors of a column with grouped values, that is, with more than 1,000 distinct ones."""
 
 
 class SurrogateFeatures(Protocol):
-    """The features of every column."""
+    """Surrogate features of every column."""
 
     def of_column(self, values: Float64, exact: bool) -> Float64:
         """The features of one column at its values.
 
-        ``values`` (m,) float64: strictly increasing. ``exact``: whether these are all values of the column; else they
-        stand for groups of neighboring ones. Returns ``features`` (n_features, m) float64: finite. A feature that is
-        neither monotone nor unimodal is cut only where one side is an interval of the node's values.
+        ``values`` (m,) float64: strictly increasing. ``exact``: whether these are all values of the column; otherwise
+        they represent groups of neighboring values. Returns ``features`` (n_features, m) float64: finite. A feature
+        that is neither monotone nor unimodal is cut only where one side is an interval of the node's values.
         """
 
 
@@ -41,10 +41,10 @@ class TaylorFeatures:
     ``sqrt((2 gamma)^j / j!) x^j exp(-gamma x^2)`` for j from 0 to ``order``: on values of at least 0 each rises up to
     ``sqrt(j / (2 gamma))`` and falls from there on.
 
-    ``gamma``: positive. ``order``: the highest power, at least 0: order + 1 features a column. ``shift``: shift a
-    column that has negative values by its smallest, which changes no kernel value, so that every cut is an interval.
-    False takes the values as they are, as the paper's authors do; features of a column with values on both sides of 0
-    are then cut only where one side of the cut is an interval of the node's values.
+    ``gamma``: positive. ``order``: the highest power, at least 0: order + 1 features a column. ``shift``: subtract the
+    smallest value from a column with negative values, which changes no kernel value, so that every cut is an interval.
+    False does not shift, like the paper's authors; features of a column with values on both sides of 0 are then cut
+    only where one side of the cut is an interval of the node's values.
 
     Fleissner, Vankadara, Ghoshdastidar (2024), Definition 3 and Theorem 3.
     """
@@ -58,7 +58,7 @@ class TaylorFeatures:
         x = values - values[0] if self.shift and values[0] < 0 else values
         features = []
         with np.errstate(all="ignore"):
-            # In logarithms: high powers overflow where the exponential has long made the feature small.
+            # In logarithms, since high powers overflow where the exponential makes the feature small.
             log, square = np.log(np.abs(x)), self.gamma * x * x
             for j in range(self.order + 1):
                 power = j * log if j else np.zeros(len(x))
@@ -70,12 +70,12 @@ class TaylorFeatures:
 
 @dataclass(frozen=True)
 class DistanceFeatures:
-    """A distance-based product kernel's own matrix: the feature of anchor a is ``profile(|x - a|)``.
+    """Columns of the matrix of a distance-based product kernel: the feature of anchor a is ``profile(|x - a|)``.
 
-    A cut is an interval around the anchor. Anchors are the column's values, up to 256 of them, evenly spaced by rank,
-    where the values stand for groups.
+    A cut is an interval around the anchor. Anchors are the column's values, or up to 256 of them, evenly spaced by
+    rank, if the values represent groups.
 
-    ``profile``: takes an array of distances, gives as many finite kernel values that never rise with the distance.
+    ``profile``: maps an array of distances to finite kernel values that never increase with the distance.
 
     Fleissner, Vankadara, Ghoshdastidar (2024), equation (4).
     """
@@ -99,7 +99,7 @@ class DistanceFeatures:
             anchors = values[np.linspace(0, len(values) - 1, MAX_ANCHORS).round().astype(np.intp)]
         features = np.empty((len(anchors), len(values)))
         with np.errstate(over="ignore", under="ignore"):
-            for i, anchor in enumerate(anchors):  # line by line: a matrix of distances would not stay in cache
+            for i, anchor in enumerate(anchors):  # row by row: a matrix of distances would not stay in cache
                 features[i] = self.profile(np.abs(values - anchor))
         return features
 
@@ -171,12 +171,12 @@ class ChiSquaredFeatures:
 def surrogate_features(
     kernel: str, *, gamma: float = 1.0, beta: float = 1.0, taylor_order: int = 4, shift: bool = True, n_terms: int = 5
 ) -> dict[str, SurrogateFeatures]:
-    """Every kind of surrogate features that a kernel has.
+    """All kinds of surrogate features of a kernel.
 
     ``gamma``: bandwidth of "rbf" and "laplacian". ``beta``: exponent of "histogram_intersection". ``taylor_order``,
     ``shift``: of the Taylor features of "rbf". ``n_terms``: features a column of "additive_chi2". Returns ``features``:
     "rbf": ``"taylor"`` and ``"kernel"``; "laplacian": ``"kernel"``; "linear", "hellinger", "histogram_intersection" and
-    "additive_chi2": ``"map"``. Empty for any other kernel: it has none.
+    "additive_chi2": ``"map"``. Empty for any other kernel.
     """
     families: dict[str, dict[str, SurrogateFeatures]] = {
         "rbf": {"taylor": TaylorFeatures(gamma, taylor_order, shift), "kernel": DistanceFeatures.rbf(gamma)},

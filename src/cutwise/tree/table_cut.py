@@ -1,4 +1,4 @@
-"""What a node asks, from the cut that was found in the searched columns: which side is named, where a gap goes."""
+"""Conversion of a cut in the searched columns to a node's test of the table: named levels, and missing values."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .threshold_tree import NodeTest
 
 
 class TableCut(NamedTuple):
-    """A cut in the words of the table.
+    """A cut in terms of the table's columns.
 
-    ``cut``: what parts the node's rows, those inside first: a threshold in a searched column, or levels of a column.
-    ``test``: the same of the table's column, its ends not placed yet. ``is_swapped``: whether the left side of the cut
-    that was found is outside. ``outside_first``: whether the node's first level is outside, so that this side is the
-    first where gains are equal, as it would be in a column of zeros and ones.
+    ``cut``: partitions the node's rows, rows inside first: a threshold in a searched column, or levels of a column.
+    ``test``: the cut as a test of the table's column, its ends not placed yet. ``is_swapped``: whether the left side of
+    the found cut is outside. ``outside_first``: whether the node's first level is outside, so that this side comes
+    first among equal gains, as it would in a column of zeros and ones.
     """
 
     cut: NodeTest
@@ -32,7 +32,7 @@ class TableCut(NamedTuple):
 def table_cut(
     searched: SearchedColumns, cut: NodeTest, rows: Callable[[], tuple[Float64, Int64 | None]], along: Float64 | None
 ) -> TableCut:
-    """Say a cut in the table's columns.
+    """Convert a cut to the table's columns.
 
     ``cut``: a threshold in a searched column, or levels of a column. ``rows``: gives the values (m,) of the node's rows
     in the table's column, and their weights (m,), None for 1 each. ``along``: the surviving centers in the searched
@@ -73,7 +73,7 @@ def _level_cut(
     *,
     is_left: bool,
 ) -> TableCut:
-    """Levels against all others: named is the side with fewer present levels, then with less weight, then last.
+    """Convert a cut of levels against all others; the test names the side with fewer present levels, or less weight.
 
     ``is_left``: whether the levels were the left side of the cut.
     """
@@ -82,12 +82,12 @@ def _level_cut(
     weight = n_rows if weights is None else np.bincount(codes, weights=weights)
     present = np.flatnonzero(n_rows).tolist()
     ours, others = ([code for code in present if (code in levels) == is_ours] for is_ours in (True, False))
-    other = len(searched.kinds[source].levels or ())  # what is rare, or was never seen, is not named
+    other = len(searched.kinds[source].levels or ())  # rare and unseen levels are not named
 
     def rank(side: list[int]) -> tuple[bool, int, float, bool]:
         return other in side, len(side), float(weight[side].sum()), side[:1] == present[:1]
 
-    if not ours or not others:  # centers are separated, and rows are not
+    if not ours or not others:  # the cut separates centers, but no rows
         named_ours = other not in levels
         named = tuple(sorted(levels)) if named_ours else tuple(others)
     else:

@@ -1,4 +1,4 @@
-"""The tree that everything produces and every readout reads: parallel arrays, in preorder, never changed."""
+"""The threshold tree, which fits produce and readouts read: immutable parallel arrays in preorder."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from cutwise.table.table import Table
 class NodeTest:
     """Rows whose value is inside go left, all others right.
 
-    Inside is ``lower < value <= threshold``, or a value among ``levels`` where these are given (``threshold`` is nan
-    then), or a missing value where ``unknown`` is true: ``NodeTest(0, nan, levels=(), unknown=True)`` asks whether the
-    value is missing. In a search the two ends are the largest values on their left; in a finished tree they are placed
-    in the gaps there.
+    Inside is ``lower < value <= threshold``, or a value among ``levels`` if these are given (``threshold`` is then
+    nan), or a missing value if ``unknown`` is true: ``NodeTest(0, nan, levels=(), unknown=True)`` tests whether the
+    value is missing. In a search each end is the largest value on its left; a finished tree places it in the gap after
+    that value.
     """
 
     feature: int
@@ -36,11 +36,11 @@ class NodeTest:
 
     @property
     def is_interval(self) -> bool:
-        """Whether there is a lower end."""
+        """Whether the test has a lower end."""
         return self.lower != -math.inf
 
     def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Which values of the column are inside."""
+        """Mask of the values of the column that are inside."""
         x = np.asarray(values).astype(np.float64, copy=False)
         inside = (x > self.lower) & (x <= self.threshold) if self.levels is None else np.isin(x, self.levels)
         if self.unknown:
@@ -54,7 +54,7 @@ class ThresholdTree:
     """A binary tree of tests on single columns whose leaves are clusters.
 
     Nodes are numbered in preorder: node 0 is the root and the left child of inner node ``i`` is ``i + 1``. The arrays
-    are copied, checked and made read-only when the tree is built, so a ``ThresholdTree`` that exists is a correct one.
+    are copied, checked and made read-only when the tree is built, so every ``ThresholdTree`` is valid.
 
     Parameters
     ----------
@@ -63,33 +63,33 @@ class ThresholdTree:
     feature : array_like of shape (n_nodes,), int32
         The column tested; -1 at leaves.
     threshold : array_like of shape (n_nodes,), float64
-        A row goes left when its value is at most ``threshold``; nan at leaves, and where ``levels`` are asked for.
+        A row goes left when its value is at most ``threshold``; nan at leaves, and at tests of ``levels``.
     lower : array_like of shape (n_nodes,), float64
-        The other end of an interval test: a row goes left when ``lower < value <= threshold`` ("inside"). ``-inf``
-        where the test is one-sided, and at leaves.
+        The lower end of an interval test: a row goes left when ``lower < value <= threshold`` ("inside"). ``-inf`` at
+        one-sided tests and at leaves.
     cluster : array_like of shape (n_nodes,), int32
-        The cluster's code at leaves, 0 or more; -1 at inner nodes. Several leaves may hold one cluster, and a cluster
-        may have no leaf.
+        The cluster's code at leaves, 0 or more; -1 at inner nodes. Several leaves may have the same cluster, and a
+        cluster may have no leaf.
     n_node_samples : array_like of shape (n_nodes,), int64
-        Rows routed to the node: all of them at the root (noise and rows without weight apart).
+        Rows routed to the node: at the root all rows without noise and rows of weight 0.
     n_node_mistakes : array_like of shape (n_nodes,), int64
         IMM's mistakes of the node's cut (weighted where weights are integers); 0 elsewhere.
     n_features : int
         Columns that ``apply`` and ``predict`` expect.
     levels : sequence of length n_nodes, each a tuple of int or None, optional
-        Codes of levels, 0 to 255, increasing: a row goes left when its value is one of them. None at leaves and where a
-        threshold is asked for. None for all nodes when left out.
+        Codes of levels, 0 to 255, increasing: a row goes left when its value is one of them. None at leaves and at
+        tests of a threshold. None for all nodes when left out.
     unknown : array_like of shape (n_nodes,), bool, optional
         Whether a row whose value is missing (nan) goes left; it goes right everywhere when left out.
 
     Raises
     ------
     InvalidInputError
-        Arrays that are no such tree; the message names the first node at fault.
+        The arrays are not a valid tree; the message names the first node at fault.
 
     Notes
     -----
-    Values are compared as float64 whatever their dtype. Nothing here recurses, so any depth will do.
+    Values are compared as float64 whatever their dtype. Methods do not recurse, so depth is not limited.
     """
 
     children_left: Int32
@@ -160,11 +160,11 @@ class ThresholdTree:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every test is of a threshold or an interval, and missing values go right."""
+        """Whether all tests are thresholds or intervals, and missing values go right."""
         return not self.unknown.any() and not any(levels is not None for levels in self.levels)
 
     def test(self, node: int) -> NodeTest:
-        """What an inner node asks."""
+        """The test of an inner node."""
         return NodeTest(
             int(self.feature[node]),
             float(self.threshold[node]),
@@ -207,7 +207,7 @@ class ThresholdTree:
 
     @cached_property
     def _sets(self) -> npt.NDArray[np.uint8]:
-        """Which codes go left at every node that asks for levels, and, last, whether a missing value does."""
+        """Flags of the codes that go left at every node that tests levels; the last one is for missing values."""
         goes_left = np.zeros((self.n_nodes, 257), dtype=np.uint8)
         for node, levels in enumerate(self.levels):
             goes_left[node, list(levels or ())] = 1
@@ -215,7 +215,7 @@ class ThresholdTree:
         return goes_left
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> Int32:
-        """The cluster code of every row: that of the leaf it reaches.
+        """The cluster code of the leaf that every row reaches.
 
         Parameters
         ----------
@@ -253,8 +253,8 @@ class ThresholdTree:
         Parameters
         ----------
         children_left, children_right, feature, threshold, cluster, n_features
-            As in the class, but children may have any numbers. What stands in ``feature``, ``threshold``, ``lower`` and
-            ``n_node_mistakes`` at leaves, and in ``cluster`` at inner nodes, is not read.
+            As in the class, but children may have any numbers. Entries of ``feature``, ``threshold``, ``lower`` and
+            ``n_node_mistakes`` at leaves, and of ``cluster`` at inner nodes, are not read.
         lower : array_like of shape (n_nodes,), optional
             One-sided tests when left out.
         n_node_samples, n_node_mistakes : array_like of shape (n_nodes,), optional
@@ -270,12 +270,12 @@ class ThresholdTree:
         Raises
         ------
         InvalidInputError
-            Children that are no tree with root 0, or any error of the class.
+            The children do not form a tree with root 0, or any error of the class.
         """
         left = _integers(children_left, "children_left", np.dtype(np.int32))
         right = _integers(children_right, "children_right", np.dtype(np.int32))
         order = preorder(left, right)
-        number = np.full(len(left) + 1, -1, dtype=np.int32)  # the last entry answers for child -1
+        number = np.full(len(left) + 1, -1, dtype=np.int32)  # the last entry is for child -1
         number[order] = np.arange(len(order), dtype=np.int32)
         is_leaf = left[order] < 0
 
@@ -327,12 +327,12 @@ class ThresholdTree:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The tree as lists and numbers that JSON can hold; ``from_dict`` gives back the very same tree.
+        """The tree as lists and numbers for JSON; ``from_dict`` restores exactly the same tree.
 
         Returns
         -------
         data : dict
-            One entry for each field. Floats are exact; ``None`` stands for the nan of ``threshold`` and the ``-inf`` of
+            One entry for each field. Floats are exact; ``None`` replaces the nan of ``threshold`` and the ``-inf`` of
             ``lower``, which JSON cannot write. ``levels`` and ``unknown`` are left out of a tree that has neither.
         """
         data: dict[str, Any] = {name: getattr(self, name).tolist() for name in _ARRAYS if name != "unknown"}
@@ -346,7 +346,7 @@ class ThresholdTree:
 
     @classmethod
     def from_dict(cls, data: object) -> ThresholdTree:
-        """The tree that ``to_dict`` described.
+        """The tree from the output of ``to_dict``.
 
         Parameters
         ----------
@@ -360,7 +360,7 @@ class ThresholdTree:
         Raises
         ------
         InvalidInputError
-            An entry that is missing, unknown or of another kind, or arrays that are no tree.
+            An entry is missing, unknown or of another kind, or the arrays are not a valid tree.
         """
         expected = {field.name for field in fields(cls)}
         if not isinstance(data, Mapping) or not expected - {"levels", "unknown"} <= set(data) <= expected:
@@ -374,7 +374,7 @@ class ThresholdTree:
         return cls(**values)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Through the constructor: arrays come out of a pickle writable, and unchecked.
+        # Through the constructor, since unpickled arrays are writable and unchecked.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __repr__(self) -> str:
@@ -444,7 +444,7 @@ def _integers(values: npt.ArrayLike, name: str, dtype: np.dtype[Any]) -> npt.NDA
 
 
 def _freeze(tree: ThresholdTree, name: str, dtype: np.dtype[Any]) -> None:
-    """Replace a field by a checked, read-only copy of its own."""
+    """Replace a field by a checked, read-only copy."""
     values = getattr(tree, name)
     copy = np.array(values, dtype=dtype) if dtype.kind == "f" else _integers(values, name, dtype)
     if copy.ndim != 1:
@@ -516,7 +516,7 @@ def _check_nodes(tree: ThresholdTree) -> None:
     )
     _all((tree.n_node_samples >= 0) & (tree.n_node_mistakes >= 0), "count of at least 0")
     samples = tree.n_node_samples
-    # Leaves have child -1: any entry will do there, the mask takes it out.
+    # Leaves have child -1: their entries are masked out.
     _all(
         leaf | (samples == samples[tree.children_left] + samples[tree.children_right]),
         "n_node_samples that is the sum of its children's",

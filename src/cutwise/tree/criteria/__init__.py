@@ -1,1 +1,1 @@
-"""Criteria: which cut of a node is best. One a file; each is made of a ``GrowthProblem``, and named in ``recipes``."""
+"""Criteria for the best cut of a node. Each is made from a ``GrowthProblem`` and registered in ``recipes``."""

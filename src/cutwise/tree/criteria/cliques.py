@@ -1,4 +1,4 @@
-"""SpEx's criterion on the clique graph: fewest pairs of a cluster separated, by the size of the sides."""
+"""SpEx's criterion on the clique graph: fewest separated pairs of rows of a cluster, relative to the sides."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from cutwise.tree.threshold_tree import NodeTest
 
 
 class CliqueCriterion(ExpansionCriterion):
-    """Least sum over the sides of (edges that leave a side) / (edges at it), rows of one cluster being neighbors.
+    """Least sum over the sides of (edges that leave a side) / (edges at it), with edges between rows of one cluster.
 
-    A leaf is split where its best cut exceeds its own ratio by least, also where nothing is gained; one that has rows
-    of a single cluster is not split.
+    The leaf to split is the one whose best cut exceeds its own ratio least, even without a gain. Leaves with rows of a
+    single cluster are not split.
 
     *SpEx: A Spectral Approach to Explainable Clustering* (2025), clique graph.
     """
@@ -34,7 +34,7 @@ class CliqueCriterion(ExpansionCriterion):
         return NodeSums(self._provider.totals(node, self._payload), None)
 
     def cost(self, sums: NodeSums, label: int) -> Fraction:
-        """See :class:`ExpansionCriterion`; the leaf's own ratio."""
+        """See :class:`ExpansionCriterion`; the ratio of the leaf."""
         pairs = list(zip(sums.totals.tolist(), self._sizes.tolist(), strict=True))
         return _ratio(sum(n * (size - n) for n, size in pairs), sum(n * (size - 1) for n, size in pairs))
 
@@ -53,10 +53,10 @@ class CliqueCriterion(ExpansionCriterion):
 
 @dataclass(frozen=True, eq=False)
 class FewestPairs:
-    """Cuts of a node of which one separates the fewest pairs for the size of its sides.
+    """Candidate cuts of a node, one of which has the least sum of ratios.
 
-    ``sizes`` (k,) int64: weight of every cluster. Found: edges that leave a side and edges at it, left and right,
-    feature, threshold, left label and right label of each.
+    ``sizes`` (k,) int64: weight of every cluster. Result: for each cut the edges that leave a side and the edges at it,
+    left and right, feature, threshold, left label and right label.
     """
 
     sizes: Int64
@@ -71,5 +71,5 @@ class FewestPairs:
 
 
 def _ratio(separated: int, degree: int) -> Fraction:
-    """0 where there are no edges at all: clusters of one row have none."""
+    """The ratio of edges; 0 without any edges, as in clusters of one row."""
     return Fraction(separated, degree) if degree else Fraction(0)

@@ -1,4 +1,4 @@
-"""Expand's criterion: fewest rows outside their side's commonest label."""
+"""Expand's criterion: fewest rows whose label is not the most common one of their side."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .surrogate import CheapestCut
 
 
 class DisagreementCriterion(ExpansionCriterion):
-    """Fewest rows outside their side's commonest label: the surrogate cost of 0/1 costs.
+    """Fewest rows whose label is not the most common one of their side: the surrogate cost of 0/1 costs.
 
-    With the problem's ``gini``, cuts that disagree equally are told apart by Gini impurity. Intervals as in
+    With the problem's ``gini``, Gini impurity decides between cuts of equal disagreement. Intervals as in
     :class:`~cutwise.tree.criteria.surrogate.SurrogateCriterion`.
 
     Kernel Expand in Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*.
@@ -43,9 +43,9 @@ class DisagreementCriterion(ExpansionCriterion):
 
 
 class GiniCriterion(DisagreementCriterion):
-    """Least Gini impurity, as plain CART: of equal cuts that of the lowest column, where scikit-learn draws one.
+    """Least Gini impurity, as in plain CART; among equal cuts the lowest column, where scikit-learn draws one.
 
-    Leaves of several labels are split also where nothing is gained.
+    Leaves with several labels are split even without a gain.
 
     Breiman, Friedman, Olshen, Stone (1984), *Classification and Regression Trees*.
     """
@@ -54,7 +54,7 @@ class GiniCriterion(DisagreementCriterion):
     _gini_alone = True
 
     def cost(self, sums: NodeSums, label: int) -> int:
-        """See :class:`ExpansionCriterion`; impurity times weight in units of 2**-30, as the core counts."""
+        """See :class:`ExpansionCriterion`; impurity times weight in units of 2**-30, as in the core."""
         counts = sums.totals.astype(np.uint64)  # weights add up to less than 2^32, so squares to less than 2^64
         n = float(counts.sum())
         return int((n - float((counts * counts).sum()) / n) * 2**30) if n else 0
@@ -70,9 +70,9 @@ class GiniCriterion(DisagreementCriterion):
 
 @dataclass(frozen=True, eq=False)
 class FewestDisagree(CheapestCut):
-    """The cut of a node that leaves the fewest rows outside their side's commonest label; None where rows are equal.
+    """The cut with the fewest rows whose label is not the most common one of their side; None if rows are equal.
 
-    ``gini``: impurity decides between equals. ``gini_alone``: it decides alone.
+    ``gini``: impurity decides between equal cuts. ``gini_alone``: only impurity counts.
     """
 
     gini: bool = False

@@ -21,20 +21,20 @@ from cutwise.tree.provider import (
 from cutwise.tree.threshold_tree import NodeTest
 
 _FEATURE_BYTES = 256 * 2**20
-"""Features of all columns are kept up to this size; those of wider tables are formed again for every node."""
+"""Up to this size the features of all columns are kept; for wider tables they are formed again in every node."""
 
 
 class FeatureMistakeCriterion(SeparationCriterion):
-    """Fewest rows separated from their centers, both seen in a surrogate feature.
+    """Fewest rows separated from their centers, in a surrogate feature.
 
     A center's coordinate in a feature is the feature's mean over its cluster's rows. A cut lies half way between two
-    neighboring values of the rows that a center of the node still holds, and is tested on the feature's column, as the
-    interval that it is there. Where no such cut has centers on both sides, centers between two values are separated at
-    their own coordinates; where that fails too, as for clusters without rows in the node, the columns are cut between
-    the clusters' means, as plain IMM does.
+    neighboring values of rows that are not mistakes yet, and tests the interval of the feature's column that
+    corresponds to it. If no such cut has centers on both sides, centers between two values are separated at their own
+    coordinates; if that fails too, as for clusters without rows in the node, the columns are cut between the clusters'
+    means, as in plain IMM.
 
-    ``problem``: with ``features``. Of equals the lowest column, feature and level win. Without ``intervals`` only cuts
-    that are a threshold on their column are made.
+    ``problem``: with ``features``. Among equals the lowest column, feature and level win. Without ``intervals`` only
+    cuts that are a threshold on their column are made.
 
     Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Algorithm 1.
     """
@@ -54,9 +54,9 @@ class FeatureMistakeCriterion(SeparationCriterion):
 
 @dataclass(frozen=True, eq=False)
 class FeatureMistakes:
-    """The weight of every row at its cluster, of k, while that survives in the row's node, by surrogate features.
+    """Weights of rows by cluster, of k, for rows whose cluster survives in their node, by surrogate features.
 
-    ``one_sided``: whether only thresholds are cuts.
+    ``one_sided``: whether all cuts must be thresholds.
     """
 
     k: int
@@ -70,7 +70,7 @@ class FeatureMistakes:
 
 @dataclass(frozen=True, eq=False)
 class FewestFeatureMistakes:
-    """The cut of a node that separates the fewest rows from their centers; None where none has centers on each side."""
+    """The cut that separates the fewest rows from their centers; None if no cut has centers on each side."""
 
     mistakes: FeatureMistakes
     node: SeparationNode
@@ -81,7 +81,7 @@ class FewestFeatureMistakes:
 
 
 class FeatureMistakeRows:
-    """Rows in memory with the clusters that they are with yet, and the features of columns at hand."""
+    """Rows in memory with their clusters (-1 for mistakes), and the features of the loaded columns."""
 
     def __init__(self, memory: MemoryProvider, mistakes: FeatureMistakes) -> None:
         weights, n_jobs = memory.weights, memory.n_jobs
@@ -125,7 +125,7 @@ class FeatureMistakeRows:
             self._cluster[mistaken] = -1
 
     def _run_up(self) -> tuple[list[range], int]:
-        """Divide the columns into runs whose features fit in memory together: one run in all but wide tables."""
+        """Divide the columns into runs whose features fit in memory together: a single run except for wide tables."""
         runs, begin, used = [], 0, 0
         for column in range(self._features.n_cols):
             nbytes = self._form(column)
@@ -139,7 +139,7 @@ class FeatureMistakeRows:
         return runs, len(runs) - 1
 
     def _load(self, run: int) -> None:
-        """Have the features of one run of columns, and of no other."""
+        """Load the features of one run of columns, and drop those of the loaded run."""
         if run == self._loaded:
             return
         for column in self._runs[self._loaded]:
@@ -149,7 +149,7 @@ class FeatureMistakeRows:
         self._loaded = run
 
     def _form(self, column: int) -> int:
-        """Form the features of a column; the memory they take."""
+        """Form the features of a column, and return their memory in bytes."""
         own = self._family[column] if isinstance(self._family, Sequence) else self._family
         values = own.of_column(self._features.values(column), self._features.is_exact(column))
         self._features.add_features(column, np.ascontiguousarray(values, dtype=np.float64))

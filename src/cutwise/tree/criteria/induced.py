@@ -1,4 +1,4 @@
-"""The criterion of ExGreedy and ExShallow: least cost when every row is served by the best center on its side."""
+"""The criterion of ExGreedy and ExShallow: least cost with the best center on the side of every row."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from cutwise.tree.provider import (
 from cutwise.tree.threshold_tree import NodeTest
 
 ModesCut = tuple[bool, float, int, list[int]]
-"""Whether each side has as many distinct rows as centers, the score, what rows cost on its sides, its levels."""
+"""Whether each side has as many distinct rows as centers, the score, the cost of rows on their sides, the levels."""
 _MOST_CELLS_A_ROW = 8
-"""Cells of a histogram, for each row, whose memory is next to nothing beside what rows take."""
+"""Cells of a histogram per row whose memory is negligible compared with that of the rows."""
 
 
 class InducedCriterion(SeparationCriterion):
-    """Least ``Price + depth_penalty * DExp``: every row served by the best surviving center on its side.
+    """Least ``Price + depth_penalty * DExp``, with the best surviving center on the side of every row.
 
     ``depth_penalty``: lambda of ExShallow; 0 is ExGreedy.
 
@@ -48,7 +48,7 @@ class InducedCriterion(SeparationCriterion):
 
 
 class ShallowCriterion(InducedCriterion):
-    """ExShallow: the depth penalty is that of the problem."""
+    """ExShallow, with the depth penalty of the problem."""
 
     def __init__(self, problem: GrowthProblem) -> None:
         super().__init__(problem, problem.depth_penalty)
@@ -56,10 +56,9 @@ class ShallowCriterion(InducedCriterion):
 
 @dataclass(frozen=True, eq=False)
 class NearestTwo:
-    """What every row loses at least when the two surviving centers nearest to it are separated.
+    """Least loss of every row that is separated from its nearest surviving center: the second nearest costs more.
 
-    ``coordinates`` (k, d) float64 of the centers. ``depth_penalty``: where it is positive, how many rows a cut leaves
-    on its left counts too.
+    ``coordinates`` (k, d) float64: of the centers. ``depth_penalty``: if positive, numbers of rows are counted as well.
     """
 
     coordinates: Float64
@@ -72,10 +71,10 @@ class NearestTwo:
 
 @dataclass(frozen=True, eq=False)
 class LeastInduced:
-    """The cut of a node that costs least when every row is served by the best surviving center on its side.
+    """The cheapest cut of a node with the best surviving center on the side of every row.
 
-    ``kills_left``, ``kills_right`` (n_columns,) uint8: see :class:`SeparationCriterion`. None where no cut has centers
-    on both sides.
+    ``kills_left``, ``kills_right`` (n_columns,) uint8: see :class:`SeparationCriterion`. The result is None if no cut
+    has centers on both sides.
     """
 
     nearest: NearestTwo
@@ -93,7 +92,7 @@ class LeastInduced:
         searched: SearchedColumns | None,
         sets: Callable[[float | None], Iterable[tuple[Category, ModesCut | None]]],
     ) -> SeparatingCut | None:
-        """The better of a cut and the best set of levels; ``sets``: those of categories that may win over a score."""
+        """The better of a cut and the best set of levels; ``sets``: gives the sets that may beat a score."""
         cut = best = None
         if found is not None:
             cut, best = found.cut, (not found.is_valid, found.score, found.induced)
@@ -111,7 +110,7 @@ class LeastInduced:
 
 
 class Induced(NamedTuple):
-    """A cut, whether its sides have as many distinct rows as centers, its score, and what rows cost on its sides."""
+    """A cut: whether its sides have as many distinct rows as centers, its score, and the cost of rows on its sides."""
 
     is_valid: bool
     score: float
@@ -127,8 +126,8 @@ class NearestTwoRows:
         self._memory, self._coordinates = memory, nearest.coordinates
         self._costs = memory.costs
         self._excess: npt.NDArray[Any] = memory.costs.excess  # of either width
-        # Counts beside losses: the depth term depends on how many points a cut leaves on its left, and without it they
-        # spare cuts with fewer rows than centers on a side, of which one-hot columns have many.
+        # Counts besides losses: the depth term needs the number of points left of a cut. Otherwise counts exclude cuts
+        # with fewer rows than centers on a side, which one-hot columns have in large numbers.
         counts = nearest.depth_penalty > 0 or memory.n_slots * k <= _MOST_CELLS_A_ROW * memory.table.n_rows
         self._histogram, self._totals = memory.new_histogram(k, width=1 + counts)
         self._nearest_costs = np.zeros((k, 2), dtype=np.int64)
@@ -152,7 +151,7 @@ class NearestTwoRows:
 
     @cached_property
     def _modes(self) -> Int32:
-        """Of all categories."""
+        """Modes of all categories."""
         return self._memory.modes(self._coordinates)
 
     def _by_modes(
@@ -178,7 +177,7 @@ class NearestTwoRows:
             self._update(children, self._histogram, self._totals)
 
     def _begin(self, root: Sequence[SeparationNode], roots: list[Any]) -> None:
-        """Trees of the same costs begin alike, but for what is counted beside losses."""
+        """Share the root's state between trees with the same costs, apart from counts besides losses."""
         histogram, totals = self._memory.new_histogram(len(self._totals), width=2)
         width, is_shared = self._totals.shape[1], not roots
         if roots:
@@ -200,7 +199,7 @@ class NearestTwoRows:
 
 
 def new_states(n_rows: int, k: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Records of ``core.update_two_nearest``, one a row: room for costs of this dtype and the numbers of k clusters."""
+    """Records of ``core.update_two_nearest``, one per row, for costs of this dtype and numbers of k clusters."""
     if dtype == np.int64:
         return np.empty((n_rows, 2), dtype=np.int64)
     return np.empty((n_rows, 4), dtype=np.int16) if k < 2**15 else np.empty((n_rows, 3), dtype=np.int32)

@@ -29,9 +29,9 @@ from cutwise.tree.threshold_tree import NodeTest
 
 
 class MistakeCriterion(SeparationCriterion):
-    """Fewest rows separated from their centers; of equals, the cut whose sides cost least.
+    """Fewest rows separated from their centers; among equals, the cut whose sides cost least.
 
-    ``problem``: its provider's costs settle ties, and are asked for when the first tie appears.
+    ``problem``: its provider's costs break ties, and are computed when the first tie appears.
 
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1.
     """
@@ -40,7 +40,7 @@ class MistakeCriterion(SeparationCriterion):
         self._coordinates = problem.coordinates
         self._mistakes = Mistakes(problem.coordinates)
         self._cost_payload = CostPayload(problem.n_clusters)
-        self._cost_totals: dict[int, Int64] = {}  # of all rows of a node by every cluster, where ties asked for them
+        self._cost_totals: dict[int, Int64] = {}  # costs of all rows of a node by every cluster, if a tie needed them
         super().__init__(problem.provider, self._mistakes, np.arange(problem.n_clusters, dtype=np.int32))
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
@@ -74,7 +74,7 @@ class MistakeCriterion(SeparationCriterion):
 
 @dataclass(frozen=True, eq=False)
 class Mistakes:
-    """The weight of every row at its cluster, while that survives in the row's node; coordinates (k, d) of clusters."""
+    """Weights by cluster, of rows whose cluster survives in their node; ``coordinates`` (k, d) of clusters."""
 
     coordinates: Float64
 
@@ -87,7 +87,7 @@ class Mistakes:
 class FewestMistakes:
     """The cuts of a node that separate the fewest rows from their centers.
 
-    Found: ``mistakes``, -1 where no cut has centers on both sides; ``features``, ``thresholds`` of all such cuts, the
+    Result: ``mistakes``, -1 if no cut has centers on both sides; ``features``, ``thresholds`` of all such cuts, the
     lowest first.
     """
 
@@ -101,10 +101,10 @@ class FewestMistakes:
 
 @dataclass(frozen=True, eq=False)
 class CheapestTie:
-    """Which of some cuts has sides that cost least, each served by its best surviving cluster; the first of equals.
+    """Index of the cut whose sides cost least, each with its best surviving cluster; the first among equals.
 
-    ``cost_totals`` (k,) int64: what all rows of the node cost by every cluster. ``n_separated``: weight of the rows
-    that each cut separates from their centers.
+    ``cost_totals`` (k,) int64: cost of all rows of the node by every cluster. ``n_separated``: weight of the rows that
+    each cut separates from their centers.
     """
 
     mistakes: Mistakes
@@ -126,9 +126,9 @@ class CheapestTie:
 
 @dataclass(frozen=True, eq=False)
 class FewestByModes:
-    """A cut, or a set of levels that separates fewer rows, centers being on the sides of their modes.
+    """The best of a cut and of sets of levels, by the fewest separated rows; centers are on the sides of their modes.
 
-    Of equals, the one whose sides cost least, then the lowest column, then the cut.
+    Among equals, the one whose sides cost least, then the lowest column, then the cut.
     """
 
     mistakes: Mistakes
@@ -149,16 +149,16 @@ class FewestByModes:
         costs_of_sides: Callable[[SeparatingCut], tuple[Int64, Int64]],
         searched: SearchedColumns | None,
     ) -> SeparatingCut | None:
-        """The same, from the weight of rows by level and cluster, of those that are with their clusters yet.
+        """The best of the cut and of ``sets``, which have weights by level and cluster of rows that are not mistakes.
 
-        ``costs_of_sides``: what the rows on each side of a threshold cost by every cluster.
+        ``costs_of_sides``: gives the costs of the rows on each side of a threshold by every cluster.
         """
         best, best_second, survivors = self.cut, None, self.node.survivors
         for of in sets:
             category, allowed = of.category, (of.counts, of.limits)
             modes = category.modes(self.mistakes.coordinates)[survivors]
-            # Weights of levels settle ties, and there are none to settle before a set is as good as the best, and which
-            # modes share a group where there are many.
+            # Weights of levels break ties, which matter only once a set is as good as the best, and decide which modes
+            # share a group if there are many.
             is_settled = of.limits is None and len(survivors) <= core.MOST_MODE_GROUPS
             weight = of.sums.sum(axis=1) if is_settled else of.weight()
             found = core.fewest_mode_mistakes(of.sums, weight, survivors, modes, None, *allowed)
@@ -195,7 +195,7 @@ class FewestByModes:
 def _is_alike(
     cut: SeparatingCut, of: LevelSums, levels: Sequence[int], modes: Int32, searched: SearchedColumns
 ) -> bool:
-    """Whether one level against all others is the same set of levels, with the same centers on its side."""
+    """Whether a cut of one level equals a set of levels, with the same centers on its side."""
     j = cut.test.feature
     if cut.test.levels is not None or searched.source[j] != of.category.source or len(of.category.columns) < 2:
         return False
@@ -212,10 +212,10 @@ def _costs_of_sides(memory: MemoryProvider, rows: Int32, cut: SeparatingCut) -> 
 
 
 class MistakeRows:
-    """Rows in memory with the clusters that they are with yet, and the histogram of all of these.
+    """Rows in memory with their clusters (-1 for mistakes), and a histogram by cluster.
 
-    The histogram is built once: every cluster lives in exactly one open node, so a node's statistics are those of its
-    clusters, and only rows that become mistakes are ever taken out.
+    The histogram is built once: every cluster is in exactly one open node, so a node's statistics are those of its
+    clusters, and only rows that become mistakes are subtracted.
     """
 
     def __init__(self, memory: MemoryProvider, coordinates: Float64) -> None:
@@ -227,33 +227,33 @@ class MistakeRows:
         self._already_mistaken: dict[int, Int32] = {}
 
     def are_whole(self, node: SeparationNode, rows: Int32) -> bool:
-        """Whether a node has just the rows of its survivors, and so many that clusters are better moved whole."""
+        """Whether a node has exactly the rows of its survivors, and sums by cluster are cheaper than sums by row."""
         if len(self._already_mistaken[node.number]) or len(node.survivors) ** 2 > len(rows):
             return False
         return int(self._sizes[node.survivors].sum()) == len(rows)
 
     @cached_property
     def costs_by_cluster(self) -> Int64:
-        """What the rows labeled with each cluster cost by every cluster, shape (k, k); noise has no part in it."""
+        """Costs of the rows of each cluster by every cluster, shape (k, k), without noise."""
         labels = self._memory.labels
         rows = np.flatnonzero(labels >= 0).astype(np.int32)
         return core.level_costs(labels[rows], rows, self._memory.costs.excess, len(self._coordinates))
 
     def by_level(self, category: CodedCategory, rows: Int32) -> Int64:
-        """Weight of the rows of a node by level and cluster, of those that are with their clusters yet."""
+        """Weight by level and cluster of the rows of a node that are not mistakes."""
         if self._histogram is not None:
             return category.levels.sums(self._histogram)[:, :, 0]
         return category.levels.count(rows, self._memory.weights, self._cluster, len(self._coordinates))
 
     def may_win(self, survivors: Int32, most: int) -> npt.NDArray[np.bool_] | None:
-        """Which categories may have a set of levels that separates no more rows than that; None: nobody knows."""
+        """Mask of the categories that may have a set of levels with at most ``most`` mistakes; None if not known."""
         if self._histogram is None or not self._memory.categories:
             return None
         return core.may_separate(self._memory.levels, self._histogram, survivors, self._modes, most)
 
     @cached_property
     def _modes(self) -> Int32:
-        """Of all categories."""
+        """Modes of all categories."""
         return self._memory.modes(self._coordinates)
 
     def fewest(self, node: SeparationNode, rows: Int32) -> tuple[int, Int32, Float64]:

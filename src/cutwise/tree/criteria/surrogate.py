@@ -1,4 +1,4 @@
-"""ExKMC's criterion: least cost when each side of a cut is served by one cluster."""
+"""ExKMC's criterion: least cost with one cluster for each side of a cut."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from cutwise.tree.threshold_tree import NodeTest
 
 
 class SurrogateCriterion(ExpansionCriterion):
-    """Least surrogate cost: each side of a cut served by the one reference cluster that serves it best.
+    """Least surrogate cost: each side of a cut has the reference cluster that is cheapest for it.
 
-    Where the problem allows intervals, one is taken only where it costs less than every one-sided cut; of equals the
+    If the problem allows intervals, one is chosen only if it costs less than every one-sided cut; among equals the
     lowest column, then the lowest lower end, then the lowest upper end.
 
     Frost, Moshkovitz, Rashtchian (2020), Section 3; intervals: Fleissner, Vankadara, Ghoshdastidar (2024), Section 5.
@@ -52,9 +52,9 @@ class SurrogateCriterion(ExpansionCriterion):
 
 @dataclass(frozen=True, eq=False)
 class CheapestCut:
-    """The cut of a node whose two sides cost least, each served by one cluster; None where its rows are equal.
+    """The cut of a node whose two sides cost least, each with one cluster; None if its rows are equal.
 
-    ``known``: a cut; then the interval that costs least, None where none costs less.
+    ``known``: a cut; the result is then the cheapest interval, None if no interval costs less.
     """
 
     sums: NodeSums
@@ -78,24 +78,24 @@ class CheapestCut:
         return self.or_set(cut, allowed_categories(memory, rows, self.limits, of_level, may_win), memory.table.searched)
 
     def _found(self, memory: MemoryProvider, rows: Int32) -> tuple[Any, ...] | None:
-        """What the core finds."""
+        """The best cut by the core."""
         return core.best_surrogate_cut(
             memory.table.encoded, memory.table.matrix, rows, memory.costs.excess, self.sums.histogram, self.sums.totals,
             memory.zero_cost_rows, None if self.limits is None else self.limits.of_node, memory.n_jobs,
         )  # fmt: skip
 
     def _interval(self, memory: MemoryProvider, rows: Int32, cost: int, impurity: float) -> tuple[Any, ...] | None:
-        """The same of intervals that are better than this."""
+        """The best interval by the core that is better than this cost and impurity."""
         return core.best_surrogate_interval(
             memory.ranks, rows, memory.weights, memory.costs.excess, self.sums.totals, cost, memory.n_jobs
         )
 
     def _level_sums(self, memory: MemoryProvider, rows: Int32, category: CodedCategory) -> Int64:
-        """What rows add, by level."""
+        """Sums of the rows by level."""
         return category.costs(memory, rows)
 
     def may_win(self, memory: MemoryProvider, cut: LeafCut | None) -> npt.NDArray[np.bool_] | None:
-        """Which categories may have a set of levels that costs no more than a cut; None: nobody knows."""
+        """Mask of the categories that may have a set of levels as cheap as a cut; None if not known."""
         if cut is None or self.sums.histogram is None or not memory.categories:
             return None
         histogram = self.sums.histogram[:, :, np.newaxis]
@@ -116,9 +116,9 @@ def best_of_cut_and_sets(
     by_label: bool = False,
     gini: bool = False,
 ) -> LeafCut | None:
-    """The better of a cut and the best set of levels; of equals the lower column's, then the cut.
+    """The better of a cut and the best set of levels; among equals the lower column, then the cut.
 
-    ``by_label``: sums are weights by label, not costs. ``gini``: of sets that cost the same the purer one.
+    ``by_label``: whether sums are weights by label, not costs. ``gini``: whether impurity decides between equal sets.
     """
     for of in sets:
         found = core.best_level_set(of.sums, by_label, gini, of.counts, of.limits)
@@ -135,7 +135,7 @@ def best_of_cut_and_sets(
 
 
 def leaf_cut(found: tuple[Any, ...] | None) -> LeafCut | None:
-    """What a search of the core found, as a cut: by a threshold, or by the two ends of an interval."""
+    """The result of a search of the core as a cut, by a threshold or by the two ends of an interval."""
     if found is None:
         return None
     cost, impurity, feature, *ends, left_label, right_label = found
