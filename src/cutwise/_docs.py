@@ -1,4 +1,4 @@
-"""What several classes describe alike, written once: a line ``{name, other}`` of a docstring becomes these entries.
+"""Descriptions that several classes share: a line ``{name, other}`` of a docstring becomes these entries.
 
 An entry ``a = b : ...`` is written for b, and asked for as a: one parameter may differ between classes.
 
@@ -165,7 +165,7 @@ from typing import TypeVar
 Class = TypeVar("Class", bound=type)
 
 LINE = re.compile(r"^\{(\w+(?:, \w+)*)\}$", re.MULTILINE)
-# There are no docstrings under python -OO, neither here nor where they would be filled in.
+# There are no docstrings under python -OO, here or in classes.
 ENTRIES = {
     re.split(" : | = |,", entry)[0]: re.sub(r"^\w+ = ", "", entry)
     for entry in re.split(r"\n(?=\S)", (__doc__ or "").partition("between classes.\n\n")[2].rstrip())

@@ -15,9 +15,9 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 @contextmanager
 def watch_progress(watcher: Watcher) -> Iterator[None]:
-    """Let ``watcher`` be called with the stage at work, and the share of a fit that is done by then.
+    """Call ``watcher`` with the current stage and the share of a fit that is done.
 
-    Trees of all sizes take about as long again as the fit before them: with them it ends at 2.
+    Trees of all sizes take about as long again as the fit before them: with these the share ends at 2.
     """
     token = _WATCHER.set(watcher)
     try:
@@ -27,7 +27,7 @@ def watch_progress(watcher: Watcher) -> Iterator[None]:
 
 
 def show_progress(what: str, within: float = 0.0) -> None:
-    """Say what is done now, and how much of that stage is."""
+    """Report the current stage, and the share of it that is done."""
     if (watcher := _WATCHER.get()) is not None:
         start = _USUALLY_DONE.get(what.partition(":")[0], 0.0)
         end = min((later for later in _USUALLY_DONE.values() if later > start), default=2.0)
@@ -49,7 +49,7 @@ _USUALLY_DONE = {
     "costs of the tree": 0.9,
     "sizes": 1.0,
 }
-"""Of a fit, when a stage begins."""
+"""Share of a fit that is usually done when a stage begins."""
 
 
 SECONDS_BETWEEN_LINES = 0.5
@@ -65,19 +65,19 @@ class Stages:
 
     @contextmanager
     def stage(self, what: str) -> Iterator[None]:
-        """Time a block, and say so when it ends well."""
+        """Time a block, and print its seconds if it succeeds."""
         start = time.perf_counter()
         show_progress(what)
         yield
         self.say(f"{what}: {time.perf_counter() - start:.2f} s")
 
     def leaves(self, algorithm: str, n_leaves: int) -> None:
-        """Progress of a tree that grows, maybe beside others; at most two lines a second."""
+        """Print the progress of a growing tree, possibly one of several; at most two lines a second."""
         show_progress(f"tree: {n_leaves} leaves by {algorithm}")
         self._say_throttled(f"  {n_leaves} leaves by {algorithm}")
 
     def searching(self, cost_ratio: float) -> None:
-        """Progress of a search for a better tree, as far as a sample of the rows tells."""
+        """Print the progress of a search for a better tree, estimated on a sample of the rows."""
         show_progress(f"tree: searching, cost ratio {cost_ratio:.4f} so far")
         self._say_throttled(f"  searching: cost ratio {cost_ratio:.4f} so far")
 
@@ -88,6 +88,6 @@ class Stages:
             self.say(line)
 
     def say(self, line: str) -> None:
-        """Print a line when asked to."""
+        """Print a line if ``verbose``."""
         if self._verbose:
             print(f"[{self._owner}] {line}", file=sys.stderr, flush=True)

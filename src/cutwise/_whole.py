@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all: written beside their place, moved there once they are complete."""
+"""Files and folders that appear complete or not at all: written next to their place, then moved."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ fcntl: Any = import_module("fcntl") if os.name == "posix" else None  # Windows h
 
 
 def place_of(path: str | os.PathLike[str]) -> Path:
-    """The file that a path leads to.
+    """The file that a path refers to.
 
-    Through links, so that the file behind one is replaced and not the link; but a device or a pipe is left as it was
-    named, because ``/dev/stdout`` leads to something that has no name of its own.
+    Links are followed, so that a file is replaced and not the link; but the path of a device or a pipe is unchanged,
+    because ``/dev/stdout`` refers to an object without a name.
 
-    Raises ``IsADirectoryError``: the path ends as one of a folder.
+    Raises ``IsADirectoryError``: the path has the form of a folder.
     """
     if str(path).endswith(("/", os.sep)):
         raise IsADirectoryError(
@@ -34,13 +34,13 @@ def place_of(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Where to write what shall become ``path``; it replaces what is there, in its mode, when the block ends well.
+    """A file to write, which replaces ``path``, with its mode, if the block succeeds.
 
-    A device or a pipe is written to directly: there is nothing to put in its place. What a process that was killed left
-    of its own attempt is removed.
+    Devices and pipes are written directly, since they cannot be replaced. Parts left by processes that were killed are
+    removed.
 
-    Raises ``OSError``: the folder is missing or cannot be written, or the path ends as one; it names the file that was
-    asked for.
+    Raises ``OSError``: the folder is missing or cannot be written, or the path has the form of a folder; the error
+    names ``path``.
     """
     place = place_of(path)
     if _is_stream(place):
@@ -53,7 +53,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         open(part, "xb").close()
         with _in_use(part):
             if mode is not None:
-                part.chmod(mode | stat.S_IWUSR)  # before there is anything to read
+                part.chmod(mode | stat.S_IWUSR)  # before there is content to read
             yield part
             with open(part, "r+b") as file:
                 os.fsync(file.fileno())
@@ -62,11 +62,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(part, place)
     except OSError as error:
         if error.errno is None or error.filename != str(part):
-            raise  # of something else than this file: the block may do more than write it
+            raise  # about something else: the block may do more than write this file
         reason = os.strerror(error.errno)
         if not place.parent.is_dir():
             reason = f"There is no folder {str(place.parent)!r}; make it first"
-        elif error.errno == errno.ENOENT:  # as of a folder that is no place for files, such as /proc
+        elif error.errno == errno.ENOENT:  # as for folders that cannot contain files, such as /proc
             reason = f"Nothing can be written in {str(place.parent)!r}"
         raise OSError(error.errno, reason, str(path)) from error
     finally:
@@ -76,7 +76,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to fill, which appears as ``path`` when the block ends well: there must be nothing of that name yet."""
+    """A folder to fill, which appears as ``path`` if the block succeeds; ``path`` must not exist."""
     place = Path(os.path.abspath(path))
     part = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
     _remove_abandoned(place)
@@ -91,8 +91,8 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def _in_use(part: Path) -> Iterator[None]:
-    """Lock a file or folder, so that others see that somebody writes it."""
-    if fcntl is None:  # Windows moves no file that is open
+    """Lock a file or folder, so that other processes see that it is being written."""
+    if fcntl is None:  # Windows cannot move open files
         yield
         return
     descriptor = _opened(part)
@@ -105,12 +105,12 @@ def _in_use(part: Path) -> Iterator[None]:
 
 
 def _opened(part: Path) -> int:
-    """A descriptor to lock: some file systems lock a file only for those that may write it."""
+    """A descriptor to lock; some file systems require one that is open for writing."""
     return os.open(os.fspath(part), os.O_RDONLY if part.is_dir() else os.O_RDWR)
 
 
 def _remove_abandoned(place: Path) -> None:
-    """Remove parts of a file or folder that nobody writes any more: those that can be locked."""
+    """Remove abandoned parts of a file or folder, which can be locked since nobody writes them."""
     ours = re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{32}}\.part")
     if fcntl is None or not place.parent.is_dir():
         return

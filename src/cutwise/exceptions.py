@@ -52,7 +52,7 @@ __all__ = [
 
 
 def shown(value: object) -> str:
-    """A value as Python writes it, on one line, and shortened where it is long: a table given for a number, say."""
+    """``repr`` of a value on one line, shortened if it is long."""
     given = repr(value)
     return given if len(given) <= 60 and "\n" not in given else " ".join(reprlib.repr(value).split())
 
@@ -96,7 +96,7 @@ class InvalidInputError(CutwiseError, ValueError):
     """Data, labels, weights or a parameter that cannot be used as given."""
 
     def with_next_step(self, step: str) -> Self:
-        """The same finding, where something else is to be done about it."""
+        """The error with another next step."""
         return type(self)(f"{str(self).partition(chr(10))[0]}\n{step}")
 
 
@@ -105,11 +105,11 @@ class InfeasibleLimitsError(InvalidInputError):
 
 
 class ChangedDataError(InvalidInputError):
-    """A table in batches that gave other rows when it was gone over again."""
+    """A table in batches that gave other rows in another pass."""
 
     @classmethod
     def between(cls, first: int, now: int) -> Self:
-        """The error of these numbers of rows, of the first pass and of another."""
+        """The error for different numbers of rows in the first pass and in another."""
         return cls(
             f"X had {first:,} rows in the first pass over it and {now:,} in another"
             + (", which hold other values" if now == first else "")
@@ -118,7 +118,7 @@ class ChangedDataError(InvalidInputError):
 
     @classmethod
     def of(cls, found: str) -> Self:
-        """The error of what another pass found that the first one had not."""
+        """The error for a difference found in another pass."""
         return cls(f"X changed between two passes over it: {found}. {_KEEP}")
 
 
@@ -155,17 +155,17 @@ class NotNumericError(UnsupportedInputError):
         column : str
             The column as messages call it, such as ``"column 'city'"``.
         kind : str
-            What it holds: ``"text"``, ``"dates"``, ...
+            Its contents: ``"text"``, ``"dates"``, ...
         value, row : object, int
             The first value that is not a number, and its row, counted from 0.
         takes : str
-            What columns may hold.
+            Contents that columns may have.
         n_values : int
-            How many such values are known of.
+            Known number of such values.
         like : sequence of str
             Every column with such values, by name; empty when the columns have no names.
         drop : bool
-            Whether leaving such columns out is to be proposed.
+            Whether to propose leaving such columns out.
         """
         # numpy's own repr would say np.str_('a') and np.datetime64('2020-01-01').
         given = repr(value)
@@ -229,8 +229,8 @@ class ColumnMismatchError(InvalidInputError):
     ) -> ColumnMismatchError:
         """Columns renamed, missing, added or in another order, in scikit-learn's words.
 
-        ``tested``: those that are needed; None for all. ``ways``: how a table gives some of its columns, and what holds
-        their names; None: as those of pandas do.
+        ``tested``: columns that are needed; None for all. ``ways``: how to select columns of a table, and where their
+        names are; None: as in pandas.
         """
         message, owner = "The feature names should match those that were passed during fit.\n", "model"
         if model != "model":
@@ -338,7 +338,7 @@ class ScaledColumnsWarning(CutwiseWarning):
 
     @classmethod
     def of(cls) -> ScaledColumnsWarning:
-        """Says how the rules come to be in the units of the table."""
+        """Says how to get rules in the units of the table."""
         return cls(
             "The columns of X have mean 0 and variance 1, so the rules are in scaled units. Give the table as it was, "
             "and the scaler as preprocessor=StandardScaler(); or say the rules of a fitted pipeline in its own "
@@ -351,7 +351,7 @@ class DominantColumnWarning(CutwiseWarning):
 
     @classmethod
     def of(cls, column: str, share: float, scaler: str) -> DominantColumnWarning:
-        """Names the column, as ``Columns.describe`` does, and the share of the reference's cost that it holds."""
+        """Names the column, as in ``Columns.describe``, and its share of the reference's cost."""
         scaled = scaler if scaler == "TableScaler()" else f"{scaler}. Where they should not, say preprocessor=None"
         return cls(
             f"{column[0].upper()}{column[1:]} holds {share:.1%} of the cost, so the other columns hardly "

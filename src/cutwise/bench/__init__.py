@@ -1,4 +1,4 @@
-"""The papers' experiments, run again: `cutwise bench`, with the published figures beside ours; and the search's own."""
+"""`cutwise bench`: the papers' experiments with our and the published figures, and an experiment on the search."""
 
 from cutwise.bench.exkmc import EXKMC
 from cutwise.bench.kernel import KERNEL

@@ -1,4 +1,4 @@
-"""The ExKMC paper's experiments: cost, accuracy and time against the number of leaves, beside other trees.
+"""The ExKMC paper's experiments: cost, accuracy and time against the number of leaves, compared with other trees.
 
 The grids of CUBT's and CLTree's parameters are searched for the cheapest tree of every size, as the paper did.
 """
@@ -38,7 +38,7 @@ HEADINGS = {
 }
 
 LARGEST_SEARCH = 10_000
-"""Rows up to which CLTree's and CUBT's grids are searched; the paper, too, has them on its small real sets only."""
+"""Rows up to which CLTree's and CUBT's grids are searched; the paper, too, has them only on small real sets."""
 
 
 def sizes_of(n_clusters: int) -> list[int]:
@@ -109,7 +109,7 @@ def report(records: list[Record]) -> dict[str, str]:
 
 
 def title_of(name: str) -> str:
-    """A data set as it is printed."""
+    """The printed name of a data set."""
     return SYNTHETIC.get(name) or CATALOG[name].title
 
 
@@ -189,7 +189,7 @@ EXKMC = Experiment(
 
 
 def cubt_parameters(X: Float64, n_clusters: int, size: int) -> dict[str, Any]:
-    """Those of CUBT's grid with the cheapest tree of at most ``size`` leaves; no step of it looks at the reference."""
+    """The parameters of CUBT's grid with the cheapest tree of at most ``size`` leaves; CUBT ignores the reference."""
 
     def cost(parameters: Any) -> float:
         model, _ = fit_quietly(CUBT(n_clusters, max_leaves=size, reference=X[:n_clusters], **parameters), X)
@@ -209,7 +209,7 @@ class CltreeSearch:
         self._table = read_table(X)
         self._rows = encode_rows(self._table, self._table, None, merge=False, n_jobs=1)
         self._grown = grow_with_virtual_points(X, ones, min(CLTREE_GRID["min_split"]))
-        # Most values of the grid prune alike.
+        # Most values of the grid give the same pruning.
         self._prunings = {tuple(prune_sparse(self._grown, **values)): values for values in ParameterGrid(CLTREE_GRID)}
 
     def tree(self, size: int, reference: BenchReference) -> ThresholdTree:

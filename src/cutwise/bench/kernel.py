@@ -18,7 +18,7 @@ from cutwise.datasets import CATALOG
 
 @dataclass(frozen=True)
 class Setting:
-    """How the paper ran a set: its kernel, the leaves of the refined trees, and Table 2 (Kernel IMM, CART)."""
+    """The paper's setting of a set: its kernel, the leaves of the refined trees, and Table 2 (Kernel IMM, CART)."""
 
     kernel: str
     gamma: float
@@ -26,8 +26,8 @@ class Setting:
     published: tuple[float, float] | None = None
 
 
-# Kernels and bandwidths from the authors' notebooks. The paper states none for the halfmoons: ours is the one of
-# 0.5 to 100 with which kernel k-means agrees best with the two moons.
+# Kernels and bandwidths from the authors' notebooks. The paper states none for the halfmoons: ours is the one from
+# 0.5 to 100 for which kernel k-means agrees best with the two moons.
 SETTINGS = {
     "pathbased": Setting("rbf", 0.05, 6, (1.06645, 1.07004)),
     "aggregation": Setting("laplacian", 0.1, 10, (1.00125, 1.00125)),
@@ -77,7 +77,7 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
     if loaded.labels is not None:
         result["agreement"] = {each: adjusted_rand_score(loaded.labels, labels) for each, labels in found.items()}
     if X.shape[1] == 2:
-        # A digit a row: all sets in the plane have fewer than ten clusters.
+        # One digit per row, since all sets in the plane have fewer than ten clusters.
         result["partitions"] = {each: "".join(map(str, labels.tolist())) for each, labels in found.items()}
         if seed == 0:
             result["points"] = np.round(X, 4).tolist()
@@ -85,7 +85,7 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
 
 
 def by_set_and_best(records: list[Record]) -> tuple[dict[str, list[Record]], dict[str, Record]]:
-    """The results of every set, and the one of its cheapest reference, as the paper kept it."""
+    """The results of every set, and the result of its cheapest reference, as in the paper."""
     by_set: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         by_set[record["key"]["set"]].append(record["result"])

@@ -1,4 +1,4 @@
-"""What the experiments share: the clustering that trees start from, made as in the papers, and figures of a tree."""
+"""Parts shared by the experiments: reference clusterings as in the papers, and figures of a tree."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class BenchReference:
     """A reference clustering.
 
-    ``centers`` (k, d) float64. ``labels`` (n,) int32. ``seconds``: of CPU, what finding it took.
+    ``centers`` (k, d) float64. ``labels`` (n,) int32. ``seconds``: CPU seconds to find it.
     """
 
     centers: npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ def kmeans_reference_of(X: Any, n_clusters: int, seed: int, *, n_init: int = 10)
 
 
 def fit_quietly(model: Any, X: Any) -> tuple[Any, float]:
-    """Fit, without the warning that a cluster has no rows, and give the CPU seconds too."""
+    """Fit without warnings about clusters without rows; also return the CPU seconds."""
     with warnings.catch_warnings(action="ignore", category=EmptyClusterWarning):
         start = time.process_time()
         model.fit(X)
@@ -56,9 +56,9 @@ def fit_quietly(model: Any, X: Any) -> tuple[Any, float]:
 
 
 def figures_of(tree: Any, X: Any, reference: BenchReference, seconds: float) -> dict[str, float]:
-    """What is kept of a tree.
+    """The figures of a tree.
 
-    ``X`` (n, d). ``seconds``: what growing it took, the reference not counted. Returns ``figures``: ``leaves``;
+    ``X`` (n, d). ``seconds``: time of its growth, without the reference. Returns ``figures``: ``leaves``;
     ``cost_ratio`` (every cluster with its own mean) and ``surrogate_ratio`` (with the reference's centers) over the
     reference's cost; ``accuracy``, the share of rows in their reference cluster; ``nmi``, normalized mutual information
     with it; ``wad`` and ``waes``; ``seconds``.
@@ -80,11 +80,11 @@ def figures_of(tree: Any, X: Any, reference: BenchReference, seconds: float) -> 
 
 
 Trees = dict[str, dict[str, "pd.DataFrame"]]
-"""By data set and algorithm: figures of trees, a line a seed (and a size)."""
+"""Figures of trees by data set and algorithm, a line per seed (and size)."""
 
 
 def trees_of(records: Sequence[dict[str, Any]]) -> Trees:
-    """The figures of all trees of some jobs, with the seconds that k-means took on their way."""
+    """The figures of all trees of some jobs, and the seconds of k-means."""
     import pandas as pd
 
     lines = [
@@ -100,14 +100,14 @@ def trees_of(records: Sequence[dict[str, Any]]) -> Trees:
 
 
 def standard_error(values: pd.Series) -> float:
-    """Of the mean; 0 for one seed, whose spread is unknown."""
+    """Standard error of the mean; 0 for a single seed."""
     return float(values.sem()) if len(values) > 1 else 0.0
 
 
 def is_far_from(values: pd.Series, published: float, *, least: float, published_seeds: int) -> bool:
     """Whether the mean is farther than ``least`` and three combined standard errors from a published mean.
 
-    The papers print no standard errors: theirs is taken to be that of our values over as many seeds as theirs.
+    The papers print no standard errors: they are estimated from our values and the paper's number of seeds.
     """
     ours = standard_error(values)
     theirs = ours * math.sqrt(len(values) / published_seeds)
@@ -115,7 +115,7 @@ def is_far_from(values: pd.Series, published: float, *, least: float, published_
 
 
 def with_error(values: pd.Series, digits: int = 3) -> str:
-    """The mean and, of several seeds, its standard error."""
+    """The mean and, for several seeds, its standard error."""
     spread = f" ± {standard_error(values):.{digits}f}" if len(values) > 1 else ""
     return f"{values.mean():.{digits}f}{spread}"
 
@@ -123,8 +123,8 @@ def with_error(values: pd.Series, digits: int = 3) -> str:
 def compare(sample: Sequence[float], base: Sequence[float], larger_is: str) -> str:
     """The paper's one-sided t-test of two samples with equal variances, at 95 %.
 
-    ``sample``, ``base``: of an algorithm, and of the one it is compared with. Returns ``verdict``: ``"worse"``,
-    ``"better"`` or ``""``. Where neither sample varies, any difference beyond rounding counts.
+    ``sample``, ``base``: values of an algorithm and of its baseline. Returns ``verdict``: ``"worse"``, ``"better"`` or
+    ``""``. If neither sample varies, any difference beyond rounding counts.
     """
     from scipy.stats import ttest_ind_from_stats
 
@@ -135,6 +135,6 @@ def compare(sample: Sequence[float], base: Sequence[float], larger_is: str) -> s
         return ""
     varies = max(np.ptp(a), np.ptp(b)) > 1e-9 * max(1.0, abs(float(b.mean())))
     figures = [float(figure) for each in (a, b) for figure in (each.mean(), each.std(ddof=1), len(each))]
-    if varies and float(ttest_ind_from_stats(*figures).pvalue) / 2 >= 0.05:  # of samples that hardly vary, too
+    if varies and float(ttest_ind_from_stats(*figures).pvalue) / 2 >= 0.05:  # also for samples that hardly vary
         return ""
     return larger_is if difference > 0 else smaller_is

@@ -1,4 +1,4 @@
-"""An experiment from its options to its folder: jobs, whose results are kept as JSON lines, and tables made of them."""
+"""Runs of experiments: jobs, whose results are stored as JSON lines, and tables made from them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Record = dict[str, Any]
 class Job:
     """One piece of work.
 
-    ``key``: what tells it from the others: data set, seed, scaling, ... Values that JSON keeps as they are. ``work``:
-    gives the result, a dict that JSON can hold.
+    ``key``: identifies the job: data set, seed, scaling, ... Values that JSON preserves. ``work``: gives the result, a
+    dict for JSON.
     """
 
     key: dict[str, Any]
@@ -32,15 +32,15 @@ class Job:
 
     @property
     def name(self) -> str:
-        """The key in words."""
+        """The key as text."""
         return ", ".join(str(value) if name == "set" else f"{name} {value}" for name, value in self.key.items())
 
 
 def run_jobs(jobs: Sequence[Job], path: Path, say: Callable[[str], None]) -> list[Record]:
-    """Do the jobs that are not in the file yet, and add each as soon as it is done.
+    """Run the jobs that are not in the file yet, and add each result as soon as it is known.
 
-    ``path``: JSON lines, ``{"key": ..., "result": ...}``; made where it is missing. A last line that was cut short by
-    an interrupt is done again. ``say``: told a line for every job. Returns ``records``: those of the given jobs, in
+    ``path``: JSON lines, ``{"key": ..., "result": ...}``; created if missing. The job of a last line that an interrupt
+    cut short runs again. ``say``: called with a line for every job. Returns ``records``: records of the given jobs, in
     their order.
     """
     done = {_canonical(record["key"]): record for record in read_records(path)}
@@ -58,9 +58,9 @@ def run_jobs(jobs: Sequence[Job], path: Path, say: Callable[[str], None]) -> lis
 
 
 def read_records(path: Path) -> list[Record]:
-    """The whole records of a file; none where there is no file.
+    """The complete records of a file; empty if there is no file.
 
-    Raises ``InvalidInputError``: a line that is no record, other than the last.
+    Raises ``InvalidInputError``: a line other than the last is not a record.
     """
     if not path.exists():
         return []
@@ -76,7 +76,7 @@ def read_records(path: Path) -> list[Record]:
                     f"Line {number} of {path} is no result of a job ({error}). Remove that line, or choose another "
                     "folder with --out."
                 ) from error
-            # Cut short: what follows must start on a line of its own.
+            # Remove an incomplete line, so that the next record starts on a new line.
             path.write_text("".join(lines[:-1]), encoding="utf-8")
     return records
 
@@ -87,11 +87,11 @@ def _canonical(key: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """How an experiment is run.
+    """Options of an experiment.
 
-    ``data``: folder of data files. ``sets``: names of data sets; empty: all of the experiment that can be had.
-    ``seeds``: references a set; None: as many as the paper. ``quick``: small sets and two seeds: minutes. ``fetch``:
-    whether sets may be fetched over the network.
+    ``data``: folder of data files. ``sets``: names of data sets; empty: all available sets of the experiment.
+    ``seeds``: references per set; None: as many as in the paper. ``quick``: small sets and two seeds, some minutes.
+    ``fetch``: whether sets may be fetched over the network.
     """
 
     data: str | None = None
@@ -105,10 +105,11 @@ class Options:
 class Experiment:
     """One of the papers' experiments.
 
-    ``sets``: the data sets it can be run on, by name. ``quick_sets``: those of ``--quick``. ``seeds``: of the paper.
-    ``key``: what tells the jobs of a set from others, beside its name and the seed. ``work``: the result of a job, from
-    the loaded sets, a name and a seed. ``report``: from the records to the files: name to text. ``command``: what runs
-    it; ``cutwise bench NAME`` when empty. ``sets_of_one_seed``: where more would take too long.
+    ``sets``: names of its data sets. ``quick_sets``: the sets of ``--quick``. ``seeds``: number of seeds in the paper.
+    ``key``: gives further entries of a job's key besides set and seed. ``work``: gives the result of a job, from the
+    loaded sets, a name and a seed. ``report``: makes files, name to text, from the records. ``command``: the command
+    that runs it; ``cutwise bench NAME`` when empty. ``sets_of_one_seed``: sets for which more seeds would take too
+    long.
     """
 
     name: str
@@ -126,7 +127,7 @@ class Experiment:
 class Sets:
     """The data sets of a run, each loaded once when it is first needed.
 
-    ``names``: those that can be had. ``missing``: the others, and why.
+    ``names``: the available sets. ``missing``: the others, with reasons.
     """
 
     def __init__(self, names: Sequence[str], options: Options) -> None:
@@ -146,7 +147,7 @@ class Sets:
                 self.names.append(name)
 
     def real(self, name: str, scaling: str | None = None) -> LoadedSet:
-        """A real data set, scaled as the ExShallow paper did unless told otherwise."""
+        """A real data set, by default scaled as in the ExShallow paper."""
         key = (name, scaling)
         if key not in self._loaded:
             self._loaded[key] = load_real(name, data=self._options.data, scaling=scaling, network=self._options.fetch)
@@ -154,11 +155,11 @@ class Sets:
 
 
 def run_experiment(experiment: Experiment, options: Options, out: Path, say: Callable[[str], None]) -> list[Path]:
-    """Run what is left to do of an experiment, and write its folder.
+    """Run the remaining jobs of an experiment, and write its folder.
 
-    ``out``: made where it is missing. ``results.jsonl`` in it keeps every job; tables are made from it anew. ``say``:
-    told what is going on, a line at a time. Returns ``written``: tables. Raises ``UnknownOptionError``: a set that is
-    none of the experiment's. Raises ``DataSetUnavailableError``: a set that was asked for by name cannot be had.
+    ``out``: created if missing. ``results.jsonl`` in it has the results of all jobs; tables are made from it again.
+    ``say``: called with each line of progress. Returns ``written``: tables. Raises ``UnknownOptionError``: a set is not
+    one of the experiment's. Raises ``DataSetUnavailableError``: a set given by name is not available.
     """
     for name in options.sets:
         check_option("--sets", name, experiment.sets)
@@ -189,7 +190,7 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
 
 
 def _circumstances(experiment: Experiment, options: Options, sets: Sets, seeds: int) -> str:
-    """What one must know to run it again."""
+    """The settings and versions needed to run the experiment again."""
     import numpy
     import scipy
     import sklearn
@@ -216,7 +217,7 @@ def _circumstances(experiment: Experiment, options: Options, sets: Sets, seeds: 
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """A Markdown table whose first ``left`` columns are set flush left, and the others flush right."""
+    """A Markdown table whose first ``left`` columns are aligned left, and the others right."""
     rule = ["---" if column < left else "---:" for column in range(len(header))]
     lines = ["| " + " | ".join(cells) + " |" for cells in (header, rule, *rows)]
     return "\n".join(lines) + "\n"

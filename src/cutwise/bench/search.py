@@ -1,4 +1,4 @@
-"""The default search beside the four papers' trees on the same references, also on rows that no fit saw."""
+"""The default search compared with the four papers' trees on the same references, also on held-out rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Values = dict[str, dict[str, list[float]]]  # data set -> figure -> by seed
 
 
 def _work(sets: Sets, name: str, seed: int) -> Record:
-    """All trees from the same reference, and from one of half of the rows."""
+    """All trees from the same reference, and from a reference of half of the rows."""
     loaded = sets.real(name)
     X, k = loaded.X, loaded.n_clusters
     reference = kmeans_reference_of(X, k, seed)
@@ -45,7 +45,7 @@ def _models(X: Any, k: int, reference: BenchReference, seed: int) -> dict[str, t
         model = ExplainableKMeans(k, algorithm=algorithm, reference=reference.centers, random_state=seed, n_jobs=1)
         return fit_quietly(model, X)
 
-    fitted(PAPERS[0])  # what is loaded once takes its time in no figure
+    fitted(PAPERS[0])  # so that no figure includes the time of imports
     return {name: fitted(name) for name in ("search", *PAPERS)}
 
 
@@ -59,7 +59,7 @@ def report(records: list[Record]) -> dict[str, str]:
 
 
 def _figures(result: Record) -> dict[str, float]:
-    """Of the cheapest of the papers' trees (``best_``) and of the search."""
+    """Figures of the cheapest of the papers' trees (``best_``) and of the search."""
     trees, unseen = result["trees"], result["unseen"]
     best = min((trees[name] for name in PAPERS), key=lambda figures: figures["cost_ratio"])
     return {
@@ -72,11 +72,11 @@ def _figures(result: Record) -> dict[str, float]:
 
 
 LEAST_EXCESS = 0.005
-"""Of trees that cost less above the reference nothing is to be removed."""
+"""Trees with a smaller excess cost over the reference are not compared."""
 
 
 def _removed(before: float, after: float) -> float:
-    """The share of what a tree costs above the reference that is gone, in per cent."""
+    """Per cent by which the excess cost of a tree over the reference decreased."""
     return 100.0 * (before - after) / (before - 1.0) if before > 1.0 + LEAST_EXCESS else np.nan
 
 
@@ -113,7 +113,7 @@ def _table(values: Values) -> str:
 
 
 def _summary(values: Values) -> str:
-    """Cost ratios alone, a column a set."""
+    """Cost ratios only, one column per set."""
     names = [CATALOG[name].title for name in values]
     lines = {"best of the papers' four": "best_cost_ratio", '`"search"`': "cost_ratio"}
     rows = [[title, *(f"{np.mean(f[figure]):.3f}" for f in values.values())] for title, figure in lines.items()]

@@ -1,4 +1,4 @@
-"""The ExShallow paper's experiments, Tables 2, 3 and 4 and Figures 4 and 5, beside the figures that it prints."""
+"""The ExShallow paper's experiments, Tables 2, 3 and 4 and Figures 4 and 5, compared with its printed figures."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EXSHALLOW_SEEDS = 30
-"""References a data set in the ExShallow paper's tables."""
+"""Number of references per data set in the ExShallow paper's tables."""
 
 ALGORITHMS = ("exshallow", "exgreedy", "imm", "exkmc")
-"""In the order of the ExShallow paper's Table 2; its KMC is ExKMC from an empty tree with k leaves."""
+"""Algorithms in the order of the ExShallow paper's Table 2; its KMC is ExKMC from an empty tree with k leaves."""
 
 HEADINGS = {
     "exshallow": "ExShallow",
@@ -44,7 +44,7 @@ HEADINGS = {
 class Published(NamedTuple):
     """Means over 30 seeds: cost ratio, WAES, WAD, normalized mutual information with the reference, and seconds.
 
-    Seconds are those on eight threads of an Intel i7-4790 at 3.6 GHz, k-means included.
+    Seconds are on eight threads of an Intel i7-4790 at 3.6 GHz, including k-means.
     """
 
     cost_ratio: float
@@ -55,7 +55,7 @@ class Published(NamedTuple):
 
 
 def _read_published() -> dict[str, dict[str, Published]]:
-    """Data set -> algorithm -> the figures of Tables 2, 3 (ExShallow*) and 4; of k-means the seconds alone.
+    """Data set -> algorithm -> the figures of Tables 2, 3 (ExShallow*) and 4; for k-means only the seconds.
 
     Laber, Murtinho, Oliveira (2023), "Shallow decision trees for explainable k-means clustering". Avila and Vowel had
     every column scaled to 0 .. 1.
@@ -71,14 +71,14 @@ def _read_published() -> dict[str, dict[str, Published]]:
 PUBLISHED = _read_published()
 
 PENALTIES = (0.0, 0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3)
-"""Of Figures 4 and 5."""
+"""Depth penalties of Figures 4 and 5."""
 
 CURVE_SEEDS = 10
 
 LEAST_COST_DIFFERENCE = 0.02
 LARGEST_SIZE_DIFFERENCE = 0.1
 
-# What counts for an algorithm, and for the paper's colors.
+# Whether larger values are better, also for the paper's colors.
 _LARGER_IS = {"cost_ratio": "worse", "waes": "worse", "wad": "worse", "nmi": "better"}
 
 
@@ -123,7 +123,7 @@ def report(records: list[Record]) -> dict[str, str]:
 
 
 def _beside(ours: pd.Series, published: float, *, is_cost: bool) -> tuple[str, bool]:
-    """Ours, marked where it is too far from the published figure."""
+    """Our figure, marked if it is too far from the published one."""
     if is_cost:
         far = is_far_from(ours, published, least=LEAST_COST_DIFFERENCE, published_seeds=EXSHALLOW_SEEDS)
     else:
@@ -132,7 +132,7 @@ def _beside(ours: pd.Series, published: float, *, is_cost: bool) -> tuple[str, b
 
 
 def _figures_beside(ours: pd.DataFrame, published: Published) -> tuple[list[str], bool]:
-    """Published figure, ours, for each of cost, WAES, WAD and NMI; whether cost or WAES is too far."""
+    """Published and our figures of cost, WAES, WAD and NMI; and whether cost or WAES is too far."""
     cost, cost_is_far = _beside(ours["cost_ratio"], published.cost_ratio, is_cost=True)
     waes, waes_is_far = _beside(ours["waes"], published.waes, is_cost=False)
     shown = {"cost_ratio": cost, "waes": waes, "wad": with_error(ours["wad"], 2), "nmi": with_error(ours["nmi"], 2)}
@@ -178,13 +178,13 @@ def _table_2(trees: Trees) -> str:
 
 
 def _summary(trees: Trees) -> str:
-    """Table 2 in short: cost ratio and WAES, the paper's first."""
+    """Table 2 in short: cost ratio and WAES, the paper's figure first."""
 
     def cell(name: str, algorithm: str) -> str:
         paper, ours = PUBLISHED[name][algorithm], trees[name][algorithm]
         cost, waes = ours["cost_ratio"].mean(), ours["waes"].mean()
         pairs = f"{paper.cost_ratio:.2f} → {cost:.2f}", f"{paper.waes:.2f} → {waes:.2f}"
-        return ", ".join(pair.replace(" ", "\u00a0") for pair in pairs)  # a pair is not broken
+        return ", ".join(pair.replace(" ", "\u00a0") for pair in pairs)  # pairs do not break at line ends
 
     rows = [[CATALOG[name].title, *(cell(name, algorithm) for algorithm in ALGORITHMS)] for name in trees]
     return markdown_table(("cost ratio, WAES", *(HEADINGS[algorithm] for algorithm in ALGORITHMS)), rows)
@@ -250,7 +250,7 @@ def _curve_values(records: list[Record]) -> dict[str, np.ndarray]:
 
 
 def penalty_curves(records: list[Record]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Cost ratio and WAES over that at 0, by penalty: means over seeds and sets, and half their 95 % intervals."""
+    """Cost ratio and WAES relative to penalty 0, by penalty: means over seeds and sets, half of 95 % intervals."""
     from scipy.stats import t
 
     values = _curve_values(records)

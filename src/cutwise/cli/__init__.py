@@ -1,8 +1,8 @@
 """The command line: thin commands over the public API.
 
-One file per command, and what they share: the application and how a run ends (``app``), options (``options``), files
-(``tables``, ``text``, ``cells``), choosing columns and rows (``columns``), saved models and what is said about them
-(``models``), and the screen and other outputs (``screen``).
+One file per command, and shared files: the application and exit codes (``app``), options (``options``), reading files
+(``tables``, ``text``, ``cells``), choice of columns and rows (``columns``), saved models (``models``), and the screen
+and other outputs (``screen``).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ __all__ = ["main"]
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line on the words after ``cutwise``, by default those of the process; the exit code is returned.
 
-    It is 0 when all went well; 2 for input that cannot be used, and one line on standard error says why; 130 when
-    interrupted.
+    The code is 0 for success; 2 for input that cannot be used, with one line about it on standard error; 130 for an
+    interrupt.
     """
     _replace_closed_streams()
     usual = sys.unraisablehook
 
     def on_unraisable(dropped: sys.UnraisableHookArgs) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
-            # Python drops an interrupt that meets it while it frees an object. It comes again, after this function.
+            # Python drops an interrupt that arrives while it frees an object: raise it again after this function.
             Timer(0.05, interrupt_main).start()
         else:
             usual(dropped)
 
     sys.unraisablehook = on_unraisable
     try:
-        # typer and rich are optional: `import cutwise` never touches them, and who lacks them is told what to do.
+        # typer and rich are optional: `import cutwise` never imports them, and a message says how to install them.
         from cutwise.cli.app import run
 
         return run(args)
@@ -51,8 +51,8 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """Let nothing be read, and what is written be lost, where the caller closed a stream (``cutwise ... >&-``)."""
-    # In the order of their descriptors: else a file that is opened later would stand in the place of one of them.
+    """Replace streams that the caller closed (``cutwise ... >&-``): nothing is read, and output is lost."""
+    # In the order of their descriptors, so that no file that is opened later gets one of these.
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             nothing = open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8")  # noqa: SIM115 - stays open

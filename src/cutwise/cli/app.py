@@ -1,4 +1,4 @@
-"""The typer application: which commands there are, how their options are grouped, and how a run ends."""
+"""The typer application: its commands, groups of options, and exit codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cutwise.exceptions import CutwiseError, CutwiseWarning
 
 
 def flattened(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of the dataclasses that it takes, in their place."""
+    """The command with an option for each field of its dataclass parameters, in place of these."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, type[Any]] = {}
     options: list[Parameter] = []
@@ -62,8 +62,8 @@ COMMANDS = {
     for module in (fit, predict, rules, explain, recount, report, compare, curve, front, bench)
 }
 for name, module in COMMANDS.items():
-    # An empty line between two: typer joins lines that follow one another.
-    # Lines of a docstring are longer than those of a terminal: what belongs together is joined, to be wrapped anew.
+    # With an empty line between paragraphs, since typer joins consecutive lines.
+    # Lines of a docstring are longer than those of a terminal: join each paragraph, so that it is wrapped again.
     text = "\n\n".join(" ".join(paragraph.split()) for paragraph in (module.command.__doc__ or "").split("\n\n"))
     app.command(name, help=text, epilog="\n\n".join(["Examples:", *module.EXAMPLES]))(flattened(module.command))
 
@@ -98,26 +98,26 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 1
 
-# typer carries its own click in newer versions and uses the click package in older ones: this is the parent of its
-# usage errors in both.
+# Newer versions of typer include click, older ones use the click package: this is the parent of usage errors in
+# both.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 def exit_code_of(job: Callable[[], Any]) -> int:
-    """Run ``job``; return 0, or the exit code its error asks for after saying it in one line."""
+    """Run ``job``; return 0, or print its error in one line and return the exit code of the error."""
     try:
         return _exit_code_of(job)
     finally:
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
-            except OSError:  # of a full disk or a closed pipe: Python would try again at its end, and complain
+            except OSError:  # full disk or closed pipe: Python would try again when it exits, and print an error
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _exit_code_of(job: Callable[[], Any]) -> int:
     for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's encoding lacks must not end a run whose work is done, nor look like another.
+        # A name that the terminal's encoding lacks must neither end a finished run nor look like another name.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -149,7 +149,7 @@ def _fail(message: str) -> int:
 
 
 def _what_is_wrong(error: Any) -> str:
-    """A usage error with the value that was given, which newer versions of typer leave to pydantic, and a next step."""
+    """Message of a usage error with the given value, which newer versions of typer omit, and the next step."""
     said, cause = error.format_message() if hasattr(error, "format_message") else str(error), error.__cause__
     if hasattr(cause, "errors"):
         wanted = error.message.partition(", unable")[0]
@@ -172,7 +172,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
 
 def _in_options(message: str) -> str:
-    """What an estimator says, its parameters by the names of the options that set them."""
+    """The message of an estimator, with the names of options in place of parameters."""
     commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
     options = {
         "n_jobs": "--jobs",

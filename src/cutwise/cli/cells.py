@@ -1,4 +1,4 @@
-"""What the cells of a column of text stand for: numbers, missing values or words, by one table of rules.
+"""Reading the cells of a column of text as numbers, missing values or words, by one table of rules.
 
 =====================================  ===========================================================================
 a cell such as                         is read, where all cells of its column are like it or missing, as
@@ -20,7 +20,7 @@ a cell such as                         is read, where all cells of its column ar
 ``007``                                a code, so that the whole column is words; ``07`` is a number
 =====================================  ===========================================================================
 
-What all cells of a column tell, a few of them tell too: a model keeps these, and a new file is read beside them.
+A few cells of a column determine how all are read: a model keeps these, and a new file is read together with them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _DURATION = re.compile(
     r"[-+]?\d+ days?(?:,? [-+]?\d+:\d\d:\d\d(?:[.]\d+)?)?|[-+]?\d+:\d\d:\d\d(?:[.]\d+)?|(?:[01]\d|2[0-3]):[0-5]\d"
 )
 PLAIN = ("0",)
-"""What tells that cells are plain numbers."""
+"""Cells that determine a column of plain numbers."""
 _CODE = re.compile(r"0\d\d+")
 
 
@@ -82,18 +82,18 @@ _PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Reading:
-    """What was decided about a column of text."""
+    """How a column of text was read."""
 
-    markers: Mapping[str, int] = field(default_factory=dict)  # what was read as missing, and in how many cells
-    how: tuple[str, ...] = ()  # what else was decided, in words
-    words: pd.Series | None = None  # the cells as they stand in the file, where two words became True and False
+    markers: Mapping[str, int] = field(default_factory=dict)  # texts read as missing, with numbers of cells
+    how: tuple[str, ...] = ()  # other decisions, in words
+    words: pd.Series | None = None  # the original cells, if two words became True and False
     unread: str = ""  # the dates that stay texts, in words
-    cells: tuple[str, ...] = ()  # some that alone are read like all; none of words
+    cells: tuple[str, ...] = ()  # some that determine how all are read; none for words
     odd: str = ""  # the first cell that cannot be read like those given
 
     @property
     def marks(self) -> str:
-        """What stands in cells that were read as missing, in words."""
+        """The texts that were read as missing, in words."""
         return ", ".join(f"{mark!r} in {n:,} cell{'s' if n > 1 else ''}" for mark, n in self.markers.items())
 
     def __str__(self) -> str:
@@ -103,28 +103,28 @@ class Reading:
 
 @dataclass(frozen=True)
 class Format:
-    """How files are written, as far as options say it, or a model keeps it of its fit; nothing where it is unknown."""
+    """Format of files as far as options or a model's fit determine it; attributes are empty if unknown."""
 
     given_separator: str | None = None
     given_header: bool | None = None
     separator: str = ""
     decimal: str = ""
     has_names: bool | None = None
-    width: int = 0  # how many columns they have
-    columns: Sequence[str] = ()  # their names, those that the fit left out among them
+    width: int = 0  # number of columns of the files
+    columns: Sequence[str] = ()  # their names, including columns that the fit left out
     cells: Mapping[str, Collection[str]] = field(default_factory=dict)  # of columns, see ``read_cells``
     tested: Collection[str] = ()  # columns that must be there
     levels: Collection[str] = ()  # words of a model
-    names: Sequence[str] = ()  # of all columns of the fit, where they may go by position
+    names: Sequence[str] = ()  # of all columns of the fit, if they may be matched by position
 
     @property
     def texts(self) -> set[str]:
-        """The columns whose cells say more than plain numbers do."""
+        """The columns whose cells are not plain numbers."""
         return {name for name, own in self.cells.items() if own != PLAIN}
 
     @property
     def read(self) -> list[str]:
-        """The columns that must be there and whose cells are no words."""
+        """The columns that must be there and whose cells are not words."""
         return [name for name in self.tested if not isinstance(self.cells.get(name), frozenset)]
 
 
@@ -161,9 +161,9 @@ def contains_codes(cells: Sequence[Any]) -> bool:
 def read_columns(
     frame: pd.DataFrame, decimal: str, known: Mapping[str, Collection[str]] | None = None
 ) -> tuple[pd.DataFrame, dict[str, Reading]]:
-    """A table with its columns of text read by the rules above, and what was decided about which.
+    """A table with its columns of text read by the rules above, and how each was read.
 
-    ``known``: of columns of which that was decided before, what tells it, see ``read_cells``.
+    ``known``: cells that determine how columns are read, for columns of a model; see ``read_cells``.
     """
     from pandas.api import types
 
@@ -178,9 +178,9 @@ def read_columns(
 
 
 def read_cells(column: pd.Series, decimal: str, known: Collection[str] | None = None) -> tuple[pd.Series, Reading]:
-    """A column of text, NaN where nothing stands, by the rules above: numbers where all cells allow it, else words.
+    """Read a column of text, NaN for empty cells, by the rules above: numbers if all cells allow it, else words.
 
-    ``known``: cells beside which these are read; none where they are words, or the set of these words.
+    ``known``: cells to read together with these; empty if the column has words, or the set of these words.
     """
     import numpy as np
     import pandas as pd
@@ -188,7 +188,7 @@ def read_cells(column: pd.Series, decimal: str, known: Collection[str] | None = 
     if isinstance(known, frozenset) or (known is not None and not known):
         return _words(column, known), Reading()
     known = list(known or ())
-    codes, distinct = pd.factorize(column)  # -1 where nothing stands
+    codes, distinct = pd.factorize(column)  # -1 for empty cells
     cells = [str(cell).strip() for cell in distinct]
     counts = np.bincount(codes[codes >= 0], minlength=len(cells)).tolist()
     marks = {i: cell for i, cell in enumerate(cells) if cell.casefold() in MISSING_AMONG_NUMBERS}
@@ -222,7 +222,7 @@ def read_cells(column: pd.Series, decimal: str, known: Collection[str] | None = 
         return column, Reading(markers, how, unread=said, odd=odd)
     values = values[len(known) :]
     whole = not marks and not (codes < 0).any()
-    lookup: Any = np.full(len(cells) + 1, np.nan)  # the last answers for -1
+    lookup: Any = np.full(len(cells) + 1, np.nan)  # the last entry is for -1
     if whole and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values):
         lookup = np.zeros(len(cells) + 1, dtype=np.bool_ if pair is not None else np.int64)
     lookup[others] = values
@@ -233,7 +233,7 @@ def read_cells(column: pd.Series, decimal: str, known: Collection[str] | None = 
 
 
 def first_odd(cells: Sequence[str], known: Sequence[str], decimal: str) -> str:
-    """The first of the cells that cannot be read beside these and those before it; nothing where all can."""
+    """The first cell that cannot be read together with the known and the earlier ones; empty if all can."""
     own = [cell for cell in cells if cell.casefold() not in MISSING_AMONG_NUMBERS]
 
     def are_words(n: int) -> bool:
@@ -249,7 +249,7 @@ def first_odd(cells: Sequence[str], known: Sequence[str], decimal: str) -> str:
 
 
 def _telling(cells: Sequence[str], traits_of: Callable[[str], set[Hashable]]) -> tuple[str, ...]:
-    """A few of the cells that have all traits of all."""
+    """A few cells that together have the traits of all cells."""
     seen, found = set[Hashable](), []
     for cell in sorted(cells):
         if own := traits_of(cell) - seen:
@@ -274,7 +274,7 @@ def _traits_of_time(cell: str) -> set[Hashable]:
 
 
 def _words(column: pd.Series, levels: Collection[str]) -> pd.Series:
-    """A column of text as words: a level, whatever it is or stands around it, else NaN where a value is missing."""
+    """A column of text as words: levels of the model, even with spaces around, else NaN for missing values."""
     import numpy as np
 
     own = {level.strip(): level for level in levels} | {level: level for level in levels}
@@ -288,12 +288,12 @@ def _words(column: pd.Series, levels: Collection[str]) -> pd.Series:
 
 
 def _is_missing(cell: str) -> bool:
-    """Whether nothing is known, whatever the column holds; ``none`` may be an answer, and ``None`` is Python's."""
+    """Whether a cell is missing in any kind of column; ``none`` may be a word, and ``None`` is Python's."""
     return cell.casefold() in MISSING or cell == "None"
 
 
 def _as_numbers(cells: Sequence[str], decimal: str) -> tuple[list[int | float] | None, tuple[str, ...]]:
-    """The numbers that cells stand for, and what was left out of them; None unless all of them do."""
+    """The numbers that cells represent, and notes on how they were read; None unless all are numbers."""
     found = [_number(cell, decimal) for cell in cells]
     numbers = [number for number in found if number is not None]
     units = {number.unit for number in numbers}
@@ -315,9 +315,9 @@ def _as_numbers(cells: Sequence[str], decimal: str) -> tuple[list[int | float] |
 
 
 def _as_times(cells: Sequence[str]) -> tuple[pd.Series | None, str]:
-    """The instants that cells stand for, all of them with a time zone (UTC then) or none, or the durations.
+    """The timestamps of cells, all with a time zone (then in UTC) or all without, or the durations.
 
-    None unless all stand for one; then how they are read, else what dates they are that are not read.
+    None unless all cells are such. The text says how they are read, or which dates cannot be read.
     """
     import pandas as pd
 
@@ -345,7 +345,7 @@ def _as_times(cells: Sequence[str]) -> tuple[pd.Series | None, str]:
     return dates, f"read as {'instants, in UTC' if True in zoned else 'dates'}{order}{years}"
 
 
-# Which part of a date is the year, the month and the day, by what comes first.
+# Order of year, month and day, by the part that comes first.
 _ORDERS = {
     "day": ("last", "second", "first"),
     "month": ("last", "first", "second"),
@@ -354,7 +354,7 @@ _ORDERS = {
 
 
 def _may_be(date: re.Match[str], order: str) -> bool:
-    """Whether a date may be written in an order, dotted ones in one alone; long ones may have days past any month."""
+    """Whether a date may be written in an order; dotted dates are day first, days beside long years are not checked."""
     year, month, day = (date[part] for part in _ORDERS[order])
     if date["mark"] == "." and order != "day":
         return False
@@ -363,7 +363,7 @@ def _may_be(date: re.Match[str], order: str) -> bool:
 
 
 def _in_order(date: re.Match[str], order: str) -> str:
-    """A date as ISO 8601 has it, from the largest unit to the smallest."""
+    """A date in ISO 8601, from the largest unit to the smallest."""
     year, month, day = (date[part] for part in (_ORDERS[order] if date["year"] is None else ("year", "month", "day")))
     century = "" if len(year) == 4 else "19" if year >= "69" else "20"
     text = f"{century}{year}-{month:>02}-{day:>02}"
@@ -371,12 +371,12 @@ def _in_order(date: re.Match[str], order: str) -> str:
         return text
     hour = int(date["hour"])
     if date["half"]:
-        hour = hour % 12 + 12 * (date["half"] in "Pp") if 0 < hour <= 12 else 24  # which is none
+        hour = hour % 12 + 12 * (date["half"] in "Pp") if 0 < hour <= 12 else 24  # 24 is invalid
     return f"{text}T{hour:02}{date['time']}{(date['zone'] or '').upper()}"
 
 
 def _number(cell: str, decimal: str) -> _Number | None:
-    """The number that a cell stands for; None where it stands for none."""
+    """The number that a cell represents; None if it is not a number."""
     found = _NUMBERS[decimal].fullmatch(cell)
     if found is None:
         return None
@@ -398,9 +398,9 @@ def _pair(cells: set[str]) -> tuple[str, str] | None:
 
 
 def find_decimal(columns: Sequence[Sequence[str]], separator: str) -> tuple[str, float]:
-    """The decimal mark of a file, from the cells of its columns: a comma where only that explains them, or a point.
+    """The decimal mark of a file, from the cells of its columns: a comma if only a comma explains them, or a point.
 
-    And how sure that is: 1 where only one explains them, 0 where no cell has either.
+    Also the certainty: 1 if only one mark explains the cells, 0 if no cell has either.
     """
     bare = [[_AROUND_NUMBER.sub("", cell) for cell in column] for column in columns]
     for mark in (".", ","):
@@ -408,17 +408,17 @@ def find_decimal(columns: Sequence[Sequence[str]], separator: str) -> tuple[str,
             return mark, 1.0
     sure = 0.5 if any(_EITHER.fullmatch(cell) for column in bare for cell in column) else 0.0
     grouped = [cell for column in bare for cell in column if _GROUPED.fullmatch(cell)]
-    # Who writes commas between cells writes none in decimals.
+    # A file with commas between cells has no decimal commas.
     if separator == "," or not grouped or any(cell.count(",") > 1 for cell in grouped):
         return ".", sure
-    # 1,234 is either: thousands where its column also has whole numbers without a comma.
+    # 1,234 is ambiguous: thousands if its column also has whole numbers without a comma.
     mixed = [column for column in bare if any(map(_GROUPED.fullmatch, column)) and any(map(str.isdecimal, column))]
     return "." if mixed else ",", sure
 
 
 _AROUND_NUMBER = re.compile(rf"^[-+−(\s]*(?:{CURRENCY})?[-+−(\s]*|\s*(?:%|{CURRENCY})?[)\s]*$", re.IGNORECASE)
 
-# Numbers that have this decimal mark for sure, and such as could be either: three digits after every comma.
+# Numbers with a certain decimal mark, and ambiguous ones: three digits after every comma.
 _GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+")
 _EITHER = re.compile(r"[1-9]\d{0,2}([.,]\d{3})+")
 _DECIMAL = {
@@ -430,7 +430,7 @@ _DECIMAL = {
 
 
 def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:
-    """The frame with these columns in place of its own, whatever they are called: ``self``, say."""
+    """The frame with some columns replaced; names may be anything, such as ``self``."""
     frame = frame.copy(deep=False)
     for name, values in columns.items():
         frame[name] = values

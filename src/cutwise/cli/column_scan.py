@@ -1,4 +1,4 @@
-"""What a column is like, as far as that decides whether it takes part."""
+"""Scans of columns, to decide whether they are used."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ Kind = Literal["integers", "numbers", "text", "ordered", "nested", "other"]
 
 @dataclass(eq=False)
 class ColumnScan:
-    """A column as far as its rows were seen.
+    """Statistics of a column over the rows seen so far.
 
-    ``low``, ``high``: of numbers. ``value``: the first of others. ``few``: different whole numbers, of which none is
-    below 1 or large. ``counts``: of texts, how often each is there; of a table in batches not all, where they are very
-    many (``is_cut``). ``word``: number and content of the first row that has a text that is no number.
+    ``low``, ``high``: extremes of numbers. ``value``: the first value of other columns. ``few``: distinct whole
+    numbers, while all are from 1 to a small limit. ``counts``: frequency of every text; incomplete (``is_cut``) for
+    very many texts of a table in batches. ``word``: number and content of the first row with a text that is not a
+    number.
     """
 
     source: Source
@@ -53,14 +54,14 @@ class ColumnScan:
     n_words: int = 0
 
     def update(self, values: pd.Series) -> None:
-        """Further rows."""
+        """Add further rows."""
         known = values.dropna() if values.hasnans else values
         kind, is_first, n_before = _kind_of(values, known), not self.n_known, self.n_rows
         self.n_rows, self.n_known = self.n_rows + len(values), self.n_known + len(known)
         if len(known) == 0 or kind == "nested":
             self.kind = kind if is_first else self.kind
             return
-        self.kind = kind if is_first or kind == self.kind else "numbers"  # whole ones, and others or gaps
+        self.kind = kind if is_first or kind == self.kind else "numbers"  # whole numbers and others, or gaps
         if kind in ("integers", "numbers"):
             low, high = known.min(), known.max()
             self.low, self.high = (low, high) if is_first else (min(low, self.low), max(high, self.high))
@@ -89,7 +90,7 @@ class ColumnScan:
 
     @property
     def words(self) -> str:
-        """What is no number where most cells are numbers, in words."""
+        """The cells that are not numbers in a column of mostly numbers, in words."""
         if self.kind != "text" or not 0 < 2 * self.n_words <= self.n_known or self.are_codes:
             return ""
         (row, word), n = self.word, self.n_words
@@ -97,9 +98,9 @@ class ColumnScan:
         return f"numbers, but {shortened(word)!r} in {self.source.row(row)}{more}"
 
     def why_left_out(self, unread: str = "", *, mixed: bool = True) -> str | None:
-        """Why it says nothing of what rows are like, or says it in words; None where it takes part.
+        """Reason to leave the column out, as it does not describe rows or has words; None if it is used.
 
-        ``unread``: of dates that stay text. With ``mixed`` words that several rows share take part.
+        ``unread``: kind of dates that stay text. With ``mixed``, words that several rows share are used.
         """
         if not self.n_known:
             return "no value"
@@ -117,12 +118,12 @@ class ColumnScan:
 
     @property
     def is_infinite(self) -> bool:
-        """Whether numbers hold infinity."""
+        """Whether numbers contain infinity."""
         return bool(self.kind == "numbers" and self.n_known and (self.low == -math.inf or self.high == math.inf))
 
     @property
     def may_be_codes(self) -> bool:
-        """Whether whole numbers may stand for kinds: a few, from 1 on without a hole, each in many rows."""
+        """Whether whole numbers may be codes of categories: few, consecutive from 1, each in many rows."""
         if self.kind != "integers" or self.n_known < self.n_rows or self.low != 1:
             return False
         return bool(2 <= self.high <= _FEW and self.n_rows >= 10 * self.high and len(self.few) == self.high)
@@ -133,7 +134,7 @@ class ColumnScan:
 
     @property
     def _texts(self) -> str:
-        """What the texts are, in words."""
+        """Description of the texts, in words."""
         n = len(self.counts)
         if are_dates(nsmallest(100, self.counts)):
             return "dates written as text"
@@ -150,15 +151,15 @@ class ColumnScan:
 
     @property
     def _differs_by_design(self) -> bool:
-        """Whether whole numbers that all differ were not measured: such would not, or the name says so."""
+        """Whether distinct whole numbers identify rows: measured ones would repeat, or the name says so."""
         if self.kind != "integers" or self.n_known < self.n_rows:
             return False
-        # So many pairs of measured values would be equal on average, were they spread evenly.
+        # Expected number of equal pairs among evenly spread measured values.
         n_pairs = self.n_rows * (self.n_rows - 1) / 2 / (int(self.high) - int(self.low) + 1)
         return n_pairs >= 10 or _IDENTIFIER.fullmatch(self.name) is not None
 
     def _all_differ(self) -> bool:
-        """Whether no whole number occurs twice, without keeping more than some millions of them."""
+        """Whether no whole number occurs twice; at most some millions of numbers are kept in memory."""
         import pandas as pd
 
         parts = 1 + (self.n_rows >> 23)
@@ -175,7 +176,7 @@ class ColumnScan:
 
 
 def scan_columns(source: Source, columns: Sequence[str]) -> list[ColumnScan]:
-    """Columns of a table, by a pass over its rows."""
+    """Scan columns of a table in one pass over its rows."""
     scans = [ColumnScan(source, str(name)) for name in columns]
     with working(f"looking at the columns of {source.name}", quiet=source.lazy is None):
         for batch in source.batches(columns):
@@ -185,7 +186,7 @@ def scan_columns(source: Source, columns: Sequence[str]) -> list[ColumnScan]:
 
 
 def is_numeric(values: pd.Series) -> bool:
-    """Whether a column is of numbers or truth values by its type."""
+    """Whether the dtype of a column is numeric or bool."""
     from pandas.api import types
 
     return types.is_numeric_dtype(values) and not types.is_complex_dtype(values)

@@ -1,4 +1,4 @@
-"""What is to be clustered: the columns and rows of a table that take part, checked before any work."""
+"""Choice of the columns and rows of a table to cluster, with checks before any work."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> str:
-    """The column of that name; the error where there is none proposes the nearest."""
+    """Check that a column exists and return its name; the error proposes the nearest name."""
     columns = list(frame.columns)
     if name in columns:
         return name
@@ -50,7 +50,7 @@ def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> 
 
 
 def choose_columns(source: Source, table: TableOptions, apart: Sequence[str]) -> list[str]:
-    """The columns to cluster on, in the file's order; those ``apart`` are weights or labels."""
+    """The columns to cluster on, in the file's order, without weights and labels (``apart``)."""
     columns = list(source.frame.columns)
     chosen = set(chosen_names(source, table.only or [], "--only")) or set(columns)
     chosen -= set(chosen_names(source, table.drop or [], "--drop")) | set(apart)
@@ -70,7 +70,7 @@ def choose_columns(source: Source, table: TableOptions, apart: Sequence[str]) ->
 def complete_rows(
     source: Source, frame: pd.DataFrame, *, drop_missing: bool, needed: Sequence[str] = ()
 ) -> npt.NDArray[np.bool_]:
-    """Which rows have a value in every column, shape (n_rows,); an error unless missing ones may be left out."""
+    """Mask of the rows without missing values, shape (n_rows,); an error unless other rows may be left out."""
     missing = frame.isna()
     complete: npt.NDArray[np.bool_] = ~missing.any(axis=1).to_numpy()
     if not complete.all():
@@ -88,7 +88,7 @@ def check_complete(
     drop_missing: bool,
     needed: Sequence[str] = (),
 ) -> None:
-    """Refuse missing values, by their number in every column; or say how many rows are left out, where they may be.
+    """Raise an error for missing values, counted by column; or report the number of rows left out if they may be.
 
     The columns ``needed`` cannot be left out with ``--drop``: those of a fitted model, labels, weights.
     """
@@ -98,7 +98,7 @@ def check_complete(
         note(f"{n_rows - n_complete} of {n_rows} rows have missing values and are left out")
         return
     holding = [column for column, n in n_missing.items() if n]
-    # As long as a column without any value stays, leaving out rows leaves none.
+    # With a column without any value, leaving out rows would leave none.
     empty = [column for column in holding if n_missing[column] == n_rows]
     columns = [column for column in empty or holding if column not in needed]
     steps = ["those rows out with --drop-missing"] if n_complete else []
@@ -146,7 +146,7 @@ def _or_drop(column: str, may_drop: bool) -> str:
 
 
 def _unread(source: Source, column: str) -> str:
-    """What dates a column holds that stay texts; nothing where it holds none."""
+    """The kind of dates of a column that stay texts; empty if there are none."""
     return source.readings[column].unread if column in source.readings else ""
 
 
@@ -154,20 +154,20 @@ def chosen_names(source: Source, given: Sequence[str], option: str) -> list[str]
     """The columns that an option names: one each, or several separated by commas."""
     names = []
     for value in given:
-        # A name that holds a comma itself may be given whole.
+        # A name that contains a comma may be given alone.
         parts = [value] if value in source.frame.columns else [part.strip() for part in value.split(",")]
         names += [need_column(source.frame, part, option, source) for part in parts if part]
     return names
 
 
 def cut_features(task: Task, source: Source, limits: LimitOptions) -> dict[str, list[str]]:
-    """The columns that rules may ask about, as a parameter of an estimator; none where they may ask about all."""
+    """The columns that rules may test, as a parameter of an estimator; empty if all may be tested."""
     only = chosen_names(source, limits.cut_only or [], "--cut-only")
     never = chosen_names(source, limits.never or [], "--never")
     if not only and not never:
         return {}
     found = [name for name in task.columns if (not only or name in only) and name not in never]
-    if len(found) == len(task.columns):  # what takes no part needs no limit
+    if len(found) == len(task.columns):  # columns left out need no limit
         return {}
     if found:
         return {"cut_features": found}
@@ -187,20 +187,20 @@ def _drop_option(columns: Sequence[str]) -> str:
 class Task:
     """The part of a table to work on."""
 
-    source: str  # what messages call the whole table
-    table: pd.DataFrame | LazyTable  # with weights and labels as columns where it is read in batches
-    columns: list[str]  # those to cluster on
+    source: str  # name of the whole table in messages
+    table: pd.DataFrame | LazyTable  # with weights and labels as columns if it is read in batches
+    columns: list[str]  # columns to cluster on
     n_rows: int
-    rows: npt.NDArray[np.int64] | None  # (n,), the numbers of these rows in the source, where they are in memory
+    rows: npt.NDArray[np.int64] | None  # (n,), numbers of the rows in the source, if they are in memory
     weights: npt.NDArray[Any] | str | None = None  # (n,), or the column
-    labels: npt.NDArray[Any] | str | None = None  # (n,), clusters to explain, as the source writes them, or the column
-    left_out: dict[str, str] = field(default_factory=dict)  # columns that no option leaves out, each with the reason
-    categories: list[str] | None = None  # columns to take as categories; None where all are complete numbers
-    numbers: Sequence[str] = ()  # columns in which a cell that is no number is missing
+    labels: npt.NDArray[Any] | str | None = None  # (n,), clusters to explain, as in the source, or the column
+    left_out: dict[str, str] = field(default_factory=dict)  # columns left out by default, each with the reason
+    categories: list[str] | None = None  # columns to take as categories; None if all are complete numbers
+    numbers: Sequence[str] = ()  # columns in which cells that are not numbers are missing
 
     @property
     def size(self) -> str:
-        """How large it is, in words."""
+        """Size of the table, in words."""
         return f"{self.n_rows:,} rows and {len(self.columns)} columns"
 
     @property
@@ -210,21 +210,21 @@ class Task:
 
     @property
     def beside(self) -> dict[str, Any]:
-        """What ``fit`` is given beside the table."""
+        """Arguments of ``fit`` besides the table."""
         return {"sample_weight": self.weights} | ({} if self.labels is None else {"y": self.labels})
 
     @property
     def in_batches(self) -> bool:
-        """Whether its rows are read in batches."""
+        """Whether the rows are read in batches."""
         return self.rows is None
 
     @property
     def is_mixed(self) -> bool:
-        """Whether there is more than complete numbers."""
+        """Whether there are columns other than complete numbers."""
         return self.categories is not None
 
     def measured(self, scale: str, objective: str) -> tuple[str, dict[str, Any]]:
-        """What ``--scale`` comes to for this table, and the parameters that tell it to an estimator."""
+        """The value of ``--scale`` for this table, and the parameters of an estimator for it."""
         if scale == "robust" and self.in_batches:
             raise InvalidInputError(
                 f"{self.source} is read in batches, and --scale robust takes tables in memory. Say --scale standard, "
@@ -245,11 +245,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Clustering:
-    """A table, and how it is to be clustered."""
+    """A table, and the parameters of its clustering."""
 
     source: Source
     task: Task
-    n_clusters: int | None  # None where a column has the clusters
+    n_clusters: int | None  # None if a column has the clusters
     scale: str
     estimator: Callable[..., TreeEstimator]
     params: dict[str, Any]
@@ -257,12 +257,12 @@ class Clustering:
 
     @property
     def limits_notes(self) -> list[str]:
-        """A line about the limits of all trees, where there are any."""
+        """A line about the limits of all trees, if there are any."""
         columns = Columns(tuple(self.task.columns), has_names=True)
         return [f"limits: {LimitsGiven(**self.limits).in_words(columns)}"] if self.limits else []
 
     def model(self, **params: Any) -> Any:
-        """The estimator, unfitted, with these parameters beside or instead of those of the options."""
+        """The unfitted estimator, with ``params`` in addition to or in place of the options."""
         k = {} if self.n_clusters is None else {"n_clusters": self.n_clusters}
         return self.estimator(**k, **{**self.params, **params})
 
@@ -284,9 +284,9 @@ def clustering(
     mixed: bool = True,
     in_memory: Mapping[str, str] = MappingProxyType({}),
 ) -> Clustering:
-    """Read, choose and check what is to be clustered, or the labels that are to be explained.
+    """Read, choose and check the rows to cluster, or the labels to explain.
 
-    ``in_memory``: what takes no table in batches, and what to do instead. ``mixed``: see ``prepare``.
+    ``in_memory``: options that need tables in memory, and what to do instead. ``mixed``: see ``prepare``.
     """
     from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians
 
@@ -319,7 +319,7 @@ def clustering(
 def find_source(
     table: TableOptions, n_clusters: int | None, *, command: str, is_labeled: bool = False
 ) -> tuple[Source, int | None]:
-    """The table that a command line names, and the number of clusters; an example knows its own, and labels do."""
+    """The table of a command line, and the number of clusters, which examples and labels determine."""
     if table.example is not None and table.files:
         raise InvalidInputError(
             f"Both FILE ({' '.join(table.files)}) and --example ({table.example}) were given. Give one of them."
@@ -419,7 +419,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
 def _columns_left_out(
     source: Source, scans: Sequence[ColumnScan], by_name: Collection[str], *, mixed: bool = True
 ) -> dict[str, str]:
-    """Those that no option names and that say nothing of what rows are like, each with the reason."""
+    """Columns that do not describe rows, unless an option names them, each with the reason."""
     reasons = {
         scan.name: scan.why_left_out(_unread(source, scan.name), mixed=mixed)
         for scan in scans
@@ -444,7 +444,7 @@ def _say_what_is_used(
     *,
     mixed: bool = True,
 ) -> None:
-    """Say what columns were taken for, and which are left out."""
+    """Report the kinds of columns, and columns left out."""
     used = [scan for scan in scans if scan.name not in left_out]
     _say_readings(source, [scan.name for scan in used])
     if left_out:
@@ -458,7 +458,7 @@ def _say_what_is_used(
 
 
 def _say_readings(source: Source, columns: Iterable[str]) -> None:
-    """Say what was decided about columns of text: a line a column, and one line for many that are read alike."""
+    """Report how columns of text were read: one line per column, or one line for many that are read alike."""
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for name in columns:
         if (reading := source.readings.get(name)) and name not in source.numbers:
@@ -480,9 +480,9 @@ _MANY_ALIKE = 5
 def batches_of(
     source: Source, names: list[str], as_words: Collection[str], *, drop_missing: bool, whole: Sequence[str] = ()
 ) -> LazyTable:
-    """Columns of a table in batches as pandas has them: models say of what kind these were.
+    """Columns of a table in batches as frames of pandas; models know their kinds.
 
-    ``drop_missing``: whether rows without a value are left out. ``whole``: columns of whole numbers then.
+    ``drop_missing``: whether rows with missing values are left out. ``whole``: columns of whole numbers in this case.
     """
 
     def batches() -> Iterator[Any]:
@@ -495,7 +495,7 @@ def batches_of(
 
 
 def with_numbers(source: Source, names: Sequence[str]) -> Source:
-    """The table with columns of ``--number`` as numbers, where a cell that is none is missing."""
+    """The table with columns of ``--number`` as numbers; other cells are missing."""
     import pandas as pd
 
     lost = Counter[str]()
@@ -512,9 +512,9 @@ def with_numbers(source: Source, names: Sequence[str]) -> Source:
 
 
 def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -> None:
-    """Check that columns of a file hold finite numbers, or dates, where they did when a model was fitted.
+    """Check that columns of a file are finite numbers, or dates, if they were when a model was fitted.
 
-    Says how cells of text were read.
+    Reports how cells of text were read.
     """
     kinds = {column: model._kinds_by_name.get(column, NUMBER).name for column in frame.columns}
     numbers = [column for column, kind in kinds.items() if kind in ("number", "integer", "bool")]
@@ -537,7 +537,7 @@ def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -
 
 
 def columns_without_gaps(model: TreeEstimator, columns: Iterable[str]) -> list[str]:
-    """Those of a file's columns of which a model knows no missing value."""
+    """Columns of a file that had no missing values when the model was fitted."""
     kinds = model._kinds_by_name
     return [c for c in columns if not kinds.get(c, NUMBER).places_missing]
 

@@ -53,10 +53,10 @@ def command(
     entries, algorithms = [], recipes_for("labels" if is_labeled else "centers")
     with working(f"clustering {task.size}", steps=len(algorithms) + 2 - is_labeled) as begin:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
+            warnings.simplefilter("ignore", EmptyClusterWarning)  # the tree is not shown
             free = start.model(algorithm="exkmc", max_leaves=max_leaves)
             first, _ = _fit(free.set_params(**{**dict.fromkeys(start.limits), "min_samples_leaf": 1}), task)
-        # Every row belongs to the nearest center.
+        # With centers as reference every row belongs to the nearest one.
         reference = {} if is_labeled else {"reference": first.reference_.centers}
         for algorithm in algorithms:
             begin(f"growing a tree by {algorithm}")
@@ -66,7 +66,7 @@ def command(
                     entries.append(_figures(algorithm, *_fit(model, task), task))
                 except InfeasibleLimitsError as error:
                     warn(CutwiseWarning(f"left out: {error}"))
-        if not is_labeled:  # else it is one of the algorithms
+        if not is_labeled:  # with labels it is one of the algorithms
             begin("growing a tree by CART")
             with warnings_name("CART"):
                 entries.append(_cart(first, table.objective, task, start.limits))
@@ -105,12 +105,12 @@ def command(
 
 
 def _price(entry: Mapping[str, Any]) -> str:
-    """What limits cost a tree, on the screen."""
+    """The price of limits of a tree, as printed."""
     return f"{100 * entry['limits_price']:+.1f} %" if "limits_price" in entry else "none"
 
 
 def _choice(entries: Sequence[Mapping[str, Any]]) -> str | None:
-    """Which tree to take, and why: the shortest rules among the trees that cost next to nothing more."""
+    """The recommended tree with the reason: the shortest rules among trees of nearly the lowest cost."""
     whole = [entry for entry in entries if entry["cost_ratio"] is not None]
     if not whole:
         return None
@@ -126,7 +126,7 @@ def _choice(entries: Sequence[Mapping[str, Any]]) -> str | None:
 
 _NEXT_TO_NOTHING = 1.01
 _HARDLY_LONGER = 0.05
-"""Conditions, in the mean over the rows."""
+"""Average number of conditions per row."""
 
 
 def _fit(model: TreeEstimator, task: Task) -> tuple[TreeEstimator, float]:
@@ -137,7 +137,7 @@ def _fit(model: TreeEstimator, task: Task) -> tuple[TreeEstimator, float]:
 
 
 def _cart(first: TreeEstimator, objective: str, task: Task, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain CART on the labels of the reference clustering, its clusters priced as all others are."""
+    """Figures of plain CART on the labels of the reference clustering, computed as for all other trees."""
     from cutwise import ClusterExplainer
     from cutwise.estimators import share_explained
     from cutwise.metrics import tree_cost

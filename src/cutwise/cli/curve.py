@@ -1,4 +1,4 @@
-"""``cutwise curve``: what each further leaf buys, from one fit; and how one of several trees is chosen."""
+"""``cutwise curve``: costs by number of leaves, from one fit; and the choice of one of several trees."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ChoiceOptions:
     as_json: AsJson = False
 
     def check(self, *, example: str) -> float | None:
-        """The share of the cost that ``--within`` allows, after what goes with it has been checked."""
+        """Check options that belong together; return the share of the cost that ``--within`` allows."""
         if self.model is not None and self.within is None:
             raise InvalidInputError(
                 f"--model {self.model} saves the tree that --within chooses: say --within {example}, for instance."
@@ -68,9 +68,9 @@ class ChoiceOptions:
         return share
 
     def write(self, outputs: Outputs, draw: Callable[[Any], object], chosen: TreeEstimator | None) -> None:
-        """Write the picture that ``draw`` makes on axes of matplotlib, and the tree chosen, where they are wanted."""
+        """Write the picture that ``draw`` makes on axes of matplotlib, and the chosen tree, if options ask for them."""
         if self.out is not None:
-            # A figure of its own, not pyplot's: no window system is asked for.
+            # A figure without pyplot needs no window system.
             from matplotlib.figure import Figure
 
             figure = Figure(figsize=(6.8, 4.0), layout="constrained")
@@ -90,7 +90,7 @@ class ChoiceOptions:
         place: tuple[str, int, int],
         why: str,
     ) -> None:
-        """Print all trees, and the rules of the chosen one; ``place``: what it is called, its number and its row."""
+        """Print all trees, and the rules of the chosen one; ``place``: its name, its number and its row."""
         name, number, row = place
         if self.as_json:
             picked = {} if chosen is None else {"chosen": {name: number, **chosen.rules().to_dict()}}
@@ -143,7 +143,7 @@ def command(
         task, chosen = start.task, None
         with working(f"working on {task.size}", steps=2):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", EmptyClusterWarning)  # of the tree to start from, one of many
+                warnings.simplefilter("ignore", EmptyClusterWarning)  # about the tree to start from, one of many
                 recipe = start.model(algorithm=algorithm)
                 curve = cost_curve(recipe, task.table, max_leaves=max_leaves, **task.beside)
             if share is not None:
@@ -174,7 +174,7 @@ def command(
 
 
 def _share_of(within: str) -> float:
-    """The fraction that ``2%`` or ``0.02`` says."""
+    """The fraction given as ``2%`` or ``0.02``."""
     share = number_or_percent(within)
     if share is not None and (share < 1 or "%" in within):
         return share
@@ -185,7 +185,7 @@ def _share_of(within: str) -> float:
 
 
 def _check_picture(out: str) -> None:
-    """Refuse before any work what cannot be drawn."""
+    """Check before any work that a picture can be drawn."""
     from cutwise.plot.base import need_matplotlib
 
     if Path(out).suffix.lower() not in PICTURES:

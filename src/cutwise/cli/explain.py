@@ -79,16 +79,16 @@ def command(
 def _explain(
     model: TreeEstimator, source: Source, table: pd.DataFrame, rows: Sequence[int], *, short: bool
 ) -> Iterator[tuple[int, Any, str, dict[Any, Change | None]]]:
-    """Number, cluster, sentence and changes of every row; some rows at a time, as a change is an object of its own.
+    """Number, cluster, sentence and changes of every row; in blocks of rows, since changes are Python objects.
 
-    ``short``: sentences say the first few of long sets of levels.
+    ``short``: whether sentences show only the first few of long sets of levels.
     """
     from cutwise.readouts.changes import explain_rows
 
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
         with warnings_name("among the rows to explain"):
-            X = model._read_tested(as_fitted(model, source, table.iloc[block]))  # once, as warnings are said
+            X = model._read_tested(as_fitted(model, source, table.iloc[block]))  # once, to warn only once
         sentences = explain_rows(model._labeled(), X, short=short)
         yield from zip(block, model.predict(X).tolist(), sentences, model.smallest_changes(X), strict=True)
 
@@ -105,7 +105,7 @@ def _rows(source: Source, wanted: Sequence[int] | None) -> list[int]:
 
 
 def _check_complete(source: Source, table: pd.DataFrame, rows: Sequence[int]) -> None:
-    """Refuse rows without a value; others may lack some."""
+    """Raise an error if any of the given rows has a missing value."""
     missing = table.iloc[rows].isna().to_numpy()
     if missing.any():
         at, column = divmod(int(missing.argmax()), missing.shape[1])

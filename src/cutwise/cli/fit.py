@@ -41,12 +41,12 @@ EXAMPLES = (
 )
 
 _NOT_OF_THE_MODEL = ("example", "max_memory", "jobs", "out", "labels", "as_json", "verbose")
-"""Options that another run on the same table may have otherwise and make the same model."""
+"""Options that do not change the model of a table."""
 
 
 @dataclass(frozen=True)
 class FitOptions(ClusteringOptions):
-    """The same, where a kernel may be."""
+    """Options of clustering, with a kernel allowed."""
 
     scale: Annotated[str | None, of_scale(show_default="auto; none for kernels of histograms")] = None
 
@@ -101,7 +101,7 @@ def command(
         own = {} if algorithm is None else {"algorithm": algorithm}
         own |= {"handle_unknown": unknown} if task.is_mixed else {}
         model = start.model(max_leaves=max_leaves, verbose=2 if verbose else 0, **own)
-        # "auto" does nothing to complete numbers either, and says so where one column outweighs all others.
+        # "auto" does not scale complete numbers either, and warns if one column dominates.
         as_is = not (is_kernel or labels_from) and model.preprocessor is None
         with working(f"working on {task.size}", quiet=verbose):
             model.set_params(**({"preprocessor": "auto"} if as_is else {})).fit(task.table, **task.beside)

@@ -1,4 +1,4 @@
-"""Saved models on the command line: their columns in a file, the names of their clusters, what is said about them."""
+"""Saved models on the command line: their columns in a file, names of clusters, and printed descriptions."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 def model_and_table(
     model: str, files: Sequence[str], text: TextOptions, max_memory: str | None = None
 ) -> tuple[TreeEstimator, Source, pd.DataFrame]:
-    """A saved model, the table beside it, and that table's columns that the model's tree asks about.
+    """A saved model, the table to apply it to, and the columns of this table that the model's tree tests.
 
-    With ``max_memory`` the rows of a larger table are left to be read in batches.
+    With ``max_memory`` a larger table is prepared for reading in batches.
     """
     fitted = read_model(model, files[0])
     source = with_lost_words(fitted, open_source(files, max_memory, format_of(fitted, text)))
@@ -41,16 +41,16 @@ def model_and_table(
 
 
 def format_of(model: TreeEstimator, text: TextOptions) -> Format:
-    """How files are read for a model, whatever a few of their cells look like: as at fit.
+    """The format for reading files for a model, as at fit.
 
-    Levels of text are words, also where the table of fit was no text.
+    Levels of text are words, even if the table of fit was not a text file.
     """
     kinds, saved = model._kinds_by_name, model._intake.get("format", {})
     texts = {name: [own for own in kind.levels or () if isinstance(own, str)] for name, kind in kinds.items()}
     words = {name: frozenset(own) for name, own in texts.items() if own}
     names = list(getattr(model, "feature_names_in_", ()))
     numbers = [name for name, kind in kinds.items() if kind.name in ("number", "integer")]
-    lossy = model._intake.get("numbers", ())  # in which other cells are missing
+    lossy = model._intake.get("numbers", ())  # columns in which cells that are not numbers are missing
     cells = {**dict.fromkeys(set(numbers) - set(lossy), PLAIN), **saved.get("cells", {}), **words}
     levels = frozenset[str]().union(*words.values())
     tested = [names[i] for i in _tested(model)] if names else ()
@@ -60,12 +60,12 @@ def format_of(model: TreeEstimator, text: TextOptions) -> Format:
 
 
 def with_lost_words(model: TreeEstimator, source: Source) -> Source:
-    """A table in which other cells of the columns of ``--number`` are missing, as they were at fit."""
+    """A table whose ``--number`` columns have missing values for cells that are not numbers, as at fit."""
     return with_numbers(source, [name for name in model._intake.get("numbers", ()) if name in source.frame])
 
 
 def read_model(path: str, file: str) -> TreeEstimator:
-    """The model that a command answers from; ``file`` is the table beside it, in case the two were swapped."""
+    """Read the model of a command; ``file`` is the table, to detect that the two were swapped."""
     from cutwise import load_model
 
     try:
@@ -78,7 +78,7 @@ def read_model(path: str, file: str) -> TreeEstimator:
 
 
 def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
-    """The columns that the model's tree asks about, in its order; no others are needed to place a row."""
+    """The columns that the model's tree tests, in the model's order; others are not needed to place a row."""
     given = list(source.frame.columns)
     tested = _tested(model)
     names = getattr(model, "feature_names_in_", None)
@@ -105,7 +105,7 @@ def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
 
 
 def other_columns(model: TreeEstimator, source: Source) -> list[str]:
-    """The names in the file of the model's further columns, as far as they are there and hold what they did."""
+    """Names in the file of the model's other columns, if they exist and have the same kind as at fit."""
     from pandas.api import types
 
     given, tested = list(source.frame.columns), set(_tested(model))
@@ -120,7 +120,7 @@ def other_columns(model: TreeEstimator, source: Source) -> list[str]:
 
 
 def as_fitted(model: TreeEstimator, source: Source, rows: pd.DataFrame) -> pd.DataFrame | npt.NDArray[Any]:
-    """Rows of some of the file's columns as the model takes them: under its own names, or each in its place."""
+    """Rows of some of the file's columns as input of the model: under the model's names, or by position."""
     import numpy as np
 
     names = getattr(model, "feature_names_in_", None)
@@ -141,7 +141,7 @@ def name_clusters(model: TreeEstimator, given: Sequence[str]) -> None:
     names: dict[Any, str] = {}
     labels = model.classes_.tolist()
     for text in given:
-        # A label may hold "=" itself: of those that fit, the longest is meant.
+        # A label may contain "=": the longest matching label is meant.
         fits = [label for label in labels if text.startswith(f"{label}=")]
         if not fits:
             raise InvalidInputError(
@@ -160,9 +160,9 @@ def name_clusters(model: TreeEstimator, given: Sequence[str]) -> None:
 def labels_frame(
     labels: npt.NDArray[Any], *, rows: npt.NDArray[Any], n_rows: int, names: Mapping[Any, str], first: int = 0
 ) -> pd.DataFrame:
-    """A line for each of ``n_rows`` rows, from number ``first`` on: ``labels`` (n,) of ``rows`` (n,), else nothing.
+    """A line for each of ``n_rows`` rows, from number ``first`` on: ``labels`` (n,) for ``rows`` (n,), else empty.
 
-    ``names``: of the clusters that have one; a column of their own where there are any.
+    ``names``: names of clusters; they get a column if there are any.
     """
     import pandas as pd
 
@@ -172,19 +172,19 @@ def labels_frame(
 
 
 def write_labels(frame: pd.DataFrame, file: IO[str] | Path) -> None:
-    """Write lines of clusters as CSV; the first of them come with a header, and so do none."""
+    """Write lines of clusters as CSV, with a header if they are the first lines or if there are none."""
     is_first = frame.empty or bool(frame["row"].eq(0).any())
     frame.to_csv(file, index=False, header=is_first, lineterminator="\n")
 
 
 def check_model_path(path: str | None) -> None:
-    """Refuse a path whose ending promises a table."""
+    """Raise an error for a path with the ending of a table."""
     if path is not None and Path(path).suffix.lower() in {".csv", ".tsv", ".parquet", ".xlsx", ".xls"}:
         raise InvalidInputError(f"Models are written as JSON, and {path} is named like a table. Name it .json.")
 
 
 def labels_path(path: str | None) -> str | None:
-    """The path, when its ending does not promise another kind of file than CSV."""
+    """The path, unless its ending is that of another kind of file than CSV."""
     if path is not None and Path(path).suffix.lower() in {".parquet", ".json", ".xlsx", ".xls", ".gz"}:
         raise InvalidInputError(
             f"Clusters of rows are written as CSV, and {path} is named like another kind of file. Name it .csv."
@@ -198,7 +198,7 @@ MEASURES = ("rows", "share", "purity", "coverage")
 
 
 def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> None:
-    """Print what was done on the rows of a table, the rules, and what they cost."""
+    """Print a summary of the fit, the rules, and their cost."""
     from cutwise.estimators import algorithm_of
 
     columns = model._columns_of_fit()
@@ -219,7 +219,7 @@ def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> 
 def print_rules(model: TreeEstimator) -> None:
     """Print a table of the rules: one line a leaf; clusters of several leaves have a line of totals first.
 
-    The names of clusters, where there are any, have a column of their own: other files and programs speak of labels.
+    Names of clusters have their own column, since other files and programs use labels.
     """
     named = bool(model.cluster_names_)
     who = ("cluster", "name") if named else ("cluster",)
@@ -239,13 +239,13 @@ def print_rules(model: TreeEstimator) -> None:
 
 
 def note_long_sets(rules: Rules) -> None:
-    """Say where whole sets of levels are, if what was printed cut some short."""
+    """Note where complete sets of levels are, if the printed rules shortened some."""
     if any(len(c.levels or ()) > MOST_SHOWN for cluster in rules for rule in cluster.rules for c in rule.conditions):
         note("long sets of levels are cut short; fit, rules and explain with --json give them whole", of_table=False)
 
 
 def print_certificate(model: TreeEstimator) -> None:
-    """Print what is proved about a tree's cost, where something is."""
+    """Print the guarantee for a tree's cost, if there is one."""
     from cutwise.estimators import certificate_line
 
     line = certificate_line(model)
@@ -254,18 +254,18 @@ def print_certificate(model: TreeEstimator) -> None:
 
 
 def note_lost_weights(model: TreeEstimator) -> None:
-    """Say that the rows of fit had weights, where those that are counted have none."""
+    """Note that the rows of fit had weights, if the counted rows have none."""
     if "--weights" in model._intake.get("options", ()):
         note("rows had weights at fit, and count once each here; --weights names the column")
 
 
 def _price_lines(model: TreeEstimator) -> list[str]:
-    """What saying the clusters with this tree costs, in words."""
+    """Lines about the price of explaining the clusters with this tree."""
     from cutwise.estimators import advice_of, agreement_of, words_of
 
     own, cost_words = words_of(model)
     lines = [f"agreement {percent(agreement_of(model))}: rows that the rules put where {own} have them"]
-    if hasattr(model, "adjusted_rand_index_"):  # not flattered by chance, nor by bounded kernels as cost ratios are
+    if hasattr(model, "adjusted_rand_index_"):  # unlike cost ratios not affected by chance or by bounded kernels
         index, shared = model.adjusted_rand_index_, model.normalized_mutual_info_
         lines.append(
             f"adjusted Rand index {index:.4f}, normalized mutual information {shared:.4f}: 1 is the same clusters"

@@ -1,4 +1,4 @@
-"""Options that several commands share: one wording, one meaning."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cutwise import ExplainableKernelKMeans
 
 
-# Option -> what it does, in the words of the screen.
+# Option -> description on the screen.
 SCALES = {
     "auto": "standard, and every other column to count as much as a number",
     "standard": "every column to mean 0 and standard deviation 1",
@@ -30,7 +30,7 @@ SCALES = {
 }
 
 
-# An option, by the panel of the help that it stands in.
+# Constructors of options, by panel of the help.
 of_table = partial(typer.Option, rich_help_panel="Table")
 of_tree = partial(typer.Option, rich_help_panel="Clusters and tree")
 of_output = partial(typer.Option, rich_help_panel="Output")
@@ -38,7 +38,7 @@ out_option = partial(typer.Option, "--out", "-o")
 
 
 def one_of(words: Iterable[str]) -> Callable[[str], list[str]]:
-    """What a shell proposes for an option that takes one of a few words."""
+    """Shell completion for an option that takes one of a few words."""
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 
@@ -139,13 +139,13 @@ class LimitOptions:
 
     @property
     def given(self) -> dict[str, object]:
-        """All of them by the names of their options, None where they are not given."""
+        """All limits by the names of their options; None if not given."""
         values = {name: ",".join(own) if isinstance(own, list) else own for name, own in vars(self).items()}
         return {f"--{name.replace('_', '-')}": own for name, own in values.items()}
 
     @property
     def params(self) -> dict[str, Any]:
-        """Those that need no table, as parameters of an estimator; none for those that are not given."""
+        """The given limits that need no table, as parameters of an estimator."""
         given = {"max_depth": self.max_depth, "min_samples_leaf": self._least()}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -162,14 +162,14 @@ class LimitOptions:
 
 
 def number_or_percent(text: str) -> float | None:
-    """What ``20``, ``0.05`` or ``5%`` says, per cent as a share of 1; None of anything else."""
+    """The number given as ``20``, ``0.05`` or ``5%``, per cent as a share of 1; None for other texts."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
     return float(found[1]) / (100 if found[2] else 1) if found else None
 
 
 @dataclass(frozen=True)
 class GrowthOptions:
-    """How clusters are found and trees grow, beside the number of clusters and the algorithm."""
+    """Options of clustering and growth besides the number of clusters and the algorithm."""
 
     expansion: Annotated[str, of_tree(help="How leaves beyond one per cluster are grown: exkmc, expand.")] = "exkmc"
     depth_penalty: Annotated[str, of_tree(metavar="<float>", help=PENALTY_HELP)] = "0.03"
@@ -179,7 +179,7 @@ class GrowthOptions:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The same as parameters of an estimator that clusters; it refuses a penalty that is no number."""
+        """The options as parameters of a clustering estimator; raises an error for a penalty that is not a number."""
         penalty: float | str = self.depth_penalty
         with suppress(ValueError):
             penalty = float(penalty)
@@ -193,7 +193,7 @@ class GrowthOptions:
 
 
 def words_given(context: typer.Context, *, but: Container[str]) -> list[str]:
-    """The options that a command was given, but for some, as they stand on a command line."""
+    """The given options of a command, without ``but``, as on a command line."""
     words = []
     for option in context.command.params:
         value, default = context.params.get(option.name), option.get_default(context)
@@ -206,7 +206,7 @@ def words_given(context: typer.Context, *, but: Container[str]) -> list[str]:
 
 
 def refuse_beside(option: str, others: Mapping[str, object]) -> None:
-    """Refuse what is given (is not None) beside an option that leaves it no meaning."""
+    """Raise an error if options that ``option`` makes meaningless are given (not None)."""
     for name, value in others.items():
         if value is not None:
             raise InvalidInputError(f"{name} {value} has no meaning with {option}. Leave one of them out.")
@@ -239,7 +239,7 @@ class KernelOptions:
     ] = None
 
     def check(self, objective: str | None, limits: LimitOptions, growth: GrowthOptions) -> None:
-        """Refuse options that have no meaning together; ``objective``: where it is not that of k-means."""
+        """Raise an error for options that do not go together; ``objective``: if it is not that of k-means."""
         if self.kernel is None:
             for option, value in (("--gamma", self.gamma), ("--cuts", self.cuts), ("--nystroem", self.nystroem)):
                 if value is not None:
@@ -256,11 +256,11 @@ class KernelOptions:
 
     @property
     def scale(self) -> str:
-        """How columns are scaled by default: values that may not be negative stay as they are."""
+        """Default scaling of columns: none for kernels whose values may not be negative."""
         return "auto" if self.kernel is None else "none" if needs_nonnegative(self.kernel) else "standard"
 
     def estimator(self, n_clusters: int, **growth: Any) -> ExplainableKernelKMeans:
-        """The estimator, unfitted; ``growth`` are the parameters that all estimators have, and k-means' own."""
+        """The unfitted estimator; ``growth``: parameters common to all estimators, and those of k-means."""
         from cutwise import ExplainableKernelKMeans
 
         shared = {name: value for name, value in growth.items() if name != "depth_penalty"}

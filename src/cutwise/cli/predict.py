@@ -40,7 +40,7 @@ EXAMPLES = (
 )
 
 _ROWS = 1 << 16
-"""Read at a time."""
+"""Number of rows to read at a time."""
 
 
 def command(
@@ -93,7 +93,7 @@ def _predict(
     drop_missing: bool,
     text: TextOptions,
 ) -> tuple[int, int]:
-    """Write the clusters of a file's rows; gives how many these are, and how many have missing values and none."""
+    """Write the clusters of a file's rows; return the number of rows, and of rows without a cluster."""
     n_rows = n_left_out = 0
     for part in read_in_parts(path, _ROWS, format_of(fitted, text)):
         source = with_lost_words(fitted, part)
@@ -112,7 +112,7 @@ def _predict(
 
 
 def _predict_each(model: str, files: list[str], out: str | None, read: Callable[..., tuple[int, int]]) -> None:
-    """Write the clusters of every file to one of its own, in a folder that appears once all are complete."""
+    """Write the clusters of each file to a file in a folder, which appears once all are complete."""
     if out is None or out == "-":
         raise InvalidInputError("The clusters of a pattern or of several files go to a folder: say --out FOLDER.")
     if Path(out).exists():
@@ -145,7 +145,7 @@ def _say(n_left_out: int) -> None:
 
 
 def _part_name(path: str) -> str:
-    """What a file's clusters are written as: Parquet as such, everything else as CSV."""
+    """Name of the file with the clusters of a file: Parquet for Parquet, CSV for all others."""
     name = Path(Path(path).name.removesuffix(".gz").removesuffix(".bz2").removesuffix(".xz").removesuffix(".zip"))
     return name.stem + (".parquet" if is_parquet(path) else ".csv")
 
@@ -156,7 +156,7 @@ def _csv(place: Path) -> IO[str]:
 
 @contextmanager
 def _labels_parquet(path: Path, fitted: TreeEstimator) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """What writes lines of clusters to a Parquet file."""
+    """Context of a function that writes lines of clusters to a Parquet file."""
     import pyarrow as pa
     from pyarrow import parquet
 

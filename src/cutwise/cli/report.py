@@ -1,4 +1,4 @@
-"""``cutwise report``: a saved model and a table as a page for people who were not there."""
+"""``cutwise report``: a page about a saved model and a table, for readers who did not make it."""
 
 from __future__ import annotations
 
@@ -117,14 +117,14 @@ def command(
 def _rows(
     model: TreeEstimator, source: Source, columns: list[str], beside: dict[str, str], drop_missing: bool
 ) -> tuple[Any, int, dict[str, Any]]:
-    """The model's columns of a table, how many rows it has, and the further columns that were asked for.
+    """The model's columns of a table, the number of rows, and the further columns of options.
 
-    A table that is read in batches has these among its own.
+    In a table that is read in batches the further columns are columns of the table.
     """
     if source.lazy is None:
         tested = tested_columns(model, source)
         check_as_fitted(model, source, tested)
-        # Rules place rows with gaps elsewhere; who left them out when fitting leaves them out here, too.
+        # Rules place rows with gaps elsewhere: users who left them out of the fit leave them out here too.
         needed = [*(columns if drop_missing else columns_without_gaps(model, tested)), *beside.values()]
         needed = list(dict.fromkeys(needed))
         complete = complete_rows(source, source.frame[needed], drop_missing=drop_missing, needed=needed)
@@ -146,7 +146,7 @@ def _rows(
 
 
 def _commands(model: TreeEstimator, context: typer.Context) -> list[str]:
-    """What makes the model, where a command did, and the report again."""
+    """The commands that make the model, if a command made it, and the report again."""
     model_file, files, out = (context.params[name] for name in ("model", "files", "out"))
     again = ["cutwise", "report", model_file, *files, "--out", out, *words_given(context, but=("out",))]
     made_by = list(model._intake.get("options", ()))
@@ -154,5 +154,5 @@ def _commands(model: TreeEstimator, context: typer.Context) -> list[str]:
     given = [word for word, is_other in zip(made_by, is_name, strict=True) if not is_other]
     given += [word for label, name in model.cluster_names_.items() for word in ("--name", f"{label}={name}")]
     fit = ["cutwise", "fit", *files, *given, "--out", model_file]
-    made_by_fit = bool(made_by) and not isnan(model.cost_)  # and neither edited nor counted anew since
+    made_by_fit = bool(made_by) and not isnan(model.cost_)  # and neither edited nor counted again since
     return [shlex.join(command) for command in ([fit, again] if made_by_fit else [again])]

@@ -1,4 +1,4 @@
-"""``cutwise rules``: say the clusters of a saved model, to people or to other programs."""
+"""``cutwise rules``: print the rules of a saved model, for people or for other programs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NULLS_HELP = "What a row gets that has NULL or NaN in a column that is tested, s
 
 @dataclass(frozen=True)
 class SqlOptions:
-    """The options of SQL; None where one is not given."""
+    """The options of SQL; None if not given."""
 
     dialect: Annotated[str | None, of_dialect(show_default="duckdb")] = None
     table: Annotated[str | None, for_sql(help="The table to read, such as sales.customers.", show_default="data")] = (
@@ -54,7 +54,7 @@ class SqlOptions:
 
     @property
     def given(self) -> dict[str, Any]:
-        """Those that were given, by their names."""
+        """The given options by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
@@ -106,7 +106,7 @@ def command(
 
 
 def _format(form: str | None, *, tree: bool, as_json: bool, sql: SqlOptions) -> str:
-    """The format to write, from options that must agree."""
+    """The format to write, from options that must be consistent."""
     if form is not None:
         check_option("--format", form, FORMATS)
     if as_json and form not in (None, "json"):
@@ -120,7 +120,7 @@ def _format(form: str | None, *, tree: bool, as_json: bool, sql: SqlOptions) -> 
 
 
 def _document(model: TreeEstimator, form: str, tree: bool, sql: SqlOptions) -> str:
-    """The model in that format, ending in a line break."""
+    """The model in format ``form``, ending in a line break."""
     from cutwise import export_graphviz, export_json, export_markdown, export_python, export_sql, export_text
 
     if form == "text":

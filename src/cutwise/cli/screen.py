@@ -1,4 +1,4 @@
-"""What a run prints and writes: tables for people, plain lines for pipes, notes on standard error, whole files."""
+"""Output of a run: tables for people, plain lines for pipes, notes on standard error, complete files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cutwise._whole import place_of, whole_file
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.shown import harmless
 
-# Lines are not broken inside names, values and conditions: a private character stands for their spaces.
+# Lines do not break inside names, values and conditions: a private character replaces their spaces.
 _NO_BREAK = "\ue000"
 _WHOLE = re.compile(
     r"`[^`]*`|\((?:is |[^()`]*[<>=]|`[^`]*` [<>=!i])(?:`[^`]*`|[^()`])*\)|\{[^}]*\}|(?<=\d) (?=[\d%])"
@@ -30,11 +30,11 @@ _WHOLE = re.compile(
 T = TypeVar("T")
 
 _ANY_WIDTH = 1 << 20
-"""Wide enough for every line of a table where nobody's screen ends it."""
+"""A width that no line of a table exceeds, for output that is not a terminal."""
 
 
 def _writable(text: str) -> str:
-    """The text as standard output shows it: what is harmless and in its encoding, and the rest spelled out."""
+    """The text for standard output: unsafe characters, and those outside its encoding, are escaped."""
     return harmless(text).encode(_encoding(sys.stdout), "backslashreplace").decode(_encoding(sys.stdout))
 
 
@@ -56,7 +56,7 @@ _listening: list[list[str]] = []
 
 @contextmanager
 def noted() -> Iterator[list[str]]:
-    """What is noted of a table meanwhile, for documents that repeat it."""
+    """Collect the notes about a table during the context, for documents that repeat them."""
     notes: list[str] = []
     _listening.append(notes)
     try:
@@ -66,7 +66,7 @@ def noted() -> Iterator[list[str]]:
 
 
 def note(text: str, *, of_table: bool = True) -> None:
-    """One line on standard error, beside the results; what cannot be written there ends no run."""
+    """Print one line on standard error; a failure to write does not end the run."""
     for notes in _listening if of_table else ():
         notes.append(one_line(text))
     with suppress(OSError):
@@ -74,7 +74,7 @@ def note(text: str, *, of_table: bool = True) -> None:
 
 
 def print_line(text: str = "") -> None:
-    """A line of the results; on a terminal it is filled."""
+    """Print a line of the results, wrapped on a terminal."""
     text = _writable(text)
     if sys.stdout.isatty():
         indent = text[: len(text) - len(text.lstrip(" "))]
@@ -84,19 +84,19 @@ def print_line(text: str = "") -> None:
 
 
 def print_document(text: str) -> None:
-    """A text for a file or another program, to the byte; what a terminal would obey is spelled out on one."""
+    """Print a text for a file or another program unchanged; on a terminal control characters are escaped."""
     sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
 
 
 def print_json(document: Any) -> None:
-    """A document for programs, as JSON."""
+    """Print a document for programs as JSON."""
     print_document(json.dumps(document, ensure_ascii=not _is_unicode(sys.stdout), allow_nan=False, indent=2) + "\n")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-    """A table of the results: ruled and wrapped on a terminal, aligned plain text elsewhere.
+    """Print a table of results: ruled and wrapped on a terminal, aligned plain text elsewhere.
 
-    A cell may hold several lines; the columns ``right`` are set flush right.
+    A cell may have several lines; the columns ``right`` are aligned right.
     """
     from rich import box
     from rich.console import Console
@@ -113,7 +113,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: 
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
 
     def cell(column: int, text: str) -> Text:
-        # Text, not str: square brackets in a name are no markup.
+        # Text, not str, since square brackets in a name are not markup.
         return Text(text.replace(" ", _NO_BREAK) if column in right else _bound(text))
 
     for column, name in enumerate(cells[0]):
@@ -131,7 +131,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: 
 
 
 def _print_blocks(cells: Sequence[Sequence[str]], right: Sequence[int], width: int) -> None:
-    """A block a row where a condition has no room in a column: its first cell, figures, and texts in whole below."""
+    """Print one block per row if conditions do not fit in a column: first cell, figures, and complete texts below."""
     header = cells[0]
     for row in cells[1:]:
         figures = ", ".join(f"{header[i]}{_NO_BREAK}{row[i]}" for i in right if i and row[i])
@@ -146,12 +146,12 @@ def _print_blocks(cells: Sequence[Sequence[str]], right: Sequence[int], width: i
 
 
 def _bound(text: str) -> str:
-    """The text with spaces that are not to be broken at, inside names, values and conditions."""
+    """The text with unbreakable spaces inside names, values and conditions."""
     return _WHOLE.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
 
 
 def _filled(text: str, width: int, *, later: str) -> str:
-    """The text in lines of at most ``width``, all but the first indented; what is longer is left to the terminal."""
+    """The text in lines of at most ``width``, all but the first indented; longer words are left to the terminal."""
     if len(text) > width:
         lines = textwrap.wrap(
             _bound(text), width, subsequent_indent=later, break_on_hyphens=False, break_long_words=False
@@ -162,9 +162,9 @@ def _filled(text: str, width: int, *, later: str) -> str:
 
 @contextmanager
 def working(what: str, *, steps: int = 1, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Show on standard error what is being done and what is left, where a person is watching; silent elsewhere.
+    """Show progress on standard error if it is a terminal.
 
-    Gives a function that begins the next of several ``steps``, each about as long as a fit.
+    Yields a function that begins the next of several ``steps``, each about as long as a fit.
     """
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda step: None
@@ -187,7 +187,7 @@ def working(what: str, *, steps: int = 1, quiet: bool = False) -> Iterator[Calla
             progress.update(task, completed=begun, description=now)
 
         def show(stage: str, share: float) -> None:
-            done = max(progress.tasks[0].completed, begun + share)  # of a fit within a stage it is less
+            done = max(progress.tasks[0].completed, begun + share)  # less for a fit within a stage
             progress.update(task, completed=done, description=f"{now}: {escape(stage)}")
 
         with watch_progress(show):
@@ -196,7 +196,7 @@ def working(what: str, *, steps: int = 1, quiet: bool = False) -> Iterator[Calla
 
 @contextmanager
 def warnings_name(what: str) -> Iterator[None]:
-    """Let warnings say which of several trees they are about."""
+    """Add the name of a tree to warnings about it."""
     usual = warnings.showwarning
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *rest, **named: usual(f"{what}: {message}", *rest, **named)
@@ -204,12 +204,12 @@ def warnings_name(what: str) -> Iterator[None]:
 
 
 def file_or_stdout(path: str | None) -> str | None:
-    """The file to write what a command else prints, or None for standard output, which ``-`` asks for too."""
+    """The file for output that is printed by default; None, also for ``-``, means standard output."""
     return None if path == "-" else path
 
 
 class Outputs:
-    """Files to write in one go, as a context: on leaving it well all of them appear, on an error or interrupt none.
+    """Context for writing several files: on success all of them appear, on an error or interrupt none.
 
     Examples
     --------
@@ -224,7 +224,7 @@ class Outputs:
     """
 
     def __init__(self, *paths: str | None, inputs: Sequence[str | None] = ()) -> None:
-        """Check before any work that the files (None: none wanted) can be written, and are not among ``inputs``."""
+        """Check before any work that the files (None: no file) can be written, and are not among ``inputs``."""
         self._files = ExitStack()
         if "-" in paths:
             raise InvalidInputError(
@@ -245,7 +245,7 @@ class Outputs:
             raise InvalidInputError(f"Two outputs would go to {wanted[0]}. Give each a file of its own.")
 
     def write(self, path: str, writer: Callable[[Path], T]) -> T:
-        """Let ``writer`` fill the file that will appear as ``path``; gives what it gives."""
+        """Let ``writer`` write the file that will appear as ``path``; return its result."""
         return writer(self._files.enter_context(whole_file(path)))
 
     def __enter__(self) -> Self:
@@ -256,7 +256,7 @@ class Outputs:
 
 
 def check_place(place: Path) -> None:
-    """Check before any work that something can be written there."""
+    """Check before any work that a file can be written to a place."""
     folder = place.parent
     if place.is_dir():
         raise InvalidInputError(f"{place} is a folder. Give the name of a file to write.")

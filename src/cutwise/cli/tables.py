@@ -1,4 +1,4 @@
-"""Reading a table: CSV, TSV or Parquet, packed or not, from files or standard input, told apart by what they hold."""
+"""Reading a table: CSV, TSV or Parquet, compressed or not, from files or standard input, detected by content."""
 
 from __future__ import annotations
 
@@ -66,23 +66,23 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter without any member
 
 @dataclass(frozen=True)
 class Source:
-    """A table as it was found: nothing chosen, nothing checked but its shape."""
+    """A table as it was read, before any choice or check of columns."""
 
     frame: pd.DataFrame
-    name: str  # what messages call it
-    line_of: Callable[[int], int] | None = None  # the line of the file that holds a row, where rows are lines
-    readings: Mapping[str, Reading] = field(default_factory=dict)  # what was decided about columns of text
-    first_row: int = 0  # the number of row 0 in a file that is read in parts
+    name: str  # name in messages
+    line_of: Callable[[int], int] | None = None  # the line of a row in the file, if rows are lines
+    readings: Mapping[str, Reading] = field(default_factory=dict)  # how columns of text were read
+    first_row: int = 0  # number of the first row in a file that is read in parts
     lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
-    parquet: Dataset | None = None  # the same rows, where all files are Parquet of the same columns and types
+    parquet: Dataset | None = None  # the rows of ``lazy``, if all files are Parquet with the same columns and types
     values: Mapping[str, pl.Expr] = field(default_factory=dict)  # of columns of text in such a table
-    numbers: Collection[str] = ()  # columns in which cells that are no numbers are missing
-    decimal: str = ""  # of text whose cells are still to be read
-    layout: Layout | None = None  # of text, that of the first file with the decimal mark of all
-    cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # columns as they stand in the file
-    column_types: Mapping[str, str] = field(default_factory=dict)  # what columns of a Parquet file hold by their types
-    differing: Mapping[str, str] = field(default_factory=dict)  # columns that hold what in which of several such files
-    copies: Copies | None = None  # of files in other encodings, as long as these rows are read
+    numbers: Collection[str] = ()  # columns in which cells that are not numbers are missing
+    decimal: str = ""  # of a text whose cells are not read yet
+    layout: Layout | None = None  # of a text: that of the first file, with the decimal mark of all files
+    cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # the original cells of columns
+    column_types: Mapping[str, str] = field(default_factory=dict)  # contents of the columns of a Parquet file, by type
+    differing: Mapping[str, str] = field(default_factory=dict)  # columns whose contents differ between such files
+    copies: Copies | None = None  # copies of files in other encodings, while rows are read
 
     @property
     def has_names(self) -> bool:
@@ -90,13 +90,13 @@ class Source:
         return self.layout is None or self.layout.has_names
 
     def row(self, number: int) -> str:
-        """A row in words: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
+        """Text for a row: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
         if self.line_of is None:
             return f"row {self.first_row + number} of {self.name} (rows are counted from 0)"
         return f"row {number} (line {self.line_of(number)} of {self.name}; rows are counted from 0)"
 
     def first(self, column: str, what: Literal["value", "gap", "infinity"]) -> tuple[str, Any]:
-        """The first row, in words, in which a column holds this, and what it holds there."""
+        """The first row, in words, with such a cell in a column, and the content of the cell."""
         row = 0
         for batch in self.batches([column]):
             x = batch[column]
@@ -108,9 +108,9 @@ class Source:
         raise ValueError(f"no {what} in {column}")
 
     def batches(self, columns: Sequence[str], as_words: Collection[str] = ()) -> Iterator[pd.DataFrame]:
-        """The rows, all at once where they are in memory, of some columns; ``as_words``: see ``read``.
+        """The rows of some columns, all at once if they are in memory; ``as_words``: see ``read``.
 
-        Those of Parquet files are read one by one, since the engine would read ahead.
+        Parquet files are read one by one, since the engine would read ahead.
         """
         if self.lazy is None:
             yield self.frame[list(columns)]
@@ -131,9 +131,9 @@ class Source:
                 yield with_columns(frame, numbers)
 
     def read(self, rows: Rows, as_words: Collection[str] = ()) -> Rows:
-        """Rows of a table in batches as the numbers, truth values, dates and texts that the files stand for.
+        """Convert rows of a table in batches to numbers, truth values, dates and texts.
 
-        ``as_words``: columns that stay words where these are two, such as yes and no.
+        ``as_words``: columns of two words, such as yes and no, that stay words.
         """
         import polars as pl
 
@@ -146,12 +146,12 @@ class Source:
         )
 
     def labels(self, column: str) -> pd.Series:
-        """A column of labels, as they stand in the file: ``yes`` stays a word there."""
+        """A column of labels as in the file: ``yes`` stays a word."""
         words = self.readings[column].words if column in self.readings else None
         return self.frame[column] if words is None else words
 
     def as_saved(self, columns: Collection[str]) -> dict[str, Any]:
-        """How it is written, of the columns that a model has, as its file keeps it; see ``Format``."""
+        """The format of the file for a model file, for the columns of the model; see ``Format``."""
         if self.layout is None:
             return {}
         cells = {name: list(own.cells) for name, own in self.readings.items() if name in columns and own.cells != PLAIN}
@@ -166,7 +166,7 @@ class Source:
 
 
 def find_files(given: Sequence[str]) -> list[str]:
-    """The files that paths, folders and patterns such as ``part-*.parquet`` stand for."""
+    """The files of paths, folders and patterns such as ``part-*.parquet``."""
     found: list[str] = []
     for path in given:
         own = [path]
@@ -198,7 +198,7 @@ def _parts(files: Sequence[str]) -> str:
 
 
 def open_source(given: Sequence[str], max_memory: str | None, known: Format = UNKNOWN) -> Source:
-    """Read a table from files, or, where it takes more memory than it may, make it ready to be read in batches."""
+    """Read a table from files, or prepare it for reading in batches if it would take too much memory."""
     limit = math.inf if max_memory is None else bytes_of(max_memory)
     if limit < math.inf and (size := size_in_memory(files := find_files(given))) > limit:
         source = scan_source(given, files, known)
@@ -221,21 +221,21 @@ def read_source(*given: str, known: Format = UNKNOWN) -> Source:
 
 
 def no_rows(source: Source) -> InvalidInputError:
-    """The error of a table that is empty; of several files some may be."""
+    """The error for an empty table; single files of several may be empty."""
     are_names = source.layout is not None and source.has_names
     what = "a line of column names and no rows. It needs one line per row" if are_names else "no rows"
     return InvalidInputError(f"{source.name} holds {what}.")
 
 
 def _filled(parts: Sequence[Part], paths: Sequence[str], are_empty: Sequence[bool]) -> list[Part]:
-    """Those with rows of several files, and a note of the others; the first where none has."""
+    """The files with rows, with a note about the others; the first file if none has rows."""
     if any(are_empty) and not all(are_empty):
         note(f"no rows in {listed(path for path, is_empty in zip(paths, are_empty, strict=True) if is_empty)}")
     return [part for part, is_empty in zip(parts, are_empty, strict=True) if not is_empty] or list(parts[:1])
 
 
 def _with_readings(source: Source, known: Format) -> Source:
-    """A table with what its columns of text stand for; of Parquet files, those that a model knows and not as words."""
+    """A table with its columns of text read; in Parquet files only columns that a model knows and not as words."""
     from pandas.api.types import infer_dtype
 
     texts = source.frame
@@ -247,12 +247,12 @@ def _with_readings(source: Source, known: Format) -> Source:
 
 
 def name_of(given: Sequence[str], n_files: int) -> str:
-    """What messages call several files."""
+    """Name of several files in messages."""
     return f"{' '.join(given) if len(given) < 4 else f'{given[0]} ... {given[-1]}'} ({n_files} files)"
 
 
 def _joined(sources: Sequence[Source], name: str) -> Source:
-    """The rows of several sources as those of one."""
+    """One source with the rows of several."""
     import pandas as pd
 
     first = sources[0]
@@ -261,14 +261,14 @@ def _joined(sources: Sequence[Source], name: str) -> Source:
     layouts = _with_one_mark([source.layout for source in sources])
     sources = [_in_mark(source, layout) for source, layout in zip(sources, layouts, strict=True)]
     filled = _filled(sources, [source.name for source in sources], [source.frame.empty for source in sources])
-    # What is text in one file is text in all: they are read as one would be.
+    # A column that is text in one file is text in all, as if they were one file.
     kinds = [{_kind(source.frame[column]) for source in filled} for column in first.frame.columns]
     torn = [column for column, own in zip(first.frame.columns, kinds, strict=True) if len(own - {"nothing"}) > 1]
     frames = [
         with_columns(source.frame, dict(source.cells(torn))) if torn and source.cells else source.frame
         for source in filled
     ]
-    # A file without any value of a column says nothing of its type.
+    # A file without any value in a column does not determine its type.
     empty = [{column for column in first.frame.columns if own[column].isna().all()} for own in frames]
     always = set.intersection(*empty)
     frames = [own.drop(columns=list(names - always)) for own, names in zip(frames, empty, strict=True)]
@@ -281,7 +281,7 @@ def _joined(sources: Sequence[Source], name: str) -> Source:
 
 
 def _with_one_mark(layouts: Sequence[Layout | None]) -> list[Layout | None]:
-    """How files are written whose decimal mark is decided by all together: one that its own numbers say stays."""
+    """Layouts of files with a common decimal mark, unless a file's own numbers determine its mark."""
     texts = [layout for layout in layouts if layout is not None]
     most = max((layout.sure for layout in texts), default=0.0)
     marks = {layout.decimal for layout in texts if layout.sure == most}
@@ -294,7 +294,7 @@ def _with_one_mark(layouts: Sequence[Layout | None]) -> list[Layout | None]:
 
 
 def _in_mark(source: Source, layout: Layout | None) -> Source:
-    """A source of which the cells are to be read by a layout that may have another decimal mark."""
+    """A source whose cells are read by a layout with a possibly different decimal mark."""
     if layout is None or layout.decimal == source.decimal or source.cells is None:
         return source
     fractions = [column for column in source.frame if source.frame[column].dtype.kind == "f"]
@@ -303,13 +303,13 @@ def _in_mark(source: Source, layout: Layout | None) -> Source:
 
 
 def _kind(column: pd.Series) -> str:
-    """What a column of a file holds."""
+    """Kind of a column of a file."""
     kind = "truth values" if column.dtype.kind == "b" else "numbers" if column.dtype.kind in "iuf" else "texts"
     return kind if column.notna().any() else "nothing"
 
 
 def check_parts_of_one_table(first: str, columns: Sequence[str], other: str, found: Sequence[str]) -> None:
-    """Refuse files that are no parts of one table."""
+    """Raise an error for files that are not parts of one table."""
     lacks, more = [c for c in columns if c not in found], [c for c in found if c not in columns]
     if lacks or more:
         what = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)} too"
@@ -317,7 +317,7 @@ def check_parts_of_one_table(first: str, columns: Sequence[str], other: str, fou
 
 
 def bytes_of(size: str) -> float:
-    """How many bytes ``2GiB``, ``500 MB`` or a plain number are; half of this machine's memory where none is given."""
+    """Number of bytes of ``2GiB``, ``500 MB`` or a plain number; half of this machine's memory if not given."""
     if not size:
         return psutil.virtual_memory().total / 2.0  # type: ignore[no-any-return]
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*(?:([KMGT])(i?)B?|B)?\s*", size, re.IGNORECASE)
@@ -328,7 +328,7 @@ def bytes_of(size: str) -> float:
 
 
 def size_in_memory(files: Sequence[str]) -> float:
-    """About how many bytes a fit of the table in these files takes; 0 where they cannot be read in batches."""
+    """Approximate memory in bytes of a fit to the table in these files; 0 if they cannot be read in batches."""
     total = 0.0
     for path in files:
         if not os.path.isfile(path):
@@ -349,18 +349,18 @@ def size_in_memory(files: Sequence[str]) -> float:
 
 
 def is_parquet(path: str) -> bool:
-    """Whether a file holds Parquet."""
+    """Whether a file is a Parquet file."""
     with open(path, "rb") as file:
         return file.read(4) == _PARQUET
 
 
 def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> Source:
-    """A table of several files, or of a large one, that is to be read in batches."""
+    """A table of several files, or of a large one, to be read in batches."""
     _need("polars", "Reading tables in batches")
     import pandas as pd
     import polars as pl
 
-    polars_table(pl.LazyFrame())  # where this release has batches
+    polars_table(pl.LazyFrame())  # if this release of polars has batches
     name = name_of(given, len(files)) if len(files) > 1 else files[0]
     parts, column_types, layouts, places = [], dict[str, dict[str, str]](), list[Layout | None](), list[str]()
     copies = None
@@ -391,7 +391,7 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
             if len(types) != len(layout.names):
                 many = f"its first line has {len(types)} columns, where lines end by line feeds alone"
                 raise pl.exceptions.ShapeError(many)
-            # With types given: else every pass would find them out anew, by a pass of its own.
+            # With types given, since otherwise every pass would need another pass to infer them.
             own = dict(zip(layout.names, types, strict=True))
             cells, read = scan(schema=dict.fromkeys(own, pl.String)), scan(schema=own)
             part = _with_words(read, cells, layout.decimal, has_codes, known.texts)
@@ -404,7 +404,7 @@ def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> So
         durations = [
             column for own in column_types.values() for column, what in own.items() if what.startswith("duration")
         ]
-        # The engine casts no durations to text, and to numbers by their own unit.
+        # The engine cannot cast durations to text, and casts them to numbers in their own unit.
         column_types |= {path: dict.fromkeys(durations, "cells of text") for path in files if path not in column_types}
         differing = _differing(column_types)
         nothing = [pl.lit(None).alias(column) for column in differing]
@@ -438,7 +438,7 @@ def _dataset_of(files: Sequence[str]) -> Dataset:
 
 
 def _scan_parquet(path: str) -> pl.LazyFrame:
-    """The rows of a file, of which pyarrow keeps less in memory than polars does."""
+    """The rows of a file, read by pyarrow, which needs less memory than polars."""
     import polars as pl
     from polars.io.plugins import register_io_source
 
@@ -458,9 +458,9 @@ def _scan_parquet(path: str) -> pl.LazyFrame:
 
 
 def _column_types(schema: pa.Schema) -> dict[str, str]:
-    """What the columns of a Parquet file hold in words, nothing where no cell has a value; without an index of pandas.
+    """Contents of the columns of a Parquet file, in words, empty without any value; without an index of pandas.
 
-    Columns of which two files hold the same in words are parts of one.
+    Columns of two files with the same words are parts of one column.
     """
     from pyarrow import types
 
@@ -482,7 +482,7 @@ def _column_types(schema: pa.Schema) -> dict[str, str]:
 
 
 def _differing(column_types: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """The columns that hold different things in different files, in words; ``column_types``: by file and column."""
+    """The columns whose contents differ between files, in words; ``column_types``: by file and column."""
     first, found = dict[str, tuple[str, str]](), dict[str, str]()
     for name, columns in column_types.items():
         for column, what in columns.items():
@@ -493,7 +493,7 @@ def _differing(column_types: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
 
 
 def _orders(path: str) -> dict[str, list[str]]:
-    """The levels of the columns of a file that have them in an order."""
+    """The levels of ordered categorical columns of a file."""
     from pyarrow import parquet, types
 
     found = dict[str, dict[str, None]]()
@@ -511,7 +511,7 @@ def _orders(path: str) -> dict[str, list[str]]:
 
 @contextmanager
 def in_batches(name: str) -> Iterator[None]:
-    """Errors of the engine that reads in batches, in our words."""
+    """Convert errors of the engine that reads in batches to errors of cutwise."""
     import polars as pl
 
     try:
@@ -524,7 +524,7 @@ def in_batches(name: str) -> Iterator[None]:
 
 
 def _numbers(x: pl.Expr, decimal: str) -> pl.Expr:
-    """Cells as numbers, null for what is none."""
+    """Cells as numbers, null for other cells."""
     import polars as pl
 
     return (
@@ -535,16 +535,16 @@ def _numbers(x: pl.Expr, decimal: str) -> pl.Expr:
 
 
 def is_word(x: pl.Expr, decimal: str = ".") -> pl.Expr:
-    """Whether cells are there and no numbers."""
+    """Whether cells have a value that is not a number."""
     return x.is_not_null() & _numbers(x, decimal).fill_nan(None).is_null()
 
 
 def _with_words(
     table: pl.LazyFrame, cells: pl.LazyFrame, decimal: str, has_codes: bool, known: Collection[str]
 ) -> pl.LazyFrame:
-    """A table with codes and truth values as they stand in the file: another may have words in such a column.
+    """A table with codes and truth values as texts, since other files may have words in these columns.
 
-    So have those ``known``: how their cells are read was decided before.
+    Also columns ``known`` to a model, which determines how their cells are read.
     """
     import polars as pl
 
@@ -559,7 +559,7 @@ def _with_words(
 
 
 def _with_values(source: Source, table: pl.LazyFrame, decimal: str, known: Mapping[str, Collection[str]]) -> Source:
-    """What columns of text stand for: by their different cells, where these are many by those that are no numbers."""
+    """Read columns of text by their distinct cells, or if there are many by the cells that are not numbers."""
     import polars as pl
 
     values, types = {}, table.collect_schema()
@@ -596,7 +596,7 @@ def _with_values(source: Source, table: pl.LazyFrame, decimal: str, known: Mappi
 
 
 def read_in_parts(path: str, rows: int, known: Format) -> Iterator[Source]:
-    """The rows of a file, so many at a time where it is a Parquet file; text is read at once."""
+    """The rows of a file: of a Parquet file ``rows`` at a time, of a text all at once."""
     if not (os.path.isfile(path) and is_parquet(path)):
         yield _with_readings(_read_file(path, known), known)
         return
@@ -655,10 +655,10 @@ def _read_file(path: str, known: Format) -> Source:
 
 
 def _only_member(file: IO[bytes], name: str) -> bytes:
-    """What the one file in a zip archive holds."""
+    """The content of the only file in a zip archive."""
     try:
         with zipfile.ZipFile(file) as archive:
-            # Systems add folders and hidden files of their own.
+            # Operating systems add folders and hidden files.
             members = [m for m in archive.namelist() if not m.endswith("/") and not m.split("/")[-1].startswith(".")]
             members = [member for member in members if not member.startswith("__MACOSX/")]
             if len(members) == 1:
@@ -677,7 +677,7 @@ def _only_member(file: IO[bytes], name: str) -> bytes:
 
 
 def _read_once(path: str) -> bytes | None:
-    """All of standard input or of a pipe, which can be read once only; None for files."""
+    """The content of standard input or of a pipe, which can be read only once; None for files."""
     if path == STANDARD_INPUT:
         return sys.stdin.buffer.read()
     with open(path, "rb") as file:
@@ -702,19 +702,19 @@ def _read_parquet(file: IO[bytes], name: str) -> Source:
 
 @contextmanager
 def _readable_parquet(name: str) -> Iterator[None]:
-    """Errors of a file that is damaged or no Parquet, in our words."""
+    """Convert errors of a damaged or invalid Parquet file to errors of cutwise."""
     try:
         yield
     except InvalidInputError:
         raise
-    except (ValueError, OSError) as error:  # pyarrow's own errors are kinds of these
+    except (ValueError, OSError) as error:  # parents of pyarrow's errors
         raise InvalidInputError(f"{name} is not a Parquet file that can be read: {error}") from error
 
 
 def _with_types(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns that Parquet has types for and pandas only objects: decimals, truth values with gaps, dates, no value.
+    """Convert columns that are typed in Parquet but objects in pandas: decimals, truth values with gaps, dates, nulls.
 
-    Categories without an order are texts: a file has them as they were met.
+    Unordered categories become texts, since the order of levels in a file is that of first appearance.
     """
     import pandas as pd
     from pandas.api.types import infer_dtype
@@ -741,12 +741,12 @@ def _need(package: str, purpose: str) -> None:
         raise MissingDependencyError.of(package, purpose=purpose, extra="files")
 
 
-# Name -> number of kinds that the data's publishers tell apart: the clusters asked for unless -k says otherwise.
+# Name -> number of known classes, the default of -k.
 EXAMPLE_TABLES = {"wine": 3, "iris": 3, "breast_cancer": 2, "digits": 10}
 
 
 def read_example(name: str) -> Source:
-    """A bundled table with its column names, without the column that says the kind."""
+    """A bundled table with its column names, without the column of classes."""
     check_option("--example", name, tuple(EXAMPLE_TABLES))
     import pandas as pd
     from sklearn import datasets

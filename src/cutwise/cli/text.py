@@ -1,4 +1,4 @@
-"""Separated text: find the table in it, its separator, decimal mark and names, then read it, column by column."""
+"""Separated text: detect the table, its separator, decimal mark and names, then read its columns."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-SEPARATORS = (";", "\t", "|", ",")  # in numbers, none but the last
+SEPARATORS = (";", "\t", "|", ",")  # only the last one may be in numbers
 _SAMPLE_LINES = 100
 _SAMPLE_BYTES = 1 << 24
-_BYTE_ORDER_MARKS = {  # the first begins as another one does
+_BYTE_ORDER_MARKS = {  # the first begins like another one
     b"\xff\xfe\0\0": "utf-32",
     b"\xef\xbb\xbf": "utf-8-sig",
     b"\xff\xfe": "utf-16",
@@ -36,7 +36,7 @@ _BYTE_ORDER_MARKS = {  # the first begins as another one does
 }
 _OTHER_TEXT = re.compile(r"\s*(?:(<)[!?a-z]|\{\s*[\"}]|\[\s*[\[{])", re.IGNORECASE)
 _NUMBER_OR_NONE = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?|nan?|null|none|[?.-]|", re.IGNORECASE)
-_SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # as Excel writes it
+_SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # written by Excel
 _TOTAL = re.compile(r"((grand |sub)?total|sums?|totals|gesamt|summe|insgesamt|average|mean)\s*:?", re.IGNORECASE)
 _BLOCK_BYTES = 1 << 20
 _CODE = re.compile(rb"[^0-9.+-]0[0-9]{2}")
@@ -50,51 +50,51 @@ def _as_latin_1(error: UnicodeError) -> tuple[str, int]:
     return error.object[error.start : error.end].decode("latin-1"), error.end
 
 
-codecs.register_error(_ERRORS, _as_latin_1)  # five bytes are nothing in Windows-1252
+codecs.register_error(_ERRORS, _as_latin_1)  # five bytes are undefined in Windows-1252
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text is written."""
+    """The layout of a text."""
 
     separator: str
     decimal: str  # "." or ","
     names: tuple[str, ...]  # ``x0``, ``x1``, ... when the text has none
     has_names: bool
-    first_line: int  # counted from 1, on which the data start
-    skipped: int = 0  # lines before the table: titles, comments, what separates
-    sure: float = 1.0  # of the decimal mark, see ``find_decimal``
+    first_line: int  # first line of the data, counted from 1
+    skipped: int = 0  # number of lines before the table: titles, comments, separators
+    sure: float = 1.0  # certainty of the decimal mark, see ``find_decimal``
 
 
 @dataclass(frozen=True)
 class Text:
     """A table that was read from text."""
 
-    frame: pd.DataFrame  # columns of numbers, truth values, and cells as they stand in the file
+    frame: pd.DataFrame  # columns of numbers, truth values, and original cells
     layout: Layout
     encoding: str
-    no_rows: Sequence[int]  # of the lines that pandas counts: comments, totals, lines without a value
-    removed: tuple[int, ...]  # lines from the first one of the data on that are no rows, blank ones too
+    no_rows: Sequence[int]  # numbers, as pandas counts lines, of comments, totals and lines without a value
+    removed: tuple[int, ...]  # lines from the first one of the data on that are not rows, including blank ones
 
     def line_of(self, row: int) -> int:
-        """The line that holds a row."""
+        """The line of a row."""
         line = row
         for removed in self.removed:
             line += removed <= line
         return self.layout.first_line + line
 
     def cells(self, file: IO[bytes], columns: Sequence[str]) -> pd.DataFrame:
-        """Some of its columns as they stand in the file."""
+        """The original cells of some columns."""
         cells = _read_cells(file, columns, self.layout, self.encoding)
         return cells.drop(index=self.no_rows).reset_index(drop=True)
 
 
 def read_text(file: IO[bytes], name: str, known: Format = UNKNOWN) -> Text:
-    """Read separated text from a seekable binary file, as far as it is known how."""
+    """Read separated text from a seekable binary file; ``known`` determines parts of the layout."""
     sample, encoding = sample_of(file, name)
     file.seek(0)
     try:
-        # Lines end at the byte of a line feed, which in UTF-16 is half a character: the last one may be cut there.
+        # Lines end at the byte of a line feed, half a character in UTF-16: the last character may be cut.
         text = codecs.getincrementaldecoder(encoding)().decode(sample, final=encoding != "utf-16")
         other = _OTHER_TEXT.match(text)
         if other:
@@ -108,7 +108,7 @@ def read_text(file: IO[bytes], name: str, known: Format = UNKNOWN) -> Text:
 
 
 def in_utf8(path: str, folder: Path) -> str:
-    """The file, or a copy of it in a folder where it is in another encoding."""
+    """The file, or if it has another encoding a copy of it in ``folder``."""
     with open(path, "rb") as file:
         encoding, decoder = sample_of(file, path)[1], codecs.getincrementaldecoder("utf-8")()
         file.seek(0)
@@ -130,7 +130,7 @@ def in_utf8(path: str, folder: Path) -> str:
 
 
 def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
-    """Find out how a text is written from its first lines, as far as that is not known."""
+    """Detect the layout of a text from its first lines, as far as it is not known."""
     stated = _SEPARATOR_LINE.match(sample)
     separator = known.given_separator or (stated.group(1) if stated else "")
     header = known.given_header
@@ -181,7 +181,7 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
     skipped = first_line - 1
     if not header:
         names = [f"x{position}" for position in range(len(cells))]
-        by_position = known.has_names is False and len(names) == known.width  # as at fit, where some were left out
+        by_position = known.has_names is False and len(names) == known.width  # as at fit, including columns left out
         ways = (names, known.columns) if by_position else (known.columns, known.names, names)
         names = list(next(way for way in ways if len(way) == len(names)))
         return Layout(separator, mark, tuple(names), False, first_line, skipped, sure)
@@ -192,19 +192,19 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
 
 
 def _names_in(cells: Sequence[str]) -> list[str]:
-    """The names of columns that stand in a line."""
+    """The names of columns in a line."""
     first = cells[0].lstrip("# ") or cells[0]
     return [cell or f"Unnamed: {position}" for position, cell in enumerate([first, *cells[1:]])]
 
 
 def _line_of_names(rows: Sequence[tuple[int, list[str]]], known: Format) -> int | None:
-    """The number among these of the line that names all columns that must be there; None where none does."""
+    """Index of the line that names all columns that must be there; None if there is none."""
     lines = (_names_in([cell.strip() for cell in cells]) for _, cells in rows if known.tested)
     return next((i for i, names in enumerate(lines) if set(known.tested) <= set(names)), None)
 
 
 def _lines_above(rows: Sequence[tuple[int, list[str]]]) -> int:
-    """How many lines stand above the table: comments (``# ...``), and titles above a line of names and one of data."""
+    """Number of lines above the table: comments (``# ...``), and titles above a line of names and one of data."""
     lines = [[cell.strip() for cell in cells] for _, cells in rows]
     width = Counter(map(len, lines)).most_common(1)[0][0]
 
@@ -218,13 +218,13 @@ def _lines_above(rows: Sequence[tuple[int, list[str]]]) -> int:
         first += 1
     titles = first
     while titles + 2 < len(lines) and sum(map(bool, lines[titles])) < 2 and not is_number(lines[titles][0]):
-        titles += 1  # blank cells alone are a blank line as spreadsheets write it
+        titles += 1  # spreadsheets write blank lines as blank cells
     names_follow = width > 1 and sum(map(bool, lines[titles])) > 1 and not any(map(is_number, lines[titles]))
     return titles if titles > first and names_follow and contains_number(titles + 1) else first
 
 
 def sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
-    """Whole lines from the start, some hundred or all there are, and the encoding that a mark there says."""
+    """Complete lines from the start, up to some hundreds, and the encoding by the byte order mark."""
     lines = []
     size = 0
     for line in file:
@@ -246,9 +246,9 @@ def _read_as(file: IO[bytes], sample: str, encoding: str, name: str, known: Form
     as_text = {column: str for column in layout.names if column in known.texts}
     try:
         with warnings.catch_warnings():
-            # Lines longer than the first one: pandas would warn and drop what is too much.
+            # Lines longer than the first one are errors: pandas would warn and drop cells.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(file, low_memory=False, dtype=as_text, **_options(layout, encoding))  # by all rows
+            frame = pd.read_csv(file, low_memory=False, dtype=as_text, **_options(layout, encoding))  # uses all rows
     except pd.errors.ParserWarning as error:
         raise InvalidInputError(
             f"{name} has lines with more than the {len(layout.names)} values of its first line. "
@@ -272,7 +272,7 @@ def _read_as(file: IO[bytes], sample: str, encoding: str, name: str, known: Form
 
 
 def _options(layout: Layout, encoding: str) -> dict[str, Any]:
-    """How pandas is to read a text: nothing but blank cells is missing to it."""
+    """Options of pandas to read a text, with only blank cells as missing."""
     import pandas as pd
 
     return {
@@ -292,9 +292,9 @@ def _options(layout: Layout, encoding: str) -> dict[str, Any]:
 
 
 def _no_rows(frame: pd.DataFrame, name: str, decimal: str, levels: Collection[str]) -> list[int]:
-    """Numbers of the lines that are no rows of the table: blank ones, comments, and totals below it.
+    """Numbers of the lines that are not rows of the table: blank ones, comments, and totals below it.
 
-    ``levels``: of a model; who has one of these is a row.
+    ``levels``: words of a model; a line with one of these is a row.
     """
     import numpy as np
 
@@ -330,7 +330,7 @@ def _no_rows(frame: pd.DataFrame, name: str, decimal: str, levels: Collection[st
 
 
 def _adds_up(frame: pd.DataFrame, decimal: str) -> bool:
-    """Whether a number of the last row is the sum or the mean of those above it, or it has none."""
+    """Whether a number in the last row is the sum or the mean of the numbers above, or the row has no number."""
     has_numbers = False
     for column in frame.columns:
         cells = frame[column].dropna()
@@ -346,7 +346,7 @@ _ROUNDED = 5e-3
 
 
 def _with_blank_lines(file: IO[bytes], first_line: int, no_rows: Sequence[int]) -> tuple[int, ...]:
-    """Lines from ``first_line`` on that are no rows: blank ones, which pandas does not count, and these."""
+    """Lines from ``first_line`` on that are not rows: ``no_rows`` and blank lines, which pandas does not count."""
     import numpy as np
 
     file.seek(0)
@@ -358,7 +358,7 @@ def _with_blank_lines(file: IO[bytes], first_line: int, no_rows: Sequence[int]) 
 
 
 def line_with_values(path: str, layout: Layout, row: int) -> int:
-    """The line of a file that holds a row, where lines without a value are none."""
+    """The line of a row in a file, where lines without a value are not rows."""
     nothing = f" \t\r\n{layout.separator}".encode()
     with open(path, "rb") as file:
         below = enumerate(islice(file, layout.first_line - 1, None), layout.first_line)
@@ -366,7 +366,7 @@ def line_with_values(path: str, layout: Layout, row: int) -> int:
 
 
 def _with_codes(file: IO[bytes], frame: pd.DataFrame, layout: Layout, encoding: str) -> pd.DataFrame:
-    """Columns of codes with leading zeros as they stand in the file: pandas made numbers of them."""
+    """Restore the original cells of columns of codes with leading zeros, which pandas read as numbers."""
     numbers = [column for column in frame.columns if frame[column].dtype.kind in "iuf"]
     if not numbers or not (encoding == "utf-16" or may_contain_codes(file)):
         return frame
@@ -382,7 +382,7 @@ def _read_cells(file: IO[bytes], columns: Sequence[str], layout: Layout, encodin
 
 
 def may_contain_codes(file: IO[bytes]) -> bool:
-    """Whether a cell may start with three digits of which the first is 0; a pass over the bytes is cheap."""
+    """Whether a cell may start with 0 and two more digits, by a cheap pass over the bytes."""
     file.seek(0)
     before = b"\n"
     while block := file.read(_BLOCK_BYTES):
@@ -393,7 +393,7 @@ def may_contain_codes(file: IO[bytes]) -> bool:
 
 
 def whole_again(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns of whole numbers that are fractional only because pandas had no other way to hold a missing value."""
+    """Restore whole numbers in columns that pandas read as floats only because of missing values."""
     from pandas.api import types
 
     for column in frame.columns:
@@ -404,7 +404,7 @@ def whole_again(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_empty_edge(frame: pd.DataFrame) -> pd.DataFrame:
-    """Lines that end with a separator make a last column without name or values: it is no column."""
+    """Drop the last column, without name or values, of lines that end with a separator."""
     last = frame.columns[-1]
     if len(frame.columns) > 1 and last.startswith("Unnamed: ") and frame[last].isna().all():
         return frame.drop(columns=last)
@@ -422,7 +422,7 @@ def _split(sample: str, separator: str) -> list[tuple[int, list[str]]]:
             if cells:
                 rows.append((line, cells))
             line = reader.line_num + 1
-    except (TypeError, ValueError) as error:  # csv's own words for a separator that it cannot use
+    except (TypeError, ValueError) as error:  # csv's errors for a separator that it cannot use
         raise InvalidInputError(f"The separator {separator!r} cannot be used: it must be one character.") from error
     except csv.Error as error:
         raise InvalidInputError(f"The first lines cannot be read as a table: {error}.") from error
@@ -430,7 +430,7 @@ def _split(sample: str, separator: str) -> list[tuple[int, list[str]]]:
 
 
 def _find_separator(sample: str) -> str:
-    """The separator that cuts most lines into equally many cells, most characters into values, or into most cells."""
+    """The separator with most lines of equally many cells, then most characters in values, then most cells."""
 
     def fit(separator: str) -> tuple[float, float, int]:
         rows = [cells for _, cells in _split(sample, separator) if not cells[0].startswith("#")]
@@ -445,7 +445,7 @@ def _find_separator(sample: str) -> str:
 
 
 def _stands_in_columns(sample: str) -> bool:
-    """Whether spaces, one or more, part every line into as many cells, and all below the first line are numbers."""
+    """Whether spaces split every line into equally many cells, and all cells below the first line are numbers."""
     rows = [cells for _, cells in _split(sample, " ")]
     return (
         len(rows) > 1
@@ -456,6 +456,6 @@ def _stands_in_columns(sample: str) -> bool:
 
 
 def _exact_numbers(version: str) -> dict[str, str]:
-    """What makes pandas read the very number that is written; from 3.1 on it always does, and takes no such option."""
+    """Option for pandas to parse numbers exactly; from 3.1 on it always does, and has no such option."""
     major, minor = (int(part) for part in version.split(".")[:2])
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}

@@ -1,4 +1,4 @@
-"""How the papers' real data sets are made from what scikit-learn carries along or fetches."""
+"""Making of the papers' real data sets from tables that scikit-learn contains or fetches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _VOWEL, _MICE = 307, 40966  # OpenML's numbers do not change their content: a ne
 
 
 def fetch(origin: str) -> Values:
-    """What an origin stands for: a function below, a number of OpenML, or a table that scikit-learn carries along."""
+    """The data of an origin: a function below, a number of OpenML, or a table that scikit-learn contains."""
     if origin in _MADE:
         return _MADE[origin]()
     return _openml(int(origin)) if origin.isdecimal() else _bundled(origin)
@@ -27,7 +27,7 @@ def halfmoons() -> Values:
 
 
 def vowel() -> Values:
-    """990 vowels, by 10 acoustic features; who spoke is left out."""
+    """990 vowels, by 10 acoustic features, without the speaker."""
     rows, names, labels = _openml(_VOWEL)
     selected = [i for i, name in enumerate(names) if name.startswith("Feature")]
     return rows[:, selected], [names[i] for i in selected], labels
@@ -74,7 +74,7 @@ def _bundled(name: str) -> Values:
 
 
 def _openml(number: int) -> Values:
-    """The numeric columns of a table of OpenML, from scikit-learn's cache where it was fetched before."""
+    """The numeric columns of a table of OpenML, from scikit-learn's cache if it was fetched before."""
     from sklearn.datasets import fetch_openml
 
     bunch = fetch_openml(data_id=number, as_frame=True, parser="auto")
@@ -83,7 +83,7 @@ def _openml(number: int) -> Values:
 
 
 def _words(kind: str) -> Values:
-    """Posts by the words that one in a hundred has; ``kind``: the vectorizer of scikit-learn."""
+    """Posts by words that occur in at least 1 % of them; ``kind``: the vectorizer of scikit-learn."""
     from sklearn.datasets import fetch_20newsgroups
     from sklearn.feature_extraction import text
 

@@ -33,12 +33,12 @@ class PlantedSet:
     centers : ndarray of shape (k, d), float64
         The planted clusters' means, or medians where the objective is k-medians: the reference to grow trees against.
     cost : float
-        What the planted clustering costs, each cluster with its own center.
+        Cost of the planted clustering, each cluster with its own center.
     objective : {"kmeans", "kmedians", "kernel"}
         Squared distances to means, l1 distances to medians, or squared distances in the feature space of a kernel.
     lower_bound : float
-        What is proved: every tree that the source speaks of costs at least this many times ``cost`` (or costs
-        anything at all, where this is infinite). 1 where the source proves no such bound.
+        Proved bound: every tree that the source covers costs at least this many times ``cost`` (more than 0 if this
+        is infinite). 1 if the source proves no such bound.
     source : str
         The paper and the place in it.
     """
@@ -68,8 +68,8 @@ class KernelSet(PlantedSet):
     Attributes
     ----------
     kernel : ndarray of shape (n, n), float64
-        Inner products of the rows in feature space. ``centers`` are the clusters' means in the input space: they say
-        little here, and nothing is served by them.
+        Inner products of the rows in feature space. ``centers`` are the clusters' means in the input space, which
+        are not used for costs.
     """
 
     kernel: Float64
@@ -96,7 +96,7 @@ def plant(
     lower_bound: float = 1.0,
     source: str,
 ) -> PlantedSet:
-    """A planted set from its rows and labels: centers and cost follow.
+    """A planted set from its rows and labels, with computed centers and cost.
 
     ``X`` (n, d) float64. ``labels`` (n,). ``lower_bound``, ``source``: as in ``PlantedSet``.
     """
@@ -319,7 +319,7 @@ def make_synthetic_i(
     labels = np.repeat([0, 1, 2], [half, n_samples - 2 - half, 2])
     X = np.zeros((n_samples, n_features))
     X[labels == 0, 1:] = 1.0
-    # The flipped columns of a row: those of its lowest random numbers.
+    # The flipped columns of a row are those of its lowest random numbers.
     columns = rng.random_sample((n_samples - 2, n_features - 1)).argpartition(max(flipped - 1, 0), axis=1)[:, :flipped]
     np.put_along_axis(X[:-2, 1:], columns, np.where(labels[:-2, None] == 0, 0.0, 1.0), axis=1)
     X[-2, 1:] = 1.0
@@ -404,7 +404,7 @@ def _chain(sizes: list[int], *, smallest_first: bool, one_column: bool) -> Thres
     """A tree of k - 1 cuts, one a level, each with a leaf for the smallest or the largest cluster left."""
     k = len(sizes)
     n_nodes = 2 * k - 1
-    # Inner node of level t is number 2 (t - 1), its leaf the next, and what is left the one after.
+    # The inner node of level t has number 2 (t - 1), its leaf the next one, and the rest of the chain the one after.
     inner = np.arange(0, n_nodes - 1, 2)
     leaf, rest = inner + 1, inner + 2
     left, right = np.full(n_nodes, -1), np.full(n_nodes, -1)

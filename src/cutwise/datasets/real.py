@@ -1,4 +1,4 @@
-"""The papers' real data sets: what they are, how they are scaled, and where they are read from."""
+"""The papers' real data sets: catalog, scaling, and loading."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class RealSet:
     Attributes
     ----------
     name : str
-        What ``load_real`` and ``cutwise bench --sets`` call it, and its file's name without ``.npz``.
+        Name in ``load_real`` and ``cutwise bench --sets``, and of its file without ``.npz``.
     title : str
-        What the papers call it.
+        Name in the papers.
     n_clusters, n_rows, n_columns : int
         k, n and d of the papers' tables.
     fetch : callable or None
-        Gives rows, column names and known labels (or None) from scikit-learn, or by its fetchers; None where only a
-        file will do.
+        Gives rows, column names and known labels (or None) from scikit-learn or its fetchers; None if a file is
+        needed.
     bundled : bool
         Whether ``fetch`` needs no network.
     checksum : str
-        Of the values, whatever the order of the rows and the precision they are stored in; empty where unknown.
+        Checksum of the values, independent of row order and stored precision; empty if unknown.
     exshallow_scaling : str
         How the ExShallow paper's Table 2 scaled it.
     note : str
-        What was done to the published table.
+        Changes to the published table.
     """
 
     name: str
@@ -71,7 +71,7 @@ def _read_catalog() -> dict[str, RealSet]:
     return catalog
 
 
-# The two Mice: the papers dealt with missing values in two ways, which gives 552 x 77 and 1080 x 69.
+# There are two Mice sets: the papers treated missing values in two ways, which gives 552 x 77 and 1080 x 69.
 CATALOG: dict[str, RealSet] = _read_catalog()
 """Every real data set of the papers, by name."""
 
@@ -92,7 +92,7 @@ class LoadedSet:
         The papers' k.
     feature_names : list of str
     labels : ndarray of shape (n,) or None
-        The known kinds of the rows, where they are at hand; no part of clustering.
+        The known classes of the rows, if available; not used in clustering.
     name, title, scaling, source : str
         ``source`` says where the values came from.
     """
@@ -174,7 +174,7 @@ def checksum_of(values: Any) -> str:
 
 
 def _values(found: RealSet, data: str | os.PathLike[str] | None, network: bool) -> tuple[Any, list[str], Any, str]:
-    """Values, column names, known labels and where they are from."""
+    """Values, column names, known labels and their source."""
     folder = data if data is not None else os.environ.get(DATA_FOLDER_VARIABLE) or None
     if folder is not None:
         path = Path(folder) / f"{found.name}.npz"
@@ -207,7 +207,7 @@ def _read(path: Path) -> tuple[Any, list[str], Any]:
 def _check(found: RealSet, values: Any, source: str) -> None:
     given = values.shape
     differs = given != (found.n_rows, found.n_columns)
-    # Nobody published the values behind the large sets' figures: there the size must do.
+    # The values behind the large sets' figures are not published: only their size is checked.
     if not differs and not (found.checksum and checksum_of(values) != found.checksum):
         return
     what = f"{given[0]} x {given[1]} values" if differs else "other values"

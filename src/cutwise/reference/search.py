@@ -1,34 +1,32 @@
-"""The search for a clustering: restarts on a sample of the rows that matter, few iterations on all rows.
+"""The search for a clustering: restarts on samples of important rows, then a few iterations on all rows.
 
-A solution on m sampled rows costs about k / m more (relatively) on all rows than the optimum it stands for. So
-restarts on a few thousand rows tell good starts from bad ones, a sample some times as large brings the best of them
-close, and all rows are left with a few iterations whose bounds skip most of them. Restarts end as soon as some of them
-agree: clusters that are clear are found by every one.
+The optimum of m sampled rows costs relatively about k / m more on all rows than their own optimum. So restarts on a few
+thousand rows suffice to rank starts, a larger sample refines the best of them, and all rows need only a few iterations,
+whose bounds skip most distances. Restarts end as soon as some of them agree, since every restart finds clear clusters.
 
-Rows are drawn by what they cost under the mean of all rows, and then under the best clustering of the first sample:
-what that sample missed costs much there, and the next one holds it. Samples are drawn until the best clustering of one
-costs about as much on all rows as the sample says.
+Rows are drawn by their cost under the mean of all rows, and then under the best clustering of the first sample: rows of
+clusters that this sample missed cost much, and are in the next one. Samples are drawn until the best clustering of a
+sample costs about as much on all rows as the sample predicts.
 
-Where Lloyd's iterations leave one center on two clusters and two on another, they do so in other places from other
-seeds. So each restart is crossed with the best clustering before it: of the centers of both, the one that is missed
-least goes, again and again, until as many are left as are asked for (Fränti 2000, *Genetic algorithm with deterministic
-crossover for vector quantization*). In the end the best one has some more centers for a while (Fritzke 2020, *The
-breathing k-means algorithm*). Both find in ten restarts what a hundred of them do not.
+Lloyd's iterations may leave one center on two clusters and two centers on another, in different places for different
+seeds. So each restart is crossed with the best clustering so far: of the centers of both, the least important one is
+removed, again and again, until ``n_clusters`` are left (Fränti 2000, *Genetic algorithm with deterministic crossover
+for vector quantization*). In the end the best clustering gets some more centers for a while (Fritzke 2020, *The
+breathing k-means algorithm*). With both, ten restarts find clusterings that a hundred plain ones do not.
 
-Distances of wide tables take long, and what tells clusters apart lies in few directions: samples of such tables are
-sketched by their coordinates along a few more principal axes than there are clusters (Cohen, Elder, Musco, Musco, Persu
-2015, *Dimensionality reduction for k-means clustering and low rank approximation*). Iterations over all rows are in all
-columns.
+Distances in wide tables take long, but clusters differ in few directions: samples of such tables are sketched by their
+coordinates along a few more principal axes than there are clusters (Cohen, Elder, Musco, Musco, Persu 2015,
+*Dimensionality reduction for k-means clustering and low rank approximation*). Iterations over all rows use all columns.
 
 Everything runs in our own core: no OpenMP, no BLAS. Fits may run in several threads at once or in forked children, and
 the result depends on neither the number of threads nor the machine's libraries.
 
-Small clusters far away have a large cost and few rows, and a uniform sample misses them. So a row is drawn by its
-score, which grows with what it costs, and then counts by one over its chance to be drawn.
+Small clusters far away have a large cost and few rows, and a uniform sample misses them. So a row is drawn with a
+chance that grows with its cost, and its weight in the sample is divided by this chance.
 
-It is drawn by a hash of what it holds, and equal rows are one row with their weights added up. So a sample depends
-neither on the order of the rows nor on how they are repeated, weighted, or cut into parts: of each part, the rows of
-the smallest priorities are enough to know the sample of all.
+A hash of its values decides whether a row is drawn, and equal rows are one row with the sum of their weights. So a
+sample depends neither on the order of the rows nor on how they are repeated, weighted, or cut into parts: the rows with
+the smallest priorities of each part determine the sample of all.
 """
 
 from __future__ import annotations
@@ -57,14 +55,17 @@ from .objective import KMEANS, KMEDIANS, Objective, Reference, from_centers, int
 Centers: TypeAlias = Float64
 
 SAMPLE_WEIGHT = 2.0**31
-"""What the weights of a sample add up to: it leaves the exact sums of Lloyd's iterations 60 bits for each value."""
+"""Total weight of a sample: it leaves 60 bits for each value in the exact sums of Lloyd's iterations."""
 
 SEED_TRIALS = 4
 """Rows tried for a seed; the cost kernels measure four centers in the time of one."""
 
 
 class Stop(NamedTuple):
-    """When iterations end: at a relative fall of the cost, after so many, or after one from where a row costs more."""
+    """When iterations end: at a relative decrease of ``tolerance``, after ``max_iter``, or after one.
+
+    ``most_start_cost``: average cost of a row with the given centers, above which iterations end after the first.
+    """
 
     tolerance: float
     max_iter: int
@@ -72,7 +73,7 @@ class Stop(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Where iterations ended, what a row costs there and at the start in the mean, and what each cluster weighs."""
+    """Result of iterations: average cost of a row at the end and at the start, centers, and weights of the clusters."""
 
     cost: float
     start_cost: float
@@ -85,9 +86,9 @@ class Run(NamedTuple):
 class Points:
     """Rows to be clustered.
 
-    ``values``: the rows, or those from which they are chosen. ``weights``: positive, 1 each where there are none.
-    ``chosen``: the numbers of the rows in ``values``; None: all. ``whole``: the rows that these are sketches of, if
-    any. ``apart``: what a row costs in the mean for being apart from its sketch.
+    ``values``: the rows, or a table that contains them. ``weights``: positive; None: 1 each. ``chosen``: the numbers of
+    the rows in ``values``; None: all. ``whole``: the original rows, if these are sketches. ``apart``: average cost of a
+    row outside of its sketch.
     """
 
     values: Values
@@ -104,36 +105,36 @@ class Points:
 
     @cached_property
     def matrix(self) -> Matrix:
-        """The rows as the core sees them."""
+        """The rows as a matrix of the core."""
         return as_matrix(self.values if self.chosen is None else self.values[self.chosen])
 
     @cached_property
     def total_weight(self) -> float:
-        """What all rows weigh."""
+        """Weight of all rows."""
         return float(self.n_rows if self.weights is None else self.weights.sum())
 
     def rows(self, numbers: npt.NDArray[np.integer]) -> Centers:
         """Some rows as a dense float64 array."""
         rows = self.values[numbers if self.chosen is None else self.chosen[numbers]]
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        return np.ascontiguousarray(dense, dtype=np.float64) + 0.0  # -0.0 is 0.0, whichever of equal rows is at hand
+        return np.ascontiguousarray(dense, dtype=np.float64) + 0.0  # -0.0 becomes 0.0, so equal rows have equal bits
 
     @cached_property
     def _numbers(self) -> Int64:
         return np.arange(self.n_rows) if self.chosen is None else self.chosen
 
     def principal_axes(self, n_axes: int) -> Float64:
-        """Axes for sketches of these rows and of others, shape (n_columns, n_axes)."""
+        """Principal axes for sketches of these and other rows, shape (n_columns, n_axes)."""
         return core.principal_axes(as_matrix(self.values), self._numbers, self.weights, n_axes, AXIS_ROUNDS)
 
     def sketched(self, axes: Float64) -> Points:
-        """Sketches of the rows."""
+        """Sketches of the rows along ``axes``."""
         along, apart = core.project(as_matrix(self.values), self._numbers, axes)
         mean = exact_sum(apart, self.weights) / self.total_weight if np.isfinite(apart).all() else np.inf
         return Points(along, self.weights, self.objective, whole=self, apart=mean)
 
     def whole_centers(self, centers: Centers, n_jobs: int) -> Centers:
-        """In the columns of the whole rows, by the rows nearest to each; zeros where there are none."""
+        """Centers in the columns of the original rows, from the rows nearest to each; zeros if there are none."""
         if self.whole is None:
             return centers
         matrix = as_matrix(self.whole.values)
@@ -158,7 +159,7 @@ class Points:
         return Run(cost + self.apart, start_cost + self.apart, centers, n_iter, weights)
 
     def drop(self, centers: Centers, n_left: int) -> Centers:
-        """So many of the centers: again and again the one that is missed least goes."""
+        """Remove the least important center, again and again, until ``n_left`` are left."""
         return core.drop_centers(self.matrix, centers, n_left, self.weights, self.objective.name)
 
     def seeds(self, n: int, rng: np.random.Generator, centers: Centers | None = None) -> Centers:
@@ -169,16 +170,16 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows(Points):
-    """Points, and the distinct ones among them: see :class:`SearchedRows`.
+    """Points, and the distinct rows among them: see :class:`SearchedRows`.
 
     Attributes
     ----------
     numbers : ndarray of shape (n_distinct,), int64
-        The first row of each.
+        The first row of each group of equal rows.
     totals : ndarray of shape (n_distinct,), int64
-        What all rows equal to it weigh.
+        Weight of each group.
     hashes : ndarray of shape (n_distinct,), uint64
-        Of what each holds.
+        Hash of the values of each group.
     """
 
     _: KW_ONLY
@@ -213,14 +214,14 @@ class DistinctRows(Points):
 
 @dataclass(eq=False)
 class Importance:
-    """How much rows matter to a clustering.
+    """Scores of rows by their importance for a clustering.
 
-    Half of what all rows matter is in proportion to their costs, half is the same for every cluster; a mean row matters
-    1 by each. So rows are drawn where many of them cost something and where few of them cost much, and small clusters
-    stay known.
+    Half of the total score is in proportion to the rows' costs, half is equal for all clusters; each half gives an
+    average row a score of 1. So samples contain rows of regions with many rows and of regions with high costs, and of
+    small clusters.
 
-    ``centers`` (k, p). ``of_cluster`` (k,): what the rows of each weigh. ``cost``: of a row in the mean; infinite where
-    one is beyond float64. ``of_rows``: of the rows at hand.
+    ``centers`` (k, p). ``of_cluster`` (k,): weight of each cluster. ``cost``: average cost of a row; infinite if a cost
+    is beyond float64. ``of_rows``: the scores of rows in memory.
     """
 
     centers: Centers
@@ -230,13 +231,13 @@ class Importance:
 
     @property
     def total(self) -> float:
-        """What all rows matter."""
+        """Sum of weight times score over all rows."""
         weight = float(self.of_cluster.sum())
         of_clusters = weight * np.count_nonzero(self.of_cluster) / len(self.centers)
         return of_clusters + (weight if 0.0 < self.cost < np.inf else 0.0)
 
     def scores(self, labels: npt.NDArray[np.int32], own: Float64) -> Float64:
-        """Of some rows: the nearest center of each, and its cost."""
+        """Scores of rows, from ``labels``, the nearest center of each, and ``own``, its cost."""
         each: Float64 = self.of_cluster.sum() / len(self.centers) / np.maximum(self.of_cluster, 1.0)
         scores = each[labels]
         if 0.0 < self.cost < np.inf:
@@ -245,16 +246,16 @@ class Importance:
 
 
 class SearchedRows(Protocol):
-    """Rows of which a search asks for samples, and to iterate over all of them; ``len``: how many distinct ones.
+    """Rows that a search samples and iterates over; ``len``: number of distinct rows.
 
-    Of many only that these are too many needs to be known, see ``most_distinct``.
+    Large numbers of distinct rows need not be exact, see ``most_distinct``.
     """
 
     def __len__(self) -> int: ...
 
     @property
     def objective(self) -> Objective:
-        """What is minimized."""
+        """The objective to minimize."""
 
     @property
     def n_rows(self) -> int:
@@ -267,14 +268,14 @@ class SearchedRows(Protocol):
         """Lloyd's iterations from these centers."""
 
     def importance(self, centers: Centers, n_jobs: int) -> Importance:
-        """How much each row matters to a clustering."""
+        """Importance of the rows for a clustering."""
 
     def sample(self, size: int, matters: Sequence[Importance], seed: int) -> Points:
-        """So many distinct rows by how much they matter, or all where there are no more, in the order of hashes."""
+        """``size`` distinct rows by their scores, or all if there are no more, in the order of hashes."""
 
 
 def sample_weights(exact: Float64) -> Int64:
-    """What the rows of a sample weigh, in whole numbers."""
+    """Integer weights of the rows of a sample."""
     weights: Int64 = np.maximum(np.rint(exact * (SAMPLE_WEIGHT / exact.sum())), 1.0).astype(np.int64)
     return weights
 
@@ -289,20 +290,21 @@ def draw_rows(
     hashes, weights : ndarray of shape (n_distinct,)
         As in ``DistinctRows``.
     scores : ndarray of shape (n_distinct,), float64
-        Positive: a row is the likelier to be drawn, the larger its score. One whose weight times score is a share of
-        ``1 / size`` of all is certain to be.
+        Positive; rows with larger scores are more likely to be drawn. A row whose weight times score is at least
+        ``1 / size`` of the total is always drawn.
     size : int
         Below ``n_distinct``.
     seed : int
     total : float
-        Weight times score of all rows, of which these may be some: the certain ones and the likeliest ``size + 1``.
+        Weight times score of all rows. The given rows may be a part of them, with all certain ones and the
+        ``size + 1`` most likely ones.
 
     Returns
     -------
     chosen : ndarray of shape (size,), intp
         By increasing hash.
     weights : ndarray of shape (size,), float64
-        The rows' weights, each divided by the chance that it had.
+        The rows' weights, each divided by the row's chance to be drawn.
 
     References
     ----------
@@ -320,7 +322,7 @@ def draw_rows(
 
 
 def read_points(table: Table, sample_weight: npt.NDArray[np.float64] | None, objective: Objective) -> DistinctRows:
-    """The rows of positive weight, equal ones merged where that leaves at most half of them."""
+    """The rows of positive weight; equal rows are merged if this leaves at most half of the rows."""
     values: Values = table.values
     weights, _ = integer_weights(sample_weight)
     numbers, totals, hashes = core.distinct_rows(table.matrix, weights)
@@ -346,59 +348,60 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
 
 
 WIDE, SPARE_AXES, AXIS_ROUNDS = 1_024, 8, 2
-"""Columns of a table whose samples are sketched, axes of a sketch beyond the clusters, and rounds that find them."""
+"""Least number of columns for sketches, axes of a sketch beyond the number of clusters, and rounds to find axes."""
 
 SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 3_000, 8, 2**22
-"""Distinct rows of a table that takes next to no time: restarts go on where some agree, as they do on a quick one.
+"""On tables with at most SMALL_ROWS distinct rows, which are fast, restarts continue even if some agree.
 
-So many are made for each that is asked for, if rows, columns and clusters of these multiply to no more than that."""
+Up to MORE_RESTARTS are made for each one in ``n_init``, if rows times columns times clusters of all of these are at
+most SMALL_WORK."""
 
 RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
-"""Distinct rows of a restart: so many, and so many for each cluster at least."""
+"""Distinct rows of a restart: a minimum, and a minimum for each cluster."""
 
 FINAL_ROWS, FINAL_ROWS_OF_CLUSTER = 5_000, 100
-"""The same where the best restarts go on, and of any restart on a table that is searched whole."""
+"""Distinct rows for the best restarts, and for all restarts on a table that is searched whole; as above."""
 
 WHOLE_ROWS = 12_000
-"""Distinct rows of a table that is searched to the end, without a second sample."""
+"""Distinct rows up to which a table is searched whole, with full iterations and without further samples."""
 
 QUICK_VALUES = 2**20
-"""Values of such a table, zeros among them, that take little time: it is a quick one, and all restarts are made."""
+"""Values, including zeros, up to which such a table is quick, so that all restarts are made."""
 
 CLEAR_ROWS = 40
-"""So many times as many rows as a restart has need no second sample where restarts agree."""
+"""Tables with up to this many times the rows of a restart need no second sample if restarts agree."""
 
 RESTARTS_PER_INIT, ROUND, FINALISTS, MOST_SAMPLES = 3, 2, 4, 4
-"""Restarts for each that is asked for, where they do not take long; at a time; those that go on; samples at most."""
+"""Restarts for each one in ``n_init``, unless they take long; restarts at a time; finalists; maximum of samples."""
 
 FEW_ROWS, MOST_MERGED = 4, 1000
-"""Rows a cluster, and rows, up to which one start are the clusters of Ward's linkage."""
+"""Rows per cluster, and rows, up to which the clusters of Ward's linkage are an additional start."""
 IDLE, TINY_WORK = 12, 2**15
-"""Restarts in a row that led to nothing better, after which no more are made; of a small table half of all, if more, or
-so many as take next to no time."""
+"""Number of restarts in a row without an improvement that ends restarts; on small tables at least half of those made,
+or TINY_WORK over rows times columns times clusters."""
 
 AGREED, AGREEING, HOPELESS = 1.0003, 3, 1.05
-"""Relative to the best restart, the cost of those that agree with it, how many are enough, and what ends one."""
+"""Cost, relative to the best restart, up to which a restart agrees; number that must agree; cost that excludes one."""
 
 MISSED, MISSED_OF_CLUSTER = 1.01, 6.0
-"""Cost on all rows, relative to what the sample says, above which it has missed something.
+"""Cost on all rows, relative to the prediction of the sample, above which the sample has missed something.
 
-The second number is added for each cluster and row of the sample: clusters suit the rows that they were found on."""
+MISSED_OF_CLUSTER times clusters over rows of the sample is added: clusters fit the rows that they were found on."""
 
 COARSE, MIDDLE, FINE = 1e-3, 1e-4, 1e-5
-"""Relative falls of the cost that end a restart, the run that it is chosen by, and later ones on a large table."""
+"""Relative decreases of the cost that end a restart, a finalist, and later runs on a large table."""
 
 IMPROVED, SAME = 1.0 - 1e-4, 1e-6
-"""Relative cost below which a clustering is better, and a relative difference below which two are one."""
+"""Relative cost below which a clustering is better, and relative difference up to which two are the same."""
 
 MOST_MORE, MOST_IMPROVEMENTS = 3, 10
-"""Centers that a clustering has for a while beyond its own, and how often at most."""
+"""Number of additional centers that a clustering gets for a while, and how often at most."""
 
 MAX_FULL_ITER = 20
-"""Iterations of a reference over all rows of a large table; all but the first few change next to nothing."""
+"""Maximum of iterations over all rows of a large table; all but the first few change very little."""
 
 MOST_FINISHES = 5
-"""How often rows are labeled at the end; once, but where that shows a cluster without rows or another order."""
+"""Maximum number of final labelings; one, unless it shows a cluster without rows or another order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -440,16 +443,16 @@ def find_clustering(
         At most the number of distinct rows of positive weight.
     objective : Objective, default KMEANS
     init : {"k-means++", "random"} or ndarray of shape (n_clusters, n_columns), default "k-means++"
-        Where restarts start: rows drawn by their cost (greedy k-means++) or any distinct rows; or the given centers,
-        from which there is one run on all rows and nothing random.
+        Starts of restarts: rows drawn by their cost (greedy k-means++), or any distinct rows; or given centers, for a
+        single run on all rows without randomness.
     n_init : int, default 10
-        Three times as many restarts at most, of small tables more, until some agree or many lead to nothing better; on
-        a sample of a large table.
+        At most three times as many restarts, more on small tables, until some agree or many bring no improvement;
+        on a sample of a large table.
     max_iter : int, default 300
         Iterations of every stage at most.
     brief : bool, default False
-        On a large or wide table, end when iterations over all rows change next to nothing; otherwise they go on until
-        no row changes its center.
+        On a large or wide table, end when iterations over all rows change very little; otherwise iterate until no row
+        changes its center.
     random_state : int, RandomState instance or None
     sample_weight : ndarray of shape (n_rows,), float64, optional
         Not negative.
@@ -481,7 +484,7 @@ def find_clustering(
     )  # fmt: skip
     reference = _finish(table, points, run.centers, sample_weight, n_jobs, renumber=True)
     for _ in range(0 if brief else MOST_FINISHES):
-        # Rows that are equally near to several centers are with another one where these have other numbers.
+        # Rows equally near to several centers may change clusters after the renumbering.
         again = points.iterate(reference.centers, Stop(0.0, max_iter), n_jobs, costed=False)
         if np.array_equal(again.centers, reference.centers):
             break
@@ -490,9 +493,9 @@ def find_clustering(
 
 
 def search_centers(rows: SearchedRows, n_clusters: int, **how: Any) -> Run:
-    """The centers of ``find_clustering``, the heaviest cluster first, before rows are labeled by them.
+    """The centers of ``find_clustering``, the heaviest cluster first, before rows are labeled.
 
-    ``how``: ``init``, ``n_init``, ``max_iter``, ``brief``, ``random_state``, ``n_jobs`` and ``verbose`` of it.
+    ``how``: its parameters ``init``, ``n_init``, ``max_iter``, ``brief``, ``random_state``, ``n_jobs`` and ``verbose``.
     """
     if len(rows) == n_clusters:
         each_row = rows.sample(n_clusters, [], 0)
@@ -506,7 +509,7 @@ def search_centers(rows: SearchedRows, n_clusters: int, **how: Any) -> Run:
 
 @dataclass(eq=False)
 class _Search:
-    """What the stages of a search share."""
+    """State shared by the stages of a search."""
 
     rows: SearchedRows
     n_clusters: int
@@ -517,37 +520,37 @@ class _Search:
     random_state: Any = None
     n_jobs: int = 1
     verbose: int = 0
-    axes: Float64 | None = None  # of the sketches of samples, once one was drawn
+    axes: Float64 | None = None  # axes of sketches, once a sample was drawn
 
     @cached_property
     def rng(self) -> np.random.Generator:
-        """What all that is drawn is drawn by."""
+        """The random generator of all draws."""
         return np.random.default_rng(read_random_state(self.random_state).randint(2**31 - 1, size=4))
 
     def find(self) -> Run:
         """The best run after all stages."""
         rows, n_jobs = self.rows, self.n_jobs
-        # A sample of all rows needs not know which matter.
+        # A sample of all rows needs no scores.
         draws = len(rows) > _final_rows(self.n_clusters)
         matters = [rows.importance(rows.best_center(n_jobs), n_jobs)] if draws else []
-        # What an iteration for k-medians may gain is known by a bound only, which its gain is far below.
+        # For k-medians the gain of an iteration is known only by a bound, far above the gain.
         tolerance = MIDDLE if rows.objective is KMEDIANS else FINE
         short, long = Stop(tolerance, min(self.max_iter, MAX_FULL_ITER)), Stop(0.0, self.max_iter)
         if self._is_searched_whole:
             best, sample = self._best_of_sample(matters, [])
-            self.axes = None  # as large as the centers: no more samples are drawn
+            self.axes = None  # to free memory as large as the centers: no more samples are drawn
             stop, centers = short if self.brief and sample.whole else long, sample.whole_centers(best.centers, n_jobs)
             return rows.iterate(centers, stop, n_jobs)
 
         stop = short if self.brief else long
-        # The first sample is for finding what matters.
+        # The first sample only serves to score rows.
         sample = self._sample(_restart_rows(self.n_clusters), matters)
         known = sample.whole_centers(self._restart(sample, self.rng).centers, n_jobs)
         for n_left in reversed(range(MOST_SAMPLES)):
             near = rows.importance(known, n_jobs)
             known = self._in_samples(known)
             best, sample = self._best_of_sample([*matters, near], [known])
-            # What centers that are known cost on both says how rows of the sample stand for all.
+            # The costs of known centers on both relate costs on the sample to costs on all rows.
             on_sample = sample.iterate(known, Stop(np.inf, 1), n_jobs, costed=False).start_cost
             expected = best.cost * (near.cost / on_sample if on_sample > 0.0 else 1.0)
             most = (MISSED + MISSED_OF_CLUSTER * self.n_clusters / sample.n_rows) * expected if n_left else math.inf
@@ -579,23 +582,23 @@ class _Search:
         return sample.sketched(self.axes)
 
     def _in_samples(self, centers: Centers) -> Centers:
-        """Centers in the columns of samples."""
+        """Centers in the columns of samples, sketched if these are."""
         return centers if self.axes is None else core.project(as_matrix(centers), np.arange(len(centers)), self.axes)[0]
 
     def _restart(self, sample: Points, rng: np.random.Generator) -> Run:
         return sample.iterate(_SEEDS[self.init](sample, self.n_clusters, rng), Stop(COARSE, self.max_iter), 1)
 
     def _crossed(self, sample: Points, best: Run, other: Run, stop: Stop) -> Run:
-        """The best of two runs and of what becomes of both's centers without those that are missed least."""
+        """The best of two runs and of a third from the most important centers of both."""
         if abs(best.cost - other.cost) <= SAME * best.cost:
             return best
         both = sample.drop(np.concatenate([best.centers, other.centers]), self.n_clusters)
         return min(best, other, sample.iterate(both, stop, self.n_jobs), key=_cost)
 
     def _restarts(self, sample: Points, known: list[Centers]) -> tuple[Run, list[Run]]:
-        """The best of known centers, of restarts on a small sample, and of these crossed; and all that were crossed.
+        """The best run from known centers, restarts on a small sample and crossings; and all runs, sorted by cost.
 
-        No more restarts on a large table once some agree, and on a small one once many have led to nothing better.
+        Restarts end once some agree on a large table, and once many brought no improvement on a small one.
         """
         stop = Stop(COARSE, self.max_iter)
         if sample.n_rows <= min(FEW_ROWS * self.n_clusters, MOST_MERGED):
@@ -629,9 +632,9 @@ class _Search:
         return best, sorted(runs, key=_cost)
 
     def _best_of_sample(self, matters: Sequence[Importance], known: list[Centers]) -> tuple[Run, Points]:
-        """The best of the restarts and of known centers, and the rows it was found on.
+        """The best run from restarts and known centers, and the sample that it was found on.
 
-        Restarts are on a small sample. Where they disagree, what they found goes on on a larger one.
+        Restarts use a small sample. If they disagree, the best of them continue on a larger one.
         """
         n_rows = _final_rows if self._is_searched_whole else _restart_rows
         sample = self._sample(n_rows(self.n_clusters), matters)
@@ -640,7 +643,7 @@ class _Search:
         if sample.n_rows < len(self.rows):
             if not goes_on and _agree(best, runs) and len(self.rows) <= CLEAR_ROWS * sample.n_rows:
                 return self._improve(sample, best, Stop(COARSE, self.max_iter)), sample
-            # Clusters suit the rows that they were found on, the less the more these are.
+            # Clusters fit the rows that they were found on, but less so in larger samples.
             sample = self._sample(2 * _final_rows(self.n_clusters) if known else len(self.rows), matters)
             unlike = (r for r in runs if AGREED * best.cost < r.cost <= HOPELESS * best.cost)
             finalists = [best, *islice(unlike, FINALISTS - 1)]
@@ -650,7 +653,7 @@ class _Search:
         return self._improve(sample, best, Stop(FINE, self.max_iter)), sample
 
     def _improve(self, sample: Points, best: Run, stop: Stop) -> Run:
-        """With more centers for a while, fewer and fewer of them, as long as that pays (Fritzke 2020)."""
+        """Improve a run with additional centers for a while, fewer and fewer of them (Fritzke 2020)."""
         best = sample.iterate(best.centers, stop, self.n_jobs)
         n_more = min(MOST_MORE, self.n_clusters - 1)
         for _ in range(MOST_IMPROVEMENTS):
@@ -679,7 +682,7 @@ def _restart_rows(n_clusters: int) -> int:
 
 
 def most_distinct(n_clusters: int) -> int:
-    """Of more distinct rows than these a search need not know how many there are."""
+    """Number of distinct rows beyond which a search needs no exact count."""
     return max(SMALL_ROWS, WHOLE_ROWS, _final_rows(n_clusters), CLEAR_ROWS * _restart_rows(n_clusters))
 
 
@@ -687,12 +690,12 @@ _cost = operator.attrgetter("cost")
 
 
 def _agree(best: Run, runs: list[Run]) -> bool:
-    """Whether as many as are enough cost about as little as the best."""
+    """Whether enough runs cost about as little as the best."""
     return sum(run.cost <= AGREED * best.cost for run in runs) >= AGREEING
 
 
 def merged_rows(points: Points, k: int) -> list[Centers]:
-    """Means of ``k`` clusters by Ward's linkage (1963): good where most are of a row or two. None where rows tie."""
+    """Means of ``k`` clusters by Ward's linkage (1963), good for clusters of a row or two; empty if rows tie."""
     from scipy.cluster.hierarchy import fcluster, ward  # takes longer to import than most fits
 
     rows = points.rows(np.arange(points.n_rows))
@@ -716,7 +719,7 @@ _SEEDS: dict[str, Callable[[Points, int, np.random.Generator], Centers]] = {
 
 
 def largest_first(weights: npt.NDArray[np.int64], centers: Centers) -> npt.NDArray[np.intp]:
-    """The order of clusters by decreasing weight, then by center, column by column; shape (k,)."""
+    """Order of clusters by decreasing weight, then by center, column by column; shape (k,)."""
     order = np.argsort(-weights, kind="stable")
     if (np.diff(weights[order]) == 0).any():
 
@@ -737,11 +740,11 @@ def _finish(
     *,
     renumber: bool,
 ) -> Reference:
-    """Labels and cost of all rows, also of those without weight."""
+    """Labels and cost of all rows, including rows without weight."""
     objective = points.objective
     weights = sum_weights(sample_weight)
     if weights is not None and weights.dtype == np.float64:
-        # The iterations had the weights rounded to integers.
+        # The iterations used weights rounded to integers.
         labels = objective.assign(table.matrix, centers, n_jobs)[0]
         own, totals = objective.centers(table.matrix, labels, len(centers), weights, n_jobs)
         centers = np.where(totals[:, None] > 0, own, centers)
@@ -761,15 +764,15 @@ def _finish(
 def finish_centers(
     centers: Centers, weigh: Callable[[Centers], Int64], iterate: Callable[..., Run], n_jobs: int, *, renumber: bool
 ) -> Centers:
-    """Centers that all have rows, in the order of what these weigh; ``weigh``: what they do by given centers."""
+    """Centers that all have rows, by decreasing weight; ``weigh``: gives the weight of each center's rows."""
     for _ in range(MOST_FINISHES):
         of_cluster = weigh(centers)
         order = largest_first(of_cluster, centers)
         if not of_cluster.all():
-            # The last move of the centers left one without rows; Lloyd's iterations put it where it is needed.
+            # The last move of the centers left one without rows; Lloyd's iterations move it to where it helps most.
             centers = iterate(centers, Stop(0.0, MAX_FULL_ITER), n_jobs, costed=False).centers
         elif renumber and (np.diff(order) < 0).any():
-            # The last move of the centers, or rows on a tie, changed which cluster is larger.
+            # The last move of the centers, or a tie of rows, changed the order of clusters.
             centers = centers[order]
         else:
             break
