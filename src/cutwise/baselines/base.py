@@ -175,7 +175,7 @@ class CART(Baseline):
     ----------
     {n_clusters}
     max_leaves : int, default=None
-        Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``.
+        Maximum number of leaves, at least ``n_clusters``. None means ``n_clusters``.
     {reference, preprocessor, n_init, random_state, n_jobs, verbose}
 
     Attributes
@@ -216,7 +216,7 @@ class KDTree(Baseline):
     ----------
     {n_clusters}
     max_leaves : int, default=None
-        Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``.
+        Maximum number of leaves, at least ``n_clusters``. None means ``n_clusters``.
     leaf_size : int, default=None
         Half the rows of a node must be as many for it to be cut; where values are equal a leaf may get fewer. None
         means rows // ``max_leaves``: halving then ends at about as many leaves as the largest power of two within

@@ -37,7 +37,7 @@ class CLTree(Baseline):
     ----------
     {n_clusters}
     max_leaves : int, default=None
-        Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``. Where pruning leaves more,
+        Maximum number of leaves, at least ``n_clusters``. None means ``n_clusters``. Where pruning leaves more,
         siblings that are parts of one cluster are united, and then the leaves with the fewest rows go with their
         siblings.
     min_split : int, default=20

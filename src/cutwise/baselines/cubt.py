@@ -43,7 +43,7 @@ class CUBT(Baseline):
     n_clusters : int, default=8
         Number of clusters k, ``nclass`` in the paper. There are fewer when the tree ends with fewer leaves.
     max_leaves : int, default=None
-        Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``; ``nleaves`` in the paper.
+        Maximum number of leaves, at least ``n_clusters``. None means ``n_clusters``; ``nleaves`` in the paper.
     minsize : int, default=5
         Nodes with fewer rows are not cut.
     mindev : float, default=0.001

@@ -68,7 +68,7 @@ class ClusterExplainer(TreeEstimator):
     Parameters
     ----------
     max_leaves : int, default=None
-        Number of leaves at most, at least one a cluster. None means one leaf a cluster; with ``"auto"`` up to two a
+        Maximum number of leaves, at least one a cluster. None means one leaf a cluster; with ``"auto"`` up to two a
         cluster, if the tree that agrees best would leave a cluster without a leaf. A cluster of few rows may still get
         no leaf if other cuts agree on more rows: a warning names it.
     algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"}, default="auto"
@@ -81,7 +81,7 @@ class ClusterExplainer(TreeEstimator):
         as many leaves, except where cuts tie or values are equal in float32, which scikit-learn compares. The others
         are as in :class:`ExplainableKMeans`, with the cost of each row by each cluster.
     expansion : {"exkmc", "expand"}, default="exkmc"
-        How a tree with one leaf a cluster grows to ``max_leaves``. ``"auto"`` always uses ``"expand"``.
+        How a tree with one leaf per cluster grows to ``max_leaves``. ``"auto"`` always uses ``"expand"``.
     depth_penalty : float, default=0.03
         Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone.
     {cut_features, max_depth, min_samples_leaf, categorical_features, handle_unknown, mixed_preprocessor}

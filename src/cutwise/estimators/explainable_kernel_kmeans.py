@@ -355,7 +355,7 @@ class ExplainableKernelKMeans(TreeClusterer):
         need not give every cluster a leaf, and work with any kernel. ``"search"`` searches for a tree of thresholds
         that costs less, and takes the cheapest of that and of the others' trees.
     expansion : {"exkmc", "expand"}, default="exkmc"
-        How a tree with one leaf a cluster grows to ``max_leaves``. Only Kernel IMM makes one.
+        How a tree with one leaf per cluster grows to ``max_leaves``. Only Kernel IMM makes one.
     kernel : str or callable, default="rbf"
         See :class:`KernelKMeans`. For ``"precomputed"`` the matrix is given to ``fit`` as ``K``; without ``K``, ``X``
         itself is the matrix, and the rules are about kernel values with the training rows.
@@ -393,10 +393,10 @@ class ExplainableKernelKMeans(TreeClusterer):
     cost_, inertia_ : float
         Weighted sum of squared distances in feature space to the means of the tree's clusters.
     surrogate_cost_ : float
-        The same with the means of the reference's clusters.
+        ``cost_`` by the means of the reference's clusters instead of the tree's.
     cost_ratio_ : float
-        ``cost_`` over ``reference_.cost``; nan where the latter is 0. Where the kernel is bounded and costs are high
-        anyway, ratios near 1 come easily (kernel paper, Section 7): look at the agreement too.
+        ``cost_`` divided by ``reference_.cost``; nan where the latter is 0. Where the kernel is bounded and costs are
+        high anyway, ratios near 1 come easily (kernel paper, Section 7): look at the agreement too.
     {total_cost_, explained_, reference_explained_}
     adjusted_rand_index_, normalized_mutual_info_ : float
         Agreement of the tree's clusters with the reference's: 1 where they are the same, about 0 where they have
