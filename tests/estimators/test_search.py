@@ -210,6 +210,23 @@ def test_a_search_that_ends_at_the_reference_is_no_dearer_than_any_papers_tree(s
     assert searched.cost_ == pytest.approx(exkmc.cost_, rel=1e-12)
 
 
+@pytest.mark.parametrize(("distance", "n_grown"), [(12, 1), (8, 2)])  # ExShallow's tree, or only IMM's, keeps all rows
+def test_a_large_wide_table_needs_no_further_tree_than_one_that_keeps_the_reference(monkeypatch, distance, n_grown):
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(2_000, 600)), rng.integers(0, 7, 2_000)
+    X[np.arange(len(X)), groups * 80] += distance  # one column tells each group from all others
+    searched, exgreedy, exkmc = (
+        ExplainableKMeans(7, algorithm=name, random_state=0).fit(X) for name in ("search", "exgreedy", "exkmc")
+    )
+    assert (searched.labels_ == searched.reference_.labels).all()
+    assert searched.search_.n_starts == n_grown
+    assert searched.cost_ <= min(exgreedy.cost_, exkmc.cost_)
+    monkeypatch.setattr("cutwise.estimators._explainable.QUICK_VALUES", X.size)
+    whole = ExplainableKMeans(7, random_state=0).fit(X)
+    assert whole.search_.n_starts == len(PAPERS)
+    assert whole.cost_ == searched.cost_
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of other processes")
 def test_an_interrupt_ends_a_long_search_at_once():
     code = (

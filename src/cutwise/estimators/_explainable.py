@@ -16,6 +16,7 @@ from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.exceptions import DominantColumnWarning, InfeasibleLimitsError, InvalidInputError, shown, warn
 from cutwise.reference.resources import check_fits
+from cutwise.reference.search import QUICK_VALUES
 from cutwise.table.intake import check_n_jobs, check_number, check_option
 from cutwise.table.table import are_plain
 from cutwise.tree.growing import GrowingTree, GrownTree
@@ -246,40 +247,59 @@ class ExplainableClusterer(TreeClusterer):
         """Grow the papers' trees, search for a cheaper one, and add leaves beyond k to it."""
         reference, k = context.reference, context.n_clusters
 
-        def papers_trees(max_leaves: int) -> tuple[dict[str, GrownTree], tuple[GrownTree, ...]]:
-            # Trees with a leaf a cluster start the search; with more leaves the cheapest may beat the searched tree.
-            # CART purifies leaves, so it also makes cuts that pay off only together with a second cut.
-            names = RECIPES["search"].starts
-            purer = ("cart",) if max_leaves > k else ()
-            grown = partial(grow, max_leaves=max_leaves, depth_penalty=depth_penalty)
-            tried = context.together(unless_refused(partial(grown, algorithm=name)) for name in (*names, *purer))
-            grown_by = {name: tree for name, tree in zip(names, tried, strict=False) if isinstance(tree, GrownTree)}
-            refused = [error for error in tried if isinstance(error, InfeasibleLimitsError)]
-            papers = tuple(grown_by.values())
-            if refused and max(grown.tree.n_leaves for grown in papers) < k:
-                raise refused[0]
-            further = (tree for tree in tried[len(names) :] if isinstance(tree, GrownTree) and tree.tree.n_leaves > k)
-            return grown_by, (*papers, *(without_small_trees(tree, k + 1) for tree in further))  # no start with k
-
-        # Trees with more than k leaves are grown later, unless a start ends the search.
-        first = k if self._ends_at_reference and context.table.n_columns > MOST_COLUMNS else max_leaves
-        grown_by, others = papers_trees(first)
-        starts = [truncate_growth(grown, k) for grown in grown_by.values()]
-        max_size = check_max_size(self.max_size)
-        if max_size == "exshallow":
-            shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
-            max_size = shallow.size(context.of(shallow).rows.weights)
+        ends_early = self._ends_at_reference and context.table.n_columns > MOST_COLUMNS
+        is_large = context.table.n_rows * context.table.n_columns > QUICK_VALUES
         cheaper = context.search(
             n_leaves=k,
             effort=Effort.of(self.search_effort),
             n_jobs=check_n_jobs(self.n_jobs),
             depth_penalty=depth_penalty,
             size_penalty=self.size_penalty,
-            max_size=max_size,
             limits=limits,
             ends_at_reference=self._ends_at_reference,
             progress=stages.searching,
         )
+
+        def papers_trees(max_leaves: int) -> tuple[dict[str, GrownTree], tuple[GrownTree, ...]]:
+            # Trees with a leaf a cluster start the search; with more leaves the cheapest may beat the searched tree.
+            # CART purifies leaves, so it also makes cuts that pay off only together with a second cut.
+            names = RECIPES["search"].starts
+            tried: dict[str, GrownTree | InfeasibleLimitsError] = {}
+
+            def try_each(*names: str) -> None:
+                grown = partial(grow, max_leaves=max_leaves, depth_penalty=depth_penalty)
+                calls = (unless_refused(partial(grown, algorithm=name)) for name in names)
+                tried.update(zip(names, context.together(calls), strict=True))
+
+            def is_over() -> bool:
+                return any(isinstance(tree, GrownTree) and cheaper.is_over([tree]) for tree in tried.values())
+
+            # Of the trees that equal the reference, ExShallow's is nearly always the shortest, and then IMM's. Another
+            # tree may cost less only if the reference is far from the best clustering, as of a few distinct rows.
+            for name in ("exshallow", "imm") if ends_early and is_large else ():
+                if not is_over():
+                    try_each(name)
+            if not is_over():
+                further = ("cart",) if max_leaves > k else ()
+                try_each(*(name for name in (*names, *further) if name not in tried))
+            trees = {name: tree for name, tree in tried.items() if isinstance(tree, GrownTree)}
+            grown_by = {name: trees[name] for name in names if name in trees}
+            refused = [error for error in tried.values() if isinstance(error, InfeasibleLimitsError)]
+            papers = tuple(grown_by.values())
+            if refused and max(grown.tree.n_leaves for grown in papers) < k:
+                raise refused[0]
+            purer = (tree for name, tree in trees.items() if name not in names and tree.tree.n_leaves > k)
+            return grown_by, (*papers, *(without_small_trees(tree, k + 1) for tree in purer))  # no start with k
+
+        # Trees with more than k leaves are grown later, unless a start ends the search.
+        first = k if ends_early else max_leaves
+        grown_by, others = papers_trees(first)
+        starts = [truncate_growth(grown, k) for grown in grown_by.values()]
+        max_size = check_max_size(self.max_size)
+        if max_size == "exshallow":
+            shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
+            max_size = shallow.size(context.of(shallow).rows.weights)
+        cheaper = replace(cheaper, max_size=max_size)
         grown, self.search_, judged = cheaper.search(starts)
         if self._after_search is not None:
             self._after_search(judged)
