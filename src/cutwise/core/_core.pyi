@@ -71,7 +71,7 @@ class Encoded:
     def n_cols(self) -> int: ...
 
     @property
-    def asked(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+    def requested(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
         """
         Of bins alone: those that searches would look into, and bounds on the cuts inside.
         """

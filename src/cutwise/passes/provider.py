@@ -666,7 +666,7 @@ class PassProvider:
             )  # fmt: skip
         else:
             found = self._least_induced(node, search, bins, limits)
-        at, bounds = bins.asked
+        at, bounds = bins.requested
         at = at[np.argsort(bounds, kind="stable")]
         return found, at[np.sort(np.unique(at, return_index=True)[1])]
 
@@ -709,7 +709,7 @@ class PassProvider:
                 bins, self._no_rows, pieces.sums, base, nearest.coordinates, survivors, nearest.depth_penalty,
                 search.kills_left, search.kills_right, valid, limits,
             )  # fmt: skip
-            if found is None and needs_distinct and not len(bins.asked[0]):
+            if found is None and needs_distinct and not len(bins.requested[0]):
                 needs_distinct, valid[:] = False, all_valid
                 continue
             if found is None:

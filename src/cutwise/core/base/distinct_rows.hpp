@@ -44,7 +44,7 @@ class RowGroups {
     if (2 * first_rows.size() > slots_.size()) grow();
     return group;
   }
-  void ask_for(uint64_t hash) const { prefetch(&slots_[hash & (slots_.size() - 1)], sizeof(Slot)); }
+  void prefetch_slot(uint64_t hash) const { prefetch(&slots_[hash & (slots_.size() - 1)], sizeof(Slot)); }
 
   std::vector<uint64_t> hashes;  // by group
   std::vector<int64_t> first_rows;
@@ -85,7 +85,7 @@ class DistinctRows {
     uint64_t hashes[kAhead];
     for (int64_t first = 0; first < x_.n_rows; first += kAhead) {
       const int64_t n = std::min(kAhead, x_.n_rows - first);
-      for (int64_t i = 0; i < n; ++i) groups.ask_for(hashes[i] = hash(first + i));
+      for (int64_t i = 0; i < n; ++i) groups.prefetch_slot(hashes[i] = hash(first + i));
       for (int64_t i = 0; i < n; ++i)
         if (is_wanted(first + i)) on_group(first + i, add(first + i, hashes[i]));
     }

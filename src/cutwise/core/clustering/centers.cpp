@@ -196,7 +196,7 @@ StoredRow CostTile::take_direct() {
   other_columns_.clear();
   other_values_.clear();
   for (int64_t p = 0; p < stored_.n; ++p) {
-    const int8_t place = c_.direct_place()[stored_.columns[p]];
+    const int8_t place = c_.direct_index()[stored_.columns[p]];
     if (place >= 0) {
       direct_values_[place] = stored_.values[p];
     } else {

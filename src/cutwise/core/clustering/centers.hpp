@@ -60,7 +60,7 @@ class CenterPanels {
 
   // Sparse: the columns summed directly, and for every column its place among them or -1.
   const std::vector<int32_t> &direct() const { return direct_; }
-  const std::vector<int8_t> &direct_place() const { return direct_place_; }
+  const std::vector<int8_t> &direct_index() const { return direct_index_; }
   int64_t n_stored(int64_t j) const { return n_stored_[j]; }
   // The first center of the same values, itself where there is none before it.
   int64_t first_equal(int64_t j) const { return first_equal_[j]; }
@@ -76,7 +76,7 @@ class CenterPanels {
     n_stored_.assign(k_, 0);
     for (int64_t j = 0; j < k_; ++j)
       for (int64_t f = 0; f < d_; ++f) {
-        if (direct_place_[f] < 0) start_[j] += term(center(j)[f]);
+        if (direct_index_[f] < 0) start_[j] += term(center(j)[f]);
         n_stored_[j] += center(j)[f] != 0.0;
       }
     for (int64_t j = 0; j < k_; ++j) {
@@ -92,12 +92,12 @@ class CenterPanels {
     std::vector<double> size(d_, 0.0);
     double spread = 0.0;
     for (int64_t j = 0; j < k_; ++j) {
-      double apart = 0.0;
+      double distance = 0.0;
       for (int64_t f = 0; f < d_; ++f) {
         size[f] = std::max(size[f], term(center(j)[f]));
-        apart += term(center(j)[f] - center(0)[f]);
+        distance += term(center(j)[f] - center(0)[f]);
       }
-      spread = std::max(spread, apart);
+      spread = std::max(spread, distance);
     }
     std::vector<int32_t> order;
     for (int64_t f = 0; f < d_; ++f)
@@ -106,8 +106,8 @@ class CenterPanels {
     if (order.size() > 32) order.resize(32);
     std::sort(order.begin(), order.end());
     direct_ = order;
-    direct_place_.assign(d_, -1);
-    for (size_t p = 0; p < direct_.size(); ++p) direct_place_[direct_[p]] = static_cast<int8_t>(p);
+    direct_index_.assign(d_, -1);
+    for (size_t p = 0; p < direct_.size(); ++p) direct_index_[direct_[p]] = static_cast<int8_t>(p);
   }
 
   int64_t k_, d_, padded_;
@@ -115,7 +115,7 @@ class CenterPanels {
   const double *centers_;
   std::vector<double> panels_, start_;
   std::vector<int32_t> direct_;
-  std::vector<int8_t> direct_place_;
+  std::vector<int8_t> direct_index_;
   std::vector<int64_t> n_stored_, first_equal_;
   std::vector<char> coarse_;
 };

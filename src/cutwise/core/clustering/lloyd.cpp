@@ -169,8 +169,8 @@ class Lloyd {
     for (int64_t j = 0; j < k_; ++j) {
       double cost = 0.0;  // as batches work it out: column by column
       for (int64_t f = j * d_; f < (j + 1) * d_; ++f) {
-        const double apart = before[f] - centers_[f];
-        cost += objective_ == Objective::kmeans ? apart * apart : std::abs(apart);
+        const double difference = before[f] - centers_[f];
+        cost += objective_ == Objective::kmeans ? difference * difference : std::abs(difference);
       }
       moves[j] = distance(cost);
       gain += (objective_ == Objective::kmeans ? moves[j] * moves[j] : moves[j]) * static_cast<double>(clusters_.weight[j]);

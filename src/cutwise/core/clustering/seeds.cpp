@@ -370,11 +370,11 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> project(const Matrix &x, const In
   const auto n_rows = static_cast<int64_t>(rows.size()), m = static_cast<int64_t>(axes.shape(1));
   require(has_shape(axes, x.n_cols()) && m % kAxes == 0, "axes have the columns of the matrix");
   NewArray<double, 2> along(n_rows, m);
-  NewArray<double, 1> apart(n_rows);
+  NewArray<double, 1> residual(n_rows);
   {
     nb::gil_scoped_release release;
     for_axis_rows(x, rows, [&](const AxisRows &some) {
-      double *squares = apart.data() + some.first;
+      double *squares = residual.data() + some.first;
       along_axes<true>(some, axes.data(), m, along.data() + some.first * m, squares);
       for (int64_t r = 0; r < some.n_rows; ++r) {
         const double *own = along.data() + (some.first + r) * m;
@@ -384,7 +384,7 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> project(const Matrix &x, const In
       }
     });
   }
-  return {along.to_numpy(), apart.to_numpy()};
+  return {along.to_numpy(), residual.to_numpy()};
 }
 
 }  // namespace

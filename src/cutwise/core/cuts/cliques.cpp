@@ -44,25 +44,25 @@ struct CliqueSearch : NodeRows {
     std::vector<Candidate> cuts;
   };
 
-  // placed: rows in the order of the column; where the table is sparse, all others are zeros.
-  Best of_column(int32_t feature, const std::vector<PlacedRow> &placed, const Side &all) const {
+  // sorted: rows in the order of the column; where the table is sparse, all others are zeros.
+  Best of_column(int32_t feature, const std::vector<RowValue> &sorted, const Side &all) const {
     Side left{std::vector<int64_t>(k, 0)}, right = all;
     const auto pass = [&](int32_t label, int64_t weight) {
       left.add(label, weight, sizes[label]);
       right.add(label, -weight, sizes[label]);
     };
-    bool has_zeros = static_cast<int64_t>(placed.size()) < n;
+    bool has_zeros = static_cast<int64_t>(sorted.size()) < n;
     std::vector<int64_t> zeros = all.count;
-    for (size_t i = 0; has_zeros && i < placed.size(); ++i) zeros[labels[placed[i].row]] -= weight_of(placed[i].row);
+    for (size_t i = 0; has_zeros && i < sorted.size(); ++i) zeros[labels[sorted[i].row]] -= weight_of(sorted[i].row);
     Best best;
     AllowedCuts allowed(limits, *this, feature, 2);
-    for (size_t i = 0; i < placed.size() || has_zeros;) {
-      const bool is_zero = has_zeros && (i == placed.size() || placed[i].value > 0.0);
-      const double value = is_zero ? 0.0 : placed[i].value;
+    for (size_t i = 0; i < sorted.size() || has_zeros;) {
+      const bool is_zero = has_zeros && (i == sorted.size() || sorted[i].value > 0.0);
+      const double value = is_zero ? 0.0 : sorted[i].value;
       for (int32_t c = 0; is_zero && c < k; ++c) pass(c, zeros[c]);
       has_zeros = has_zeros && !is_zero;
-      for (; i < placed.size() && placed[i].value == value; ++i) pass(labels[placed[i].row], weight_of(placed[i].row));
-      if ((i < placed.size() || has_zeros) && allowed.holds(value, 1)) offer(left, right, feature, value, best);
+      for (; i < sorted.size() && sorted[i].value == value; ++i) pass(labels[sorted[i].row], weight_of(sorted[i].row));
+      if ((i < sorted.size() || has_zeros) && allowed.holds(value, 1)) offer(left, right, feature, value, best);
     }
     return best;
   }
@@ -91,10 +91,10 @@ struct CliqueSearch : NodeRows {
       const int32_t n_here = std::min(step, n_cols - first);
       std::vector<int32_t> together(n_here);
       std::iota(together.begin(), together.end(), first);
-      const std::vector<OpenedBins> stored = encoded.sparse ? place_stored(*this, together) : std::vector<OpenedBins>();
+      const std::vector<SortedBins> stored = encoded.sparse ? sorted_stored_rows(*this, together) : std::vector<SortedBins>();
       parallel_for(n_jobs, n_here, [&](int64_t j) {
         const int32_t f = together[j];
-        found[f] = of_column(f, encoded.sparse ? stored[j].in_order() : place_all(*this, f), all);
+        found[f] = of_column(f, encoded.sparse ? stored[j].in_order() : sorted_rows(*this, f), all);
       });
     }
     double least = std::numeric_limits<double>::infinity();

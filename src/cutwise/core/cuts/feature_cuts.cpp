@@ -34,7 +34,7 @@ struct FeatureSearch {
   };
 
   // A column's best cut.
-  FeatureCut look(int32_t f) const {
+  FeatureCut best_of_column(int32_t f) const {
     const FeatureColumn &column = node.table.columns[f];
     FeatureCut best;
     if (column.n_features == 0) return best;
@@ -78,7 +78,7 @@ struct FeatureSearch {
   Result run(int n_jobs) const {
     const int32_t d = node.table.n_cols();
     std::vector<FeatureCut> best(d);
-    parallel_for(n_jobs, d, [&](int64_t f) { best[f] = look(static_cast<int32_t>(f)); });
+    parallel_for(n_jobs, d, [&](int64_t f) { best[f] = best_of_column(static_cast<int32_t>(f)); });
     return finished(*std::min_element(best.begin(), best.end(),
                                       [](const FeatureCut &x, const FeatureCut &y) { return x.rank() < y.rank(); }));
   }

@@ -45,12 +45,12 @@ constexpr size_t kMostTogether = 8192;  // spans that share a pass over the rows
 constexpr int64_t kMostKept = 256;      // columns whose spans are kept: those of others are found again where they may win
 
 // A column, or one of its spans by the number of centers on its left; 0: the column.
-struct Open {
+struct HeapEntry {
   Key bound;
   int32_t feature, n_left;
   double begin = 0.0, end = 0.0;
 
-  friend bool operator<(const Open &a, const Open &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
+  friend bool operator<(const HeapEntry &a, const HeapEntry &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
 };
 
 constexpr size_t kManyCenters = 64;  // of a node whose rows are worth lists of those near to them
@@ -182,7 +182,7 @@ struct InducedSearch {
   };
 
   // Adds the spans of a column.
-  void look(int32_t feature, std::vector<Span> &spans) const {
+  void find_spans(int32_t feature, std::vector<Span> &spans) const {
     const Column &column = node.encoded.columns[feature];
     const CenterLine line = node.survivors.along(feature);
     if (line.coordinate.front() == line.coordinate.back() || !node.allows_column(feature)) return;
@@ -207,9 +207,9 @@ struct InducedSearch {
         bound.score = std::min(bound.score, depth.score(induced, depths->bound(left_low, left_high, count_of(span), feature)));
     };
     if (node.prefers_rows(column)) {
-      const std::vector<PlacedRow> placed = place_all(node, feature);
+      const std::vector<RowValue> sorted = sorted_rows(node, feature);
       Sweep sweep(node, line);
-      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(),
+      walk_rows(sweep, sorted, std::numeric_limits<double>::infinity(),
                 [&](double, const auto &at) { add(at.n_left(), at.loss(), at.count(), at.count()); });
     } else {
       walk_bins(
@@ -253,10 +253,10 @@ struct InducedSearch {
     int64_t cost, count;
   };
 
-  std::vector<Passed> passed_rows(const SideCosts &sides, const std::vector<PlacedRow> &placed) const {
+  std::vector<Passed> passed_rows(const SideCosts &sides, const std::vector<RowValue> &sorted) const {
     std::vector<Passed> passed;
-    passed.reserve(placed.size());
-    for (const PlacedRow &row : placed) {
+    passed.reserve(sorted.size());
+    for (const RowValue &row : sorted) {
       const Sides cost = sides.both(row.row);
       passed.push_back({row.value, cost.left - cost.right, node.count_of(row.row)});
     }
@@ -264,18 +264,18 @@ struct InducedSearch {
   }
 
   // Every cut of the span among rows in order; sum: what all cost on the right, and what lies before them.
-  void sweep_rows(const Span &span, const std::vector<Passed> &placed, int64_t sum, int64_t count, bool from_begin,
+  void sweep_rows(const Span &span, const std::vector<Passed> &sorted, int64_t sum, int64_t count, bool from_begin,
                   Key &mine) const {
     size_t i = 0;
     auto pass = [&] {
-      sum += placed[i].cost;
-      count += placed[i++].count;
+      sum += sorted[i].cost;
+      count += sorted[i++].count;
     };
-    while (i < placed.size() && placed[i].value <= span.begin) pass();
+    while (i < sorted.size() && sorted[i].value <= span.begin) pass();
     if (from_begin) offer(span, span.begin, sum, count, mine);
-    while (i < placed.size() && placed[i].value < span.end) {
-      const double value = placed[i].value;
-      while (i < placed.size() && placed[i].value == value) pass();
+    while (i < sorted.size() && sorted[i].value < span.end) {
+      const double value = sorted[i].value;
+      while (i < sorted.size() && sorted[i].value == value) pass();
       offer(span, value, sum, count, mine);
     }
   }
@@ -387,7 +387,7 @@ struct InducedSearch {
   }
 
   // A bin of several values: what cuts cost before it, and how many rows lie left of it.
-  struct Closed {
+  struct BinCandidate {
     int32_t bin;
     int64_t sum, count;
     Key bound;
@@ -395,14 +395,14 @@ struct InducedSearch {
   };
 
   // Offers the cuts of a span around its bins, from the first on; sum: what all rows cost where these lie right of the cut.
-  std::vector<Closed> offer_around(const Span &span, int32_t first, const std::vector<Bin> &bins, int64_t sum, int64_t count,
-                                   Key &mine) const {
+  std::vector<BinCandidate> offer_around(const Span &span, int32_t first, const std::vector<Bin> &bins, int64_t sum,
+                                         int64_t count, Key &mine) const {
     const Column &column = node.encoded.columns[span.feature];
     const double *low = node.encoded.low.data() + column.value_begin;
     const double *high = node.encoded.high.data() + column.value_begin;
     const bool begin_inside = !bins.empty() && low[first] <= span.begin;
     if (!begin_inside) offer(span, span.begin, sum, count, mine);
-    std::vector<Closed> closed;
+    std::vector<BinCandidate> candidates;
     for (size_t j = 0; j < bins.size(); ++j) {
       const Bin &bin = bins[j];
       const int32_t b = first + static_cast<int32_t>(j);
@@ -412,7 +412,7 @@ struct InducedSearch {
         if (may_beat(mine, induced, count, count + bin.count, span)) {
           const int64_t deep = depth.depth_of(count, count + bin.count, count_of(span), span.feature);
           const Cut least{span.feature, std::max(low[b], span.begin)};
-          closed.push_back({b, sum, count, {depth.score(induced, deep), induced, deep, least}, from_begin});
+          candidates.push_back({b, sum, count, {depth.score(induced, deep), induced, deep, least}, from_begin});
         }
       } else if (bin.count == 0 && from_begin) {
         offer(span, span.begin, sum, count, mine);
@@ -421,7 +421,7 @@ struct InducedSearch {
       count += bin.count;
       if (high[b] < span.end) offer(span, high[b], sum, count, mine);
     }
-    return closed;
+    return candidates;
   }
 
   void evaluate(const Span &span, Key &mine) const {
@@ -429,10 +429,10 @@ struct InducedSearch {
     const SideCosts sides(*this, span);
     // Bins spare the order of rows, which takes longer than a look at every bin once rows are more.
     if (node.prefers_rows(column) && (node.encoded.sparse || node.n < column.n_bins)) {
-      const std::vector<PlacedRow> placed = place_all(node, span.feature);
+      const std::vector<RowValue> sorted = sorted_rows(node, span.feature);
       int64_t sum = current;
-      for (const PlacedRow &row : placed) sum += sides.of(row.row, false);
-      sweep_rows(span, passed_rows(sides, placed), sum, 0, true, mine);
+      for (const RowValue &row : sorted) sum += sides.of(row.row, false);
+      sweep_rows(span, passed_rows(sides, sorted), sum, 0, true, mine);
       return;
     }
     const auto [first, last] = bins_between(span);
@@ -458,15 +458,16 @@ struct InducedSearch {
       }
     }
     for (const Bin &bin : middle) sum += bin.right;
-    std::vector<Closed> closed = offer_around(span, first, middle, sum, count, mine);
-    const auto loses = [&](const Closed &bin) { return !may_win(bin.bound, mine); };
-    closed.erase(std::remove_if(closed.begin(), closed.end(), loses), closed.end());
-    if (closed.empty()) return;
-    OpenedBins opened{span.feature, {}};
-    for (const Closed &bin : closed) opened.bins.push_back(bin.bin);
-    place_bins(node, &opened, 1);
-    for (size_t j = 0; j < closed.size(); ++j)
-      sweep_rows(span, passed_rows(sides, opened.placed[j]), closed[j].sum, closed[j].count, closed[j].from_begin, mine);
+    std::vector<BinCandidate> candidates = offer_around(span, first, middle, sum, count, mine);
+    const auto loses = [&](const BinCandidate &bin) { return !may_win(bin.bound, mine); };
+    candidates.erase(std::remove_if(candidates.begin(), candidates.end(), loses), candidates.end());
+    if (candidates.empty()) return;
+    SortedBins sorted{span.feature, {}};
+    for (const BinCandidate &bin : candidates) sorted.bins.push_back(bin.bin);
+    sort_bins(node, &sorted, 1);
+    for (size_t j = 0; j < candidates.size(); ++j)
+      sweep_rows(span, passed_rows(sides, sorted.rows[j]), candidates[j].sum, candidates[j].count, candidates[j].from_begin,
+                 mine);
   }
 
   // The best valid cut of a span, if evaluate() finds it. Which are valid is asked for only where one would be the best: the
@@ -490,8 +491,8 @@ struct InducedSearch {
   // column and number of centers on the left the first valid threshold, and the end of these.
   void run_around(const int64_t *sums, const double *valid) {
     const int64_t d = node.encoded.n_cols(), width = 2 * node.k + 1;
-    *node.encoded.asked = {};
-    std::vector<std::pair<int64_t, Key>> closed;
+    *node.encoded.requested = {};
+    std::vector<std::pair<int64_t, Key>> candidates;
     for (int32_t f = 0; f < d; ++f) {
       const Column &column = node.encoded.columns[f];
       const CenterLine line = node.survivors.along(f);
@@ -513,12 +514,12 @@ struct InducedSearch {
           if (b < first) count += own[1];
           else if (b < last) middle.push_back({left, right, own[2], own[1]});
         }
-        for (const Closed &bin : offer_around(span, first, middle, sum, count, best))
-          closed.emplace_back(column.value_begin + bin.bin, bin.bound);
+        for (const BinCandidate &bin : offer_around(span, first, middle, sum, count, best))
+          candidates.emplace_back(column.value_begin + bin.bin, bin.bound);
       }
     }
-    for (const auto &[bin, bound] : closed)
-      if (may_win(bound, best)) node.encoded.asked->add(bin, bound.score);
+    for (const auto &[bin, bound] : candidates)
+      if (may_win(bound, best)) node.encoded.requested->add(bin, bound.score);
   }
 
   // The best valid cut; where there is none, the best one that parts centers.
@@ -557,40 +558,41 @@ struct InducedSearch {
     const bool is_sparse = node.encoded.sparse && node.histogram;
     const std::vector<uint8_t> is_stored = is_sparse && valid_cuts ? columns_stored() : std::vector<uint8_t>();
     std::vector<std::vector<Span>> of_column(std::min<int64_t>(d, kMostKept));
-    std::vector<Open> heap(d);
+    std::vector<HeapEntry> heap(d);
     parallel_for(n_jobs, d, [&](int64_t f) {
       const auto feature = static_cast<int32_t>(f);
       heap[f] = {{}, -1, 0};
       if (!is_stored.empty() && !is_stored[f]) return;
       if (is_sparse && depth.penalty == 0.0) {  // most of very many columns are ruled out before their centers are in order
         if (node.survivors.are_equal_along(feature) || !node.allows_column(feature)) return;
-        const int64_t induced = current + least_loss(node, feature);
+        const int64_t induced = current + least_loss_bound(node, feature);
         heap[f] = {{depth.price(induced), induced, 0, {feature, -std::numeric_limits<double>::infinity()}}, feature, 0};
         return;
       }
       thread_local std::vector<Span> found;  // there are as many columns as words
       found.clear();
-      look(feature, found);
+      find_spans(feature, found);
       heap[f].feature = found.empty() ? -1 : feature;
       for (const Span &span : found) heap[f].bound = std::min(heap[f].bound, span.bound);
       if (f < kMostKept) of_column[f] = std::move(found);
     });
-    heap.erase(std::remove_if(heap.begin(), heap.end(), [](const Open &column) { return column.feature < 0; }), heap.end());
+    heap.erase(std::remove_if(heap.begin(), heap.end(), [](const HeapEntry &column) { return column.feature < 0; }),
+               heap.end());
     std::make_heap(heap.begin(), heap.end());
     const auto may_be_best = [&](const Key &bound) { return best.cut.feature < 0 || may_win(bound, best); };
-    const auto is_open = [&] { return !heap.empty() && may_be_best(heap.front().bound); };
+    const auto may_go_on = [&] { return !heap.empty() && may_be_best(heap.front().bound); };
     // Sparse columns share a pass over the rows: few at first, in the hope that no others need be looked at.
     size_t size = is_sparse ? 4 : static_cast<size_t>(std::max(1, n_jobs));
-    for (; is_open(); size = is_sparse ? std::min(4 * size, kMostTogether) : size) {
+    for (; may_go_on(); size = is_sparse ? std::min(4 * size, kMostTogether) : size) {
       std::vector<Span> batch;
-      while (batch.size() < size && is_open()) {
+      while (batch.size() < size && may_go_on()) {
         std::pop_heap(heap.begin(), heap.end());
-        const Open lowest = heap.back();
+        const HeapEntry lowest = heap.back();
         heap.pop_back();
         if (lowest.n_left == 0) {
           std::vector<Span> found;
           if (lowest.feature < kMostKept) found = std::move(of_column[lowest.feature]);
-          if (found.empty()) look(lowest.feature, found);
+          if (found.empty()) find_spans(lowest.feature, found);
           for (const Span &span : found) {
             if (!may_be_best(span.bound)) continue;
             heap.push_back({span.bound, lowest.feature, static_cast<int32_t>(span.n_left), span.begin, span.end});
@@ -686,7 +688,7 @@ Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)",
          In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right, In3<double> valid,
          const NodeLimits *limits) -> std::optional<std::tuple<double, int64_t, int32_t, double>> {
         const int64_t k = coordinates.shape(0), d = bins.n_cols(), width = 2 * k + 1;
-        require(bins.asked && has_shape(sums, bins.n_slots, width), "sums has a line for each bin");
+        require(bins.requested && has_shape(sums, bins.n_slots, width), "sums has a line for each bin");
         require(d > 0 && has_shape(coordinates, k, d) && has_shape(kills_left, d) && has_shape(kills_right, d) &&
                     has_shape(valid, 2, d, k),
                 "there is one of everything for each column");

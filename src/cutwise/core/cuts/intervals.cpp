@@ -107,9 +107,9 @@ double IntervalCosts::impurity(const Prefixes &low, const Prefixes &high, int32_
 // Lower bound over all intervals whose ends lie in two blocks. Inside and outside under one label cost what the uncut
 // node does, which no interval beats with: without a second score only different labels count.
 int64_t IntervalCosts::bound(const Prefixes &sums, int32_t a0, int32_t a1, int32_t b0, int32_t b1) const {
-  LeastApart apart;
-  for (int64_t j = 0; j < k; ++j) apart.add(j, b0 > a1 ? sums.inside(j, a1, b0) : 0, total[j] - sums.inside(j, a0, b1));
-  return gini ? apart.least() : apart.value();
+  MinPairSum pairs;
+  for (int64_t j = 0; j < k; ++j) pairs.add(j, b0 > a1 ? sums.inside(j, a1, b0) : 0, total[j] - sums.inside(j, a0, b1));
+  return gini ? pairs.of_any() : pairs.of_different();
 }
 
 void IntervalCosts::search_pairs(const Prefixes &sums, CutPair &best) const {

@@ -37,7 +37,7 @@ struct NamedSide {
 };
 
 // Puts levels that cost as much on either side (2 in `side`) outside: on the side that is not named without them.
-inline void place_ties(std::vector<uint8_t> &side, const std::vector<int64_t> &weight) {
+inline void assign_ties(std::vector<uint8_t> &side, const std::vector<int64_t> &weight) {
   std::vector<int64_t> placed = weight;
   bool any = false;
   for (size_t v = 0; v < side.size(); ++v)

@@ -50,26 +50,26 @@ struct MistakeSearch {
   }
 
   // Which cuts differ when rows that no cluster holds lie between them is looked up only where cuts tie: `exact`.
-  std::vector<ClosedBin> look(int32_t feature, bool exact) {
+  std::vector<CandidateBin> scan_column(int32_t feature, bool exact) {
     const Column &column = node.encoded.columns[feature];
     ColumnBest mine;
-    std::vector<ClosedBin> closed;
-    if (!node.allows_column(feature) || node.survivors.are_equal_along(feature)) return closed;
-    if (node.encoded.sparse && node.histogram && fewest < kNone && least_loss(node, feature) > fewest) return closed;
+    std::vector<CandidateBin> candidates;
+    if (!node.allows_column(feature) || node.survivors.are_equal_along(feature)) return candidates;
+    if (node.encoded.sparse && node.histogram && fewest < kNone && least_loss_bound(node, feature) > fewest) return candidates;
     const CenterLine line = node.survivors.along(feature);
     AllowedCuts allowed = node.allowed_cuts(feature);
     const double *low = node.encoded.low.data() + column.value_begin;
     const double *high = node.encoded.high.data() + column.value_begin;
     if (node.prefers_rows(column)) {
-      const std::vector<PlacedRow> placed = place_all(node, feature);
+      const std::vector<RowValue> sorted = sorted_rows(node, feature);
       Sweep sweep(node, line);
-      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double threshold, const auto &at) {
+      walk_rows(sweep, sorted, std::numeric_limits<double>::infinity(), [&](double threshold, const auto &at) {
         if (at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold, fewest);
       });
       keep(feature, std::move(mine));
-      return closed;
+      return candidates;
     }
-    const bool may_have = node.encoded.asked || (!exact && !already_mistaken.empty());
+    const bool may_have = node.encoded.is_bins_only() || (!exact && !already_mistaken.empty());
     std::vector<uint8_t> has;
     if (exact) {
       has.assign(column.n_bins, 0);
@@ -86,21 +86,21 @@ struct MistakeSearch {
           int64_t bound = kNone;
           for (size_t i = at.n_left() == 0; i < bounds.size() && at.n_left() + i < line.size(); ++i)
             if (allowed.reaches(low[bin], high[bin], at.n_left() + i)) bound = std::min(bound, bounds[i]);
-          if (bound < kNone && bound <= fewest) closed.push_back({bin, bound});
+          if (bound < kNone && bound <= fewest) candidates.push_back({bin, bound});
         });
     keep(feature, std::move(mine));
-    return closed;
+    return candidates;
   }
 
-  void open(const OpenedBins &opened) {
-    const int32_t feature = opened.feature;
+  void search_inside(const SortedBins &sorted) {
+    const int32_t feature = sorted.feature;
     const CenterLine line = node.survivors.along(feature);
     AllowedCuts allowed = node.allowed_cuts(feature);
     ColumnBest mine = known(feature);
-    for (size_t j = 0; j < opened.bins.size(); ++j) {
-      const double high = node.encoded.high[node.encoded.columns[feature].value_begin + opened.bins[j]];
-      Sweep sweep = sweep_before(node, feature, line, opened.bins[j]);
-      walk_rows(sweep, opened.placed[j], high, [&](double threshold, const auto &at) {
+    for (size_t j = 0; j < sorted.bins.size(); ++j) {
+      const double high = node.encoded.high[node.encoded.columns[feature].value_begin + sorted.bins[j]];
+      Sweep sweep = sweep_before(node, feature, line, sorted.bins[j]);
+      walk_rows(sweep, sorted.rows[j], high, [&](double threshold, const auto &at) {
         if (at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold, fewest);
       });
     }
@@ -108,20 +108,21 @@ struct MistakeSearch {
   }
 
   // Opens the bins that may hold cuts of as few mistakes as are known, or fewer.
-  void open_all(const ClosedBins &closed, int n_jobs) {
-    open_bins(node, closed, n_jobs, [&] { return fewest.load(); }, [&](const OpenedBins &opened) { open(opened); });
+  void search_inside_all(const CandidateBins &candidates, int n_jobs) {
+    search_inside_bins(
+        node, candidates, n_jobs, [&] { return fewest.load(); }, [&](const SortedBins &sorted) { search_inside(sorted); });
   }
 
   // All columns, or those whose cuts tie and which are looked at again.
   template <class Column>
-  void look_at(int64_t n, Column &&column, bool exact, int n_jobs) {
-    ClosedBins closed;
-    parallel_for(n_jobs, n, [&](int64_t i) { closed.add(column(i), look(column(i), exact)); });
-    open_all(closed, n_jobs);
+  void scan_columns(int64_t n, Column &&column, bool exact, int n_jobs) {
+    CandidateBins candidates;
+    parallel_for(n_jobs, n, [&](int64_t i) { candidates.add(column(i), scan_column(column(i), exact)); });
+    search_inside_all(candidates, n_jobs);
   }
 
   void run(int n_jobs) {
-    look_at(node.encoded.n_cols(), [](int64_t i) { return static_cast<int32_t>(i); }, false, n_jobs);
+    scan_columns(node.encoded.n_cols(), [](int64_t i) { return static_cast<int32_t>(i); }, false, n_jobs);
     std::vector<int32_t> tied;
     size_t n_cuts = 0;
     for (const auto &[feature, column] : best) {
@@ -131,7 +132,7 @@ struct MistakeSearch {
     }
     if (already_mistaken.empty() || n_cuts < 2) return;
     best.clear();
-    look_at(static_cast<int64_t>(tied.size()), [&](int64_t i) { return tied[i]; }, true, n_jobs);
+    scan_columns(static_cast<int64_t>(tied.size()), [&](int64_t i) { return tied[i]; }, true, n_jobs);
   }
 };
 

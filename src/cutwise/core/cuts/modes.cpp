@@ -71,11 +71,11 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *sums, cons
   });
   if (tied.empty()) return std::nullopt;
   // Those alike in all levels that have rows are settled by their place in a Gray code.
-  const auto place_of = [](uint32_t mask) {
+  const auto gray_rank = [](uint32_t mask) {
     for (uint32_t rest = mask >> 1; rest != 0; rest >>= 1) mask ^= rest;
     return mask;
   };
-  std::sort(tied.begin(), tied.end(), [&](uint32_t a, uint32_t b) { return place_of(a) < place_of(b); });
+  std::sort(tied.begin(), tied.end(), [&](uint32_t a, uint32_t b) { return gray_rank(a) < gray_rank(b); });
   int64_t best_second = kNone;
   NamedSide best_named;
   std::vector<int32_t> best_levels;
@@ -118,10 +118,10 @@ struct GroupOrder {
     for (size_t g = 1; g < n_groups; ++g)
       for (size_t h = 0; h < g; ++h)
         for (size_t i = 0; i < kRowsAtOnce; ++i) {
-          const Cost apart = cost[g][i] - cost[h][i];
-          const bool is_after = apart >= 0;
-          more[g][i] = is_after ? std::min(more[g][i], apart) : more[g][i];
-          more[h][i] = is_after ? more[h][i] : std::min<Cost>(more[h][i], -apart);
+          const Cost difference = cost[g][i] - cost[h][i];
+          const bool is_after = difference >= 0;
+          more[g][i] = is_after ? std::min(more[g][i], difference) : more[g][i];
+          more[h][i] = is_after ? more[h][i] : std::min<Cost>(more[h][i], -difference);
           before[g][i] |= static_cast<std::make_unsigned_t<Cost>>(is_after) << h;
           before[h][i] |= static_cast<std::make_unsigned_t<Cost>>(!is_after) << g;
         }

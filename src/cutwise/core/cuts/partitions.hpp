@@ -60,7 +60,7 @@ struct ModeGroups {
       if (group_of_level[v] >= 0) side[v] = is_left(mask, group_of_level[v]);
       else side[v] = left_cost[v] < right_cost[v] ? 1 : right_cost[v] < left_cost[v] ? 0 : 2;
     }
-    place_ties(side, weight);
+    assign_ties(side, weight);
     return side;
   }
 };

@@ -94,7 +94,7 @@ struct SetSearch {
           const int64_t a = cost(v, i), b = cost(v, j);
           side[v] = a < b ? 1 : b < a ? 0 : 2;
         }
-        place_ties(side, weight);
+        assign_ties(side, weight);
         offer(side, sums_of(side).data());
       }
   }

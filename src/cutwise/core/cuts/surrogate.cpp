@@ -95,38 +95,38 @@ struct SurrogateSearch : NodeRows {
 
   // Rows in order of one column, starting from `part`. The last cut is left out: it is the end of the bin or of the node.
   // Some at a time are passed at once, and one by one where a bound on the cuts among them may beat the best.
-  void walk(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, AllowedCuts &allowed,
+  void walk(int32_t feature, const std::vector<RowValue> &sorted, std::vector<int64_t> &part, AllowedCuts &allowed,
             BestCut &mine) const {
     constexpr size_t kAtOnce = 8;
     std::vector<int64_t> before;
     int64_t left = sums.left(part.data());
     const auto pass = [&](size_t &i, std::vector<int64_t> &to) {
-      for (const double value = placed[i].value; i < placed.size() && placed[i].value == value; ++i)
-        sums.add_row(to.data(), placed[i].row);
+      for (const double value = sorted[i].value; i < sorted.size() && sorted[i].value == value; ++i)
+        sums.add_row(to.data(), sorted[i].row);
     };
-    for (size_t i = 0, end = 0; i < placed.size(); i = end) {
+    for (size_t i = 0, end = 0; i < sorted.size(); i = end) {
       before = part;
-      while (end < placed.size() && end < i + kAtOnce) {
-        if (end + kCostsAhead < placed.size()) sums.ask_for(placed[end + kCostsAhead].row);
+      while (end < sorted.size() && end < i + kAtOnce) {
+        if (end + kCostsAhead < sorted.size()) sums.prefetch_row(sorted[end + kCostsAhead].row);
         pass(end, part);
       }
       const int64_t left_before = left;
       left = sums.left(part.data());
       if (left_before + sums.right(total.data(), part.data()) > mine.score) continue;
       for (size_t j = i; j < end;) {
-        const double value = placed[j].value;
+        const double value = sorted[j].value;
         pass(j, before);
-        if (j == placed.size()) break;
+        if (j == sorted.size()) break;
         offer(feature, value, sums.left(before.data()) + sums.right(total.data(), before.data()), before.data(), allowed, mine);
       }
     }
   }
 
   void sort_column(int32_t feature, BestCut &mine) const {
-    const std::vector<PlacedRow> placed = place_all(*this, feature);
+    const std::vector<RowValue> sorted = sorted_rows(*this, feature);
     std::vector<int64_t> part(k, 0);
     AllowedCuts allowed = allowed_cuts(feature);
-    walk(feature, placed, part, allowed, mine);
+    walk(feature, sorted, part, allowed, mine);
   }
 
   const Cell *cells(const Column &column, int32_t bin, const std::vector<Cell> &rest) const {
@@ -147,11 +147,11 @@ struct SurrogateSearch : NodeRows {
   }
 
   // The bins inside which a cut may be better.
-  std::vector<ClosedBin> walk_column(int32_t feature, BestCut &mine) const {
-    std::vector<ClosedBin> closed;
+  std::vector<CandidateBin> walk_column(int32_t feature, BestCut &mine) const {
+    std::vector<CandidateBin> candidates;
     const Column &column = encoded.columns[feature];
     const std::vector<Cell> rest = default_cells(column);
-    std::vector<uint8_t> present(column.n_bins, encoded.asked != nullptr);
+    std::vector<uint8_t> present(column.n_bins, encoded.is_bins_only());
     for (int32_t row : zero_cost_rows) present[encoded.bin(row, column)] = 1;
     int32_t first = -1, last = -1;
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
@@ -176,11 +176,11 @@ struct SurrogateSearch : NodeRows {
       if (low < high && may_win && allowed.reaches(low, high, 1)) {
         before = part;
         for (int64_t j = 0; j < k; ++j) before[j] -= here[j];
-        closed.push_back({bin, bound_inside(before.data(), part.data()), bin == first});
+        candidates.push_back({bin, bound_inside(before.data(), part.data()), bin == first});
       }
       if (bin < last) offer(feature, high, left + right, part.data(), allowed, mine);
     }
-    return closed;
+    return candidates;
   }
 
   // Lower bound on the cost of every cut inside a bin. Both sides under one label cost what the uncut node costs under it,
@@ -188,22 +188,22 @@ struct SurrogateSearch : NodeRows {
   // cut improves, would all have to be opened.
   int64_t bound_inside(const int64_t *before, const int64_t *after) const {
     if (sums.has_second()) return sums.left(before) + sums.right(total.data(), after);
-    return sums.apart(total.data(), before, after);
+    return sums.bound_of_different_labels(total.data(), before, after);
   }
 
-  void open(const OpenedBins &opened) {
-    const Column &column = encoded.columns[opened.feature];
+  void search_inside(const SortedBins &sorted) {
+    const Column &column = encoded.columns[sorted.feature];
     const std::vector<Cell> rest = default_cells(column);
     BestCut mine = known();
     std::vector<int64_t> part(k, 0);
-    AllowedCuts allowed = allowed_cuts(opened.feature);
+    AllowedCuts allowed = allowed_cuts(sorted.feature);
     int32_t reached = 0;
-    for (size_t i = 0; i < opened.bins.size(); ++i) {
-      for (; reached < opened.bins[i]; ++reached) {
+    for (size_t i = 0; i < sorted.bins.size(); ++i) {
+      for (; reached < sorted.bins[i]; ++reached) {
         add_numbers(part.data(), cells(column, reached, rest), k);
       }
       std::vector<int64_t> inside = part;
-      walk(opened.feature, opened.placed[i], inside, allowed, mine);
+      walk(sorted.feature, sorted.rows[i], inside, allowed, mine);
     }
     share(mine);
   }
@@ -212,12 +212,12 @@ struct SurrogateSearch : NodeRows {
     for (int64_t i = 0; is_zero_cost && i < n; ++i)
       if (is_zero_cost[rows[i]]) zero_cost_rows.push_back(rows[i]);
     const int32_t d = encoded.n_cols();
-    ClosedBins closed;
+    CandidateBins candidates;
     parallel_for(n_jobs, d, [&](int64_t f) {
       BestCut mine = known();
       const int32_t feature = static_cast<int32_t>(f);
       if (limits && !limits->allow_column(feature)) return;
-      if (histogram) closed.add(feature, walk_column(feature, mine));
+      if (histogram) candidates.add(feature, walk_column(feature, mine));
       else sort_column(feature, mine);
       share(mine);
     });
@@ -227,20 +227,20 @@ struct SurrogateSearch : NodeRows {
       std::lock_guard<std::mutex> lock(best_mutex);
       return sums.has_second() || best.score < uncut ? best.score : uncut - 1;
     };
-    open_bins(*this, closed, n_jobs, limit, [&](const OpenedBins &opened) { open(opened); });
-    if (!sums.has_second() && best.score >= uncut) take_lowest(closed);
+    search_inside_bins(*this, candidates, n_jobs, limit, [&](const SortedBins &sorted) { search_inside(sorted); });
+    if (!sums.has_second() && best.score >= uncut) take_lowest(candidates);
   }
 
   // All cuts cost the same: the lowest of the lowest column is wanted, and lies behind the node's lowest value.
-  void take_lowest(const ClosedBins &closed) {
-    if (encoded.asked && !encoded.asked->bin.empty()) return;
-    for (const auto &[f, bins] : closed.of_column) {
+  void take_lowest(const CandidateBins &candidates) {
+    if (encoded.is_bins_only() && !encoded.requested->bin.empty()) return;
+    for (const auto &[f, bins] : candidates.of_column) {
       if (best.score != kNone && best.cut.feature < f) return;
       if (!bins.front().is_first) continue;
-      OpenedBins first{f, {bins.front().bin}};
-      if (encoded.asked) return encoded.asked->add(encoded.columns[f].value_begin + first.bins[0], 0.0);
-      place_bins(*this, &first, 1);
-      open(first);
+      SortedBins first{f, {bins.front().bin}};
+      if (encoded.is_bins_only()) return encoded.requested->add(encoded.columns[f].value_begin + first.bins[0], 0.0);
+      sort_bins(*this, &first, 1);
+      search_inside(first);
     }
   }
 };

@@ -17,15 +17,15 @@ void add_numbers(int64_t *sums, const int32_t *numbers, int64_t k);
 void add_numbers(int64_t *sums, const uint16_t *numbers, int64_t k);
 
 // The least sum of an entry of one list and an entry of another that stands elsewhere in it; none in lists of one.
-class LeastApart {
+class MinPairSum {
  public:
   void add(int64_t j, int64_t left, int64_t right) {
     left_.add(j, left);
     right_.add(j, right);
   }
   // The same wherever the two stand.
-  int64_t least() const { return left_.first + right_.first; }
-  int64_t value() const {
+  int64_t of_any() const { return left_.first + right_.first; }
+  int64_t of_different() const {
     if (left_.second == kNone) return kNone;
     if (left_.where != right_.where) return left_.first + right_.first;
     return std::min(left_.first + right_.second, left_.second + right_.first);
@@ -56,16 +56,16 @@ struct CostSums {
   int64_t k;
 
   void add_row(int64_t *sums, int32_t row) const { add_numbers(sums, costs + static_cast<int64_t>(row) * k, k); }
-  void ask_for(int32_t row) const { prefetch(costs + static_cast<int64_t>(row) * k, 1); }
+  void prefetch_row(int32_t row) const { prefetch(costs + static_cast<int64_t>(row) * k, 1); }
   int64_t left(const int64_t *part) const { return least(part, k); }
   int64_t right(const int64_t *total, const int64_t *part) const { return least_rest(total, part, k); }
   double second(const int64_t *, const int64_t *) const { return 0.0; }
   bool has_second() const { return false; }
   // The least that rows up to `before` and rows after `after` can cost under two different clusters.
-  int64_t apart(const int64_t *total, const int64_t *before, const int64_t *after) const {
-    LeastApart apart;
-    for (int64_t j = 0; j < k; ++j) apart.add(j, before[j], total[j] - after[j]);
-    return apart.value();
+  int64_t bound_of_different_labels(const int64_t *total, const int64_t *before, const int64_t *after) const {
+    MinPairSum pairs;
+    for (int64_t j = 0; j < k; ++j) pairs.add(j, before[j], total[j] - after[j]);
+    return pairs.of_different();
   }
   int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::min_element(part, part + k) - part); }
 };
@@ -102,7 +102,7 @@ struct LabelCounts {
 
   int64_t weight_of(int32_t row) const { return weights ? weights[row] : 1; }
   void add_row(int64_t *sums, int32_t row) const { sums[labels[row]] += weight_of(row); }
-  void ask_for(int32_t row) const { prefetch(labels + row, 1); }
+  void prefetch_row(int32_t row) const { prefetch(labels + row, 1); }
   int64_t cost(const SideCounts &side) const {
     return purity == Purity::kGini ? static_cast<int64_t>(side.impurity() * 0x1p30) : side.sum - side.most;
   }
@@ -113,16 +113,16 @@ struct LabelCounts {
     return cost_of_counts([&](int64_t j) { return total[j] - part[j]; });
   }
   bool has_second() const { return purity == Purity::kMajorityThenGini; }
-  int64_t apart(const int64_t *total, const int64_t *before, const int64_t *after) const {
+  int64_t bound_of_different_labels(const int64_t *total, const int64_t *before, const int64_t *after) const {
     if (purity == Purity::kGini) return left(before) + right(total, after);
     int64_t n_left = 0, n_right = 0;
     for (int64_t j = 0; j < k; ++j) {
       n_left += before[j];
       n_right += total[j] - after[j];
     }
-    LeastApart apart;
-    for (int64_t j = 0; j < k; ++j) apart.add(j, n_left - before[j], n_right - (total[j] - after[j]));
-    return apart.value();
+    MinPairSum pairs;
+    for (int64_t j = 0; j < k; ++j) pairs.add(j, n_left - before[j], n_right - (total[j] - after[j]));
+    return pairs.of_different();
   }
   // Gini impurity of the two sides, weighted by size: tells apart cuts that disagree equally.
   double second(const int64_t *total, const int64_t *part) const {

@@ -50,7 +50,7 @@ void sort_keys(std::vector<K> &keys) {
 constexpr int64_t kFew = 128;
 
 template <class K>
-CUTWISE_INLINE void place_few(const K *keys, K n, K *sorted) {
+CUTWISE_INLINE void rank_sort_few(const K *keys, K n, K *sorted) {
   for (K i = 0; i < n; ++i) {
     const K key = keys[i];
     K rank = 0;
@@ -59,8 +59,8 @@ CUTWISE_INLINE void place_few(const K *keys, K n, K *sorted) {
     sorted[rank] = key;
   }
 }
-CUTWISE_CLONES void place(const uint32_t *keys, uint32_t n, uint32_t *sorted) { place_few(keys, n, sorted); }
-CUTWISE_CLONES void place(const uint64_t *keys, uint64_t n, uint64_t *sorted) { place_few(keys, n, sorted); }
+CUTWISE_CLONES void rank_sort(const uint32_t *keys, uint32_t n, uint32_t *sorted) { rank_sort_few(keys, n, sorted); }
+CUTWISE_CLONES void rank_sort(const uint64_t *keys, uint64_t n, uint64_t *sorted) { rank_sort_few(keys, n, sorted); }
 
 // Values that are whole numbers in a short range are counted instead of sorted.
 constexpr int64_t kMaxCounted = 8192;
@@ -125,7 +125,7 @@ void tally_values(V *values, int64_t n, Tally &tally) {
   for (int64_t i = 0; i < n; ++i) keys[i] = key_of(values[i]);
   if (n <= kFew) {
     std::vector<Bits<V>> sorted(n);
-    place(keys.data(), static_cast<Bits<V>>(n), sorted.data());
+    rank_sort(keys.data(), static_cast<Bits<V>>(n), sorted.data());
     keys.swap(sorted);
   } else {
     sort_keys(keys);

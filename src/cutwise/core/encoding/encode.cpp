@@ -104,7 +104,7 @@ Encoded bins_alone(const In1<int64_t> &begin, const In1<double> &low, const In1<
   require(begin.size() > 0 && begin(0) == 0 && begin(begin.size() - 1) == n_bins, "begin says where bins start");
   require(high.size() == low.size() && n_bins <= std::numeric_limits<int32_t>::max(), "a bin has two ends");
   Encoded bins;
-  bins.asked = std::make_shared<AskedBins>();
+  bins.requested = std::make_shared<RequestedBins>();
   bins.n_slots = static_cast<int32_t>(n_bins);
   bins.low.assign(low.data(), low.data() + n_bins);
   bins.high.assign(high.data(), high.data() + n_bins);
@@ -135,10 +135,11 @@ value, of shape (n_stored, 1); the slot is slot_begin[f] + code.)")
       .def_ro("is_sparse", &Encoded::sparse)
       .def_prop_ro("n_cols", &Encoded::n_cols)
       .def_prop_ro(
-          "asked",
+          "requested",
           [](const Encoded &e) {
-            require(e.asked != nullptr, "only bins alone are asked for");
-            return std::make_tuple(to_numpy(std::vector<int64_t>(e.asked->bin)), to_numpy(std::vector<double>(e.asked->bound)));
+            require(e.requested != nullptr, "only bins alone are asked for");
+            return std::make_tuple(to_numpy(std::vector<int64_t>(e.requested->bin)),
+                                   to_numpy(std::vector<double>(e.requested->bound)));
           },
           own, "Of bins alone: those that searches would look into, and bounds on the cuts inside.")
       .def_prop_ro(

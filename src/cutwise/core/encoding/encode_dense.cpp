@@ -107,20 +107,20 @@ class DenseEncoder {
     // The rows lie far apart in memory: each is asked for well before its turn.
     constexpr int64_t ahead = 16;
     const int64_t width = last - first;
-    const int64_t apart = width | 1;  // columns of rows a power of two apart would share a few lines of the cache
-    std::vector<T> sample(n_sampled_ * apart);
+    const int64_t stride = width | 1;  // columns of rows a power of two apart would share a few lines of the cache
+    std::vector<T> sample(n_sampled_ * stride);
     const T *from = x_.data + first * x_.col_stride;
     for (int64_t i = 0; i < n_sampled_; ++i) {
       if (x_.col_stride == 1 && i + ahead < n_sampled_)
         prefetch(from + rows[i + ahead] * x_.row_stride, width * static_cast<int64_t>(sizeof(T)));
-      for (int64_t j = 0; j < width; ++j) sample[i * apart + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
+      for (int64_t j = 0; j < width; ++j) sample[i * stride + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
     }
     const int64_t n_few = kValuesToChooseBin * Finder<T>::most_coarse(x_.n_rows);
     std::vector<int64_t> few_of_all(2 * n_few <= n_sampled_ ? n_few : 0);  // the same of every column that has all values
     for (size_t i = 0; i < few_of_all.size(); ++i) few_of_all[i] = sampled_row(static_cast<int64_t>(i), n_few, n_sampled_);
     parallel_for(n_jobs_, width, [&](int64_t j) {
       std::vector<V> values(n_sampled_), sampled(n_sampled_);
-      for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * apart + j]);
+      for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * stride + j]);
       Tally tally;
       const int64_t c = first + j;
       int64_t n_known = n_sampled_;
@@ -195,12 +195,12 @@ class DenseEncoder {
     }
     number_slots(bins_, out_);
 
-    alone_.clear();
+    unbundled_.clear();
     bundled_ = BundledColumns<T>();
     for (int32_t c = 0; c < out_.n_cols(); ++c) {
       const Column &column = out_.columns[c];
       if (column.default_bin < 0) {
-        alone_.push_back(c);
+        unbundled_.push_back(c);
         continue;
       }
       bundled_.add(c, column.group, bins_[c].high[column.default_bin]);
@@ -236,9 +236,9 @@ class DenseEncoder {
   void encode_piece(int64_t first, int64_t last, Pass<V> &pass) {
     if (!bundled_.empty())
       std::memset(out_.codes.data() + first * out_.n_groups, 0, static_cast<size_t>((last - first) * out_.n_groups));
-    auto begin = alone_.cbegin();
+    auto begin = unbundled_.cbegin();
     for (int64_t column = 0; column < x_.n_cols; column += kBlockColumns) {
-      const auto end = std::lower_bound(begin, alone_.cend(), column + kBlockColumns);
+      const auto end = std::lower_bound(begin, unbundled_.cend(), column + kBlockColumns);
       encode_block(first, last, begin, end, column + kBlockColumns >= x_.n_cols && !bundled_.empty(), pass);
       begin = end;
     }
@@ -285,7 +285,7 @@ class DenseEncoder {
   void note_unseen(int32_t c, int64_t first, const T *values, int64_t n, const uint8_t *codes, Pass<V> &pass) const {
     for (int64_t i = 0; i < n; ++i) {
       const V v = static_cast<V>(values[i * x_.row_stride]);
-      if (!finders_[c].knows(v, codes[i * out_.n_groups])) note(c, first + i, v, pass);
+      if (!finders_[c].is_known(v, codes[i * out_.n_groups])) note(c, first + i, v, pass);
     }
   }
 
@@ -336,7 +336,7 @@ class DenseEncoder {
   std::vector<Bins> bins_;
   std::vector<Finder<T>> finders_;
   std::vector<std::vector<BundleCandidate>> candidates_;  // one of every column that may be bundled
-  std::vector<int32_t> alone_;
+  std::vector<int32_t> unbundled_;
   BundledColumns<T> bundled_;
   std::vector<int64_t> ends_begin_;
   std::vector<Pass<V>> passes_;

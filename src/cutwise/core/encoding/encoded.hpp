@@ -54,7 +54,7 @@ struct Uninitialized : std::allocator<T> {
 };
 
 // The bins that a search would look into, and bounds on the cuts inside: what it asks for where their rows are elsewhere.
-struct AskedBins {
+struct RequestedBins {
   std::vector<int64_t> bin;  // among those of all columns
   std::vector<double> bound;
 
@@ -69,7 +69,7 @@ struct Encoded {
   int32_t n_slots = 0;
   std::vector<Column> columns;
   std::vector<double> low, high;
-  std::shared_ptr<AskedBins> asked;  // null: the rows are at hand; else these are bins alone, each of which holds some
+  std::shared_ptr<RequestedBins> requested;  // null: the rows are at hand; else these are bins alone, each of which holds some
 
   bool sparse = false;
   // dense
@@ -82,6 +82,7 @@ struct Encoded {
   std::vector<int32_t> slot_begin;
 
   int32_t n_cols() const { return static_cast<int32_t>(columns.size()); }
+  bool is_bins_only() const { return requested != nullptr; }
 
   // Sparse: of a stored value.
   int32_t slot(int64_t p) const { return slot_begin[indices[p]] + codes[p]; }

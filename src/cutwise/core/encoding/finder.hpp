@@ -94,7 +94,7 @@ class Finder {
 
   // Writes the bins of n values that are `stride` apart to codes that are `code_stride` apart. Coarse: ends[2 * b] and
   // ends[2 * b + 1], the smallest and the largest value of bin b, follow. Exact: true when some value may be no bin's, which
-  // knows() then tells.
+  // is_known() then tells.
   bool find(const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes, int64_t code_stride) const {
     return std::visit(
         [&](const auto &cells) {
@@ -123,7 +123,7 @@ class Finder {
         cells_);
   }
 
-  bool knows(V value, uint8_t bin) const { return value_[bin] == value; }
+  bool is_known(V value, uint8_t bin) const { return value_[bin] == value; }
 
  private:
   struct Search {

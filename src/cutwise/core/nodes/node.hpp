@@ -97,14 +97,14 @@ struct Survivors {
   }
 
   CenterLine along(int32_t feature) const {
-    thread_local std::vector<std::pair<double, int32_t>> placed;  // there are as many columns as words
-    placed.clear();
-    for (int32_t c : clusters) placed.emplace_back(coordinates[static_cast<int64_t>(c) * n_cols + feature], c);
-    std::sort(placed.begin(), placed.end());
+    thread_local std::vector<std::pair<double, int32_t>> sorted;  // there are as many columns as words
+    sorted.clear();
+    for (int32_t c : clusters) sorted.emplace_back(coordinates[static_cast<int64_t>(c) * n_cols + feature], c);
+    std::sort(sorted.begin(), sorted.end());
     CenterLine line;
-    line.coordinate.reserve(placed.size());
-    line.cluster.reserve(placed.size());
-    for (const auto &[coordinate, c] : placed) {
+    line.coordinate.reserve(sorted.size());
+    line.cluster.reserve(sorted.size());
+    for (const auto &[coordinate, c] : sorted) {
       line.coordinate.push_back(coordinate);
       line.cluster.push_back(c);
     }
@@ -137,45 +137,45 @@ class BinReader {
 
 // A row brought into the order of one column: what remains of a column once codes no longer tell. Rows of equal value are
 // passed together, so their order among themselves changes nothing.
-struct PlacedRow {
+struct RowValue {
   double value;
   int32_t row;
 };
 
 // Raw values of every row of the node on one column, in order.
-std::vector<PlacedRow> place_all(const NodeRows &node, int32_t feature);
+std::vector<RowValue> sorted_rows(const NodeRows &node, int32_t feature);
 
 // Bins of one column that are looked into: the raw values of the node's rows in each of them, in order.
-struct OpenedBins {
+struct SortedBins {
   int32_t feature;
   std::vector<int32_t> bins;  // increasing
-  std::vector<std::vector<PlacedRow>> placed{};
+  std::vector<std::vector<RowValue>> rows{};
 
-  std::vector<PlacedRow> in_order() const {
-    std::vector<PlacedRow> all;
-    for (const auto &list : placed) all.insert(all.end(), list.begin(), list.end());
+  std::vector<RowValue> in_order() const {
+    std::vector<RowValue> all;
+    for (const auto &list : rows) all.insert(all.end(), list.begin(), list.end());
     return all;
   }
 };
 
-// Fills `placed` of every one: where the table is sparse, in one pass over what the node's rows store.
-void place_bins(const NodeRows &node, OpenedBins *opened, size_t n_opened);
+// Fills `rows` of every one: where the table is sparse, in one pass over what the node's rows store.
+void sort_bins(const NodeRows &node, SortedBins *sorted, size_t n_sorted);
 
 // All bins of some columns of a sparse table: what the node's rows store.
-std::vector<OpenedBins> place_stored(const NodeRows &node, const std::vector<int32_t> &features);
+std::vector<SortedBins> sorted_stored_rows(const NodeRows &node, const std::vector<int32_t> &features);
 
 // A bin of several values that was passed over: no cut inside is better than the bound.
-struct ClosedBin {
+struct CandidateBin {
   int32_t bin;
   int64_t bound;
   bool is_first = false;  // of the bins that hold rows of the node
 };
 
 // Those of every column that has any: there are as many columns as words, and few that bounds leave.
-struct ClosedBins {
-  std::map<int32_t, std::vector<ClosedBin>> of_column;
+struct CandidateBins {
+  std::map<int32_t, std::vector<CandidateBin>> of_column;
 
-  void add(int32_t feature, std::vector<ClosedBin> bins) {
+  void add(int32_t feature, std::vector<CandidateBin> bins) {
     if (bins.empty()) return;
     const std::lock_guard<std::mutex> lock(adding_);
     of_column[feature] = std::move(bins);
@@ -185,52 +185,53 @@ struct ClosedBins {
   std::mutex adding_;
 };
 
-// Opens closed bins, by column, where their bounds are within limit(), which falls as work(opened bins) finds better cuts:
-// the most promising columns first, since what they yield keeps the others closed. Asks for them where rows are elsewhere.
+// Searches inside candidate bins, by column, where their bounds are within limit(), which falls as work(sorted bins) finds
+// better cuts: the most promising columns first, since what they yield rules out the others. Requests them where rows are
+// elsewhere.
 template <class Limit, class Work>
-void open_bins(const NodeRows &node, const ClosedBins &closed, int n_jobs, Limit &&limit, Work &&work) {
+void search_inside_bins(const NodeRows &node, const CandidateBins &candidates, int n_jobs, Limit &&limit, Work &&work) {
   const Encoded &encoded = node.encoded;
   std::vector<std::pair<int64_t, int32_t>> order;
   const int64_t at_first = limit();
-  for (const auto &[f, bins] : closed.of_column) {
+  for (const auto &[f, bins] : candidates.of_column) {
     int64_t bound = kNone;
-    for (const ClosedBin &bin : bins) {
+    for (const CandidateBin &bin : bins) {
       bound = std::min(bound, bin.bound);
-      if (encoded.asked && bin.bound <= at_first)
-        encoded.asked->add(encoded.columns[f].value_begin + bin.bin, static_cast<double>(bin.bound));
+      if (encoded.is_bins_only() && bin.bound <= at_first)
+        encoded.requested->add(encoded.columns[f].value_begin + bin.bin, static_cast<double>(bin.bound));
     }
     if (bound <= at_first) order.emplace_back(bound, f);
   }
-  if (encoded.asked) return;
+  if (encoded.is_bins_only()) return;
   std::sort(order.begin(), order.end());
   const auto within = [&](int32_t feature) {
     const int64_t known = limit();
-    OpenedBins opened{feature, {}};
-    for (const ClosedBin &bin : closed.of_column.at(feature))
-      if (bin.bound <= known) opened.bins.push_back(bin.bin);
-    return opened;
+    SortedBins sorted{feature, {}};
+    for (const CandidateBin &bin : candidates.of_column.at(feature))
+      if (bin.bound <= known) sorted.bins.push_back(bin.bin);
+    return sorted;
   };
   const auto n_columns = static_cast<int64_t>(order.size());
   if (!encoded.sparse) {
     parallel_for(n_jobs, n_columns, [&](int64_t i) {
-      OpenedBins opened = within(order[i].second);
-      if (opened.bins.empty()) return;
-      place_bins(node, &opened, 1);
-      work(opened);
+      SortedBins sorted = within(order[i].second);
+      if (sorted.bins.empty()) return;
+      sort_bins(node, &sorted, 1);
+      work(sorted);
     });
     return;
   }
   // Columns share a pass over the rows: few at first, in the hope that no others need be opened.
-  std::vector<OpenedBins> opened;
+  std::vector<SortedBins> sorted;
   for (int64_t begin = 0, size = 4; begin < n_columns; begin += size, size = std::min<int64_t>(4 * size, 1024)) {
-    opened.clear();
+    sorted.clear();
     for (int64_t i = begin; i < std::min(n_columns, begin + size); ++i) {
-      opened.push_back(within(order[i].second));
-      if (opened.back().bins.empty()) opened.pop_back();
+      sorted.push_back(within(order[i].second));
+      if (sorted.back().bins.empty()) sorted.pop_back();
     }
-    if (opened.empty()) continue;
-    place_bins(node, opened.data(), opened.size());
-    parallel_for(n_jobs, static_cast<int64_t>(opened.size()), [&](int64_t i) { work(opened[i]); });
+    if (sorted.empty()) continue;
+    sort_bins(node, sorted.data(), sorted.size());
+    parallel_for(n_jobs, static_cast<int64_t>(sorted.size()), [&](int64_t i) { work(sorted[i]); });
   }
 }
 

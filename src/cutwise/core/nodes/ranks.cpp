@@ -7,20 +7,20 @@
 
 namespace cutwise {
 
-std::vector<PlacedRow> place_all(const NodeRows &node, int32_t feature) {
-  std::vector<PlacedRow> placed(node.n);
+std::vector<RowValue> sorted_rows(const NodeRows &node, int32_t feature) {
+  std::vector<RowValue> sorted(node.n);
   node.matrix.visit([&](auto values) {
-    for (int64_t i = 0; i < node.n; ++i) placed[i] = {values(node.rows[i], feature), node.rows[i]};
+    for (int64_t i = 0; i < node.n; ++i) sorted[i] = {values(node.rows[i], feature), node.rows[i]};
   });
-  sort_by_value(placed);
-  return placed;
+  sort_by_value(sorted);
+  return sorted;
 }
 
 namespace {
 
 template <class Table>
-void place(const Table &values, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened, size_t n_opened) {
-  for (OpenedBins *here = opened; here < opened + n_opened; ++here) {
+void collect(const Table &values, const Encoded &encoded, const int32_t *rows, int64_t n, SortedBins *sorted, size_t n_sorted) {
+  for (SortedBins *here = sorted; here < sorted + n_sorted; ++here) {
     const Column &column = encoded.columns[here->feature];
     const int32_t group_begin = encoded.group_begin[column.group];
     int32_t list_of[256];  // by code
@@ -35,48 +35,49 @@ void place(const Table &values, const Encoded &encoded, const int32_t *rows, int
     const uint8_t *codes = encoded.codes.data() + column.group;
     for (int64_t i = 0; i < n; ++i) {
       const int32_t list = list_of[codes[static_cast<int64_t>(rows[i]) * encoded.n_groups]];
-      if (list >= 0) here->placed[list].push_back({values(rows[i], here->feature), rows[i]});
+      if (list >= 0) here->rows[list].push_back({values(rows[i], here->feature), rows[i]});
     }
   }
 }
 
 template <class T>
-void place(const Csr<T> &values, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened, size_t n_opened) {
+void collect(const Csr<T> &values, const Encoded &encoded, const int32_t *rows, int64_t n, SortedBins *sorted,
+             size_t n_sorted) {
   std::vector<int32_t> begin(encoded.n_cols(), -1);  // of the lists of a column, one a slot: most columns have none
-  std::vector<std::vector<PlacedRow> *> lists;
-  for (OpenedBins *here = opened; here < opened + n_opened; ++here) {
+  std::vector<std::vector<RowValue> *> lists;
+  for (SortedBins *here = sorted; here < sorted + n_sorted; ++here) {
     const Column &column = encoded.columns[here->feature];
     begin[here->feature] = static_cast<int32_t>(lists.size());
     lists.resize(lists.size() + column.n_slots(), nullptr);
     for (size_t j = 0; j < here->bins.size(); ++j)
       if (here->bins[j] != column.default_bin)  // which holds zeros alone, and is never looked into
-        lists[begin[here->feature] + column.slot_of(here->bins[j]) - column.slot_begin] = &here->placed[j];
+        lists[begin[here->feature] + column.slot_of(here->bins[j]) - column.slot_begin] = &here->rows[j];
   }
   for (int64_t i = 0; i < n; ++i)
     for (int64_t p = values.indptr[rows[i]]; p < values.indptr[rows[i] + 1]; ++p) {
       const int32_t first = begin[values.indices[p]];
       if (first < 0) continue;
-      std::vector<PlacedRow> *list = lists[first + encoded.codes[p]];
+      std::vector<RowValue> *list = lists[first + encoded.codes[p]];
       if (list != nullptr) list->push_back({static_cast<double>(values.data[p]), rows[i]});
     }
 }
 
 }  // namespace
 
-void place_bins(const NodeRows &node, OpenedBins *opened, size_t n_opened) {
-  for (size_t i = 0; i < n_opened; ++i) opened[i].placed.assign(opened[i].bins.size(), {});
-  node.matrix.visit([&](const auto &values) { place(values, node.encoded, node.rows, node.n, opened, n_opened); });
-  for (size_t i = 0; i < n_opened; ++i)
-    for (auto &list : opened[i].placed) sort_by_value(list);
+void sort_bins(const NodeRows &node, SortedBins *sorted, size_t n_sorted) {
+  for (size_t i = 0; i < n_sorted; ++i) sorted[i].rows.assign(sorted[i].bins.size(), {});
+  node.matrix.visit([&](const auto &values) { collect(values, node.encoded, node.rows, node.n, sorted, n_sorted); });
+  for (size_t i = 0; i < n_sorted; ++i)
+    for (auto &list : sorted[i].rows) sort_by_value(list);
 }
 
-std::vector<OpenedBins> place_stored(const NodeRows &node, const std::vector<int32_t> &features) {
-  std::vector<OpenedBins> stored;
+std::vector<SortedBins> sorted_stored_rows(const NodeRows &node, const std::vector<int32_t> &features) {
+  std::vector<SortedBins> stored;
   for (const int32_t f : features) {
     stored.push_back({f, std::vector<int32_t>(node.encoded.columns[f].n_bins)});
     std::iota(stored.back().bins.begin(), stored.back().bins.end(), 0);
   }
-  place_bins(node, stored.data(), stored.size());
+  sort_bins(node, stored.data(), stored.size());
   return stored;
 }
 
@@ -91,20 +92,20 @@ Ranks rank_columns(const Matrix &matrix, int n_jobs) {
     RankedColumn &column = ranks.columns[f];
     std::vector<uint16_t> &unit = ranks.unit[f];
     unit.resize(n);
-    std::vector<PlacedRow> placed;
-    placed.resize(n);
+    std::vector<RowValue> sorted;
+    sorted.resize(n);
     matrix.visit([&](auto values) {
-      for (int64_t i = 0; i < n; ++i) placed[i] = {values(i, f) + 0.0, static_cast<int32_t>(i)};  // -0.0 becomes 0.0
+      for (int64_t i = 0; i < n; ++i) sorted[i] = {values(i, f) + 0.0, static_cast<int32_t>(i)};  // -0.0 becomes 0.0
     });
-    sort_by_value(placed);
+    sort_by_value(sorted);
     int64_t n_values = 0;
-    for (int64_t i = 0; i < n; ++i) n_values += i == 0 || placed[i].value != placed[i - 1].value;
+    for (int64_t i = 0; i < n; ++i) n_values += i == 0 || sorted[i].value != sorted[i - 1].value;
     column.exact = n_values <= kMaxUnits;
     int64_t value = -1;
     int32_t last = -1;
     for (int64_t i = 0; i < n; ++i) {
-      const double here = placed[i].value;
-      value += i == 0 || here != placed[i - 1].value;
+      const double here = sorted[i].value;
+      value += i == 0 || here != sorted[i - 1].value;
       const int32_t u = static_cast<int32_t>(column.exact ? value : value * kMaxUnits / n_values);
       if (u != last) {
         column.low.push_back(here);
@@ -112,7 +113,7 @@ Ranks rank_columns(const Matrix &matrix, int n_jobs) {
         last = u;
       }
       column.high.back() = here;
-      unit[placed[i].row] = static_cast<uint16_t>(u);
+      unit[sorted[i].row] = static_cast<uint16_t>(u);
     }
   });
   return ranks;

@@ -47,8 +47,8 @@ struct SeparationNode : NodeRows {
   // every value has to be looked for.
   bool prefers_rows(const Column &column) const {
     const double bins = static_cast<double>(column.n_bins) * static_cast<double>(survivors.clusters.size());
-    const double sorted = static_cast<double>(n) * (2.0 + std::log2(static_cast<double>(n) + 1.0));
-    return histogram == nullptr || (!encoded.sparse && !encoded.asked && sorted < bins);
+    const double sort_cost = static_cast<double>(n) * (2.0 + std::log2(static_cast<double>(n) + 1.0));
+    return histogram == nullptr || (!encoded.sparse && !encoded.is_bins_only() && sort_cost < bins);
   }
 };
 
@@ -161,7 +161,7 @@ class ColumnCells {
 // The least that a cut which parts centers can lose in a column, before these are in order: every cluster loses no less than it
 // has on its smaller side, the one whose center comes first all it has on the right, and the last one all it has on the left.
 template <class Node>
-int64_t least_loss(const Node &node, int32_t feature) {
+int64_t least_loss_bound(const Node &node, int32_t feature) {
   const Column &column = node.encoded.columns[feature];
   const double *low = node.encoded.low.data() + column.value_begin;
   const double *high = node.encoded.high.data() + column.value_begin;
@@ -242,15 +242,15 @@ void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasAlr
 // distinct value of a row or center, save a last cut that equals the one at `until` itself: the end of the bin, which the
 // walk over bins has seen. Without that care one cut would pass for two that tie.
 template <class Node, class OnCut>
-void walk_rows(Sweep<Node> &sweep, const std::vector<PlacedRow> &placed, double until, OnCut &&on_cut) {
+void walk_rows(Sweep<Node> &sweep, const std::vector<RowValue> &sorted, double until, OnCut &&on_cut) {
   size_t i = 0;
   auto center_below = [&] { return sweep.more_centers() && sweep.next_center() < until; };
-  while (i < placed.size() || center_below()) {
-    double value = i < placed.size() ? placed[i].value : sweep.next_center();
+  while (i < sorted.size() || center_below()) {
+    double value = i < sorted.size() ? sorted[i].value : sweep.next_center();
     if (center_below()) value = std::min(value, sweep.next_center());
-    while (i < placed.size() && placed[i].value == value) sweep.pass_row(placed[i++].row);
+    while (i < sorted.size() && sorted[i].value == value) sweep.pass_row(sorted[i++].row);
     if (sweep.more_centers() && sweep.next_center() == value) sweep.pass_center();
-    const bool last = i == placed.size() && !center_below();
+    const bool last = i == sorted.size() && !center_below();
     const bool center_at_end = sweep.more_centers() && sweep.next_center() == until;
     if (!last || center_at_end) on_cut(value, sweep);
   }

@@ -130,12 +130,12 @@ struct Reassignment {
     add(rows, n, 1);
   }
 
-  void look() {
+  void count_changed() {
     for (int64_t i = 0; i < n; ++i) n_changed += is_changed(states[rows[i]]);
   }
 
   // Rows separated from their nearest cluster stand in cells of the other child.
-  void release(bool from_kept_cells) const {
+  void unassign_separated(bool from_kept_cells) const {
     in_lists([&](const State &state) { return is_separated(state); },
              [&](const std::vector<int32_t> &list) {
                if (from_kept_cells) add(list.data(), static_cast<int64_t>(list.size()), -1);
@@ -220,9 +220,9 @@ is not kept true: it is never cut.)",
                 nodes[0].first_time();
                 return;
               }
-              for (auto &node : nodes) node.look();
-              nodes[0].release(nodes[1].keeps_cells());
-              nodes[1].release(nodes[0].keeps_cells());
+              for (auto &node : nodes) node.count_changed();
+              nodes[0].unassign_separated(nodes[1].keeps_cells());
+              nodes[1].unassign_separated(nodes[0].keeps_cells());
               for (auto &node : nodes) node.update();
             },
             "encoded"_a, "packed"_a.none(), "excess"_a.noconvert(), "base"_a.noconvert(), "weights"_a.none(), "rows"_a,

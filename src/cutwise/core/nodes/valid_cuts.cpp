@@ -41,7 +41,7 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
     }
     ValidRange range;
     if (left.size() >= n_left && right.size() >= n_right) return range;
-    std::vector<PlacedRow> between;
+    std::vector<RowValue> between;
     for (int64_t i = 0; i < node_.n; ++i) {
       const int32_t row = node_.rows[i], bin = bin_of(row);
       if (!is_left(row, bin) && !is_right(row, bin)) between.push_back({values(row, feature), row});
@@ -64,9 +64,9 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
 void AllowedCuts::count_bins() {
   const Column &column = node_.encoded.columns[feature_];
   in_bin_.assign(column.n_bins, 0);
-  for (int32_t bin = 0; node_.encoded.asked && bin < column.n_bins; ++bin)
+  for (int32_t bin = 0; node_.encoded.is_bins_only() && bin < column.n_bins; ++bin)
     in_bin_[bin] = limits_->count_of(column.slot_begin + bin);
-  if (node_.encoded.asked) return;
+  if (node_.encoded.is_bins_only()) return;
   const BinReader bin_of(node_.encoded, column);
   for (int64_t i = 0; i < node_.n; ++i) in_bin_[bin_of(node_.rows[i])] += limits_->count_of(node_.rows[i]);
 }
@@ -84,11 +84,11 @@ double AllowedCuts::reached(int64_t wanted, bool from_left) {
     }
     const double low = node_.encoded.low[column.value_begin + bin], high = node_.encoded.high[column.value_begin + bin];
     if (low == high) return low;
-    if (node_.encoded.asked) return from_left ? low : high;  // cuts inside may be allowed
-    OpenedBins opened{feature_, {bin}};
-    place_bins(node_, &opened, 1);
-    if (!from_left) std::reverse(opened.placed[0].begin(), opened.placed[0].end());
-    for (const PlacedRow &row : opened.placed[0])
+    if (node_.encoded.is_bins_only()) return from_left ? low : high;  // cuts inside may be allowed
+    SortedBins sorted{feature_, {bin}};
+    sort_bins(node_, &sorted, 1);
+    if (!from_left) std::reverse(sorted.rows[0].begin(), sorted.rows[0].end());
+    for (const RowValue &row : sorted.rows[0])
       if ((passed += limits_->count_of(row.row)) >= wanted) return row.value;
   }
   return from_left ? kInfinity : -kInfinity;

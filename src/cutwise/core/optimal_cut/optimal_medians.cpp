@@ -57,7 +57,7 @@ class Remaining {
     median_ = 0;
   }
 
-  void ask_for(const SortedRow &row) const { prefetch(&left_[row.rank], sizeof(Neighbors)); }
+  void prefetch_row(const SortedRow &row) const { prefetch(&left_[row.rank], sizeof(Neighbors)); }
 
   CUTWISE_INLINE void remove(const SortedRow &row) {
     const auto &[value, weight, r] = row;
@@ -178,13 +178,13 @@ class MediansSearch {
       side.start(column);
       int64_t i = 0;
       for (int64_t g = 0; g < n_cuts; ++g) {
-        for (; i < ordered.cuts[g]; side.remove(rows[i++])) side.ask_for(rows[std::min(i + kRowsAhead, n_ - 1)]);
+        for (; i < ordered.cuts[g]; side.remove(rows[i++])) side.prefetch_row(rows[std::min(i + kRowsAhead, n_ - 1)]);
         costs[g] += side.cost();
       }
       side.start(column);
       i = n_;
       for (int64_t g = n_cuts - 1; g >= 0; --g) {
-        for (; i > ordered.cuts[g]; side.remove(rows[--i])) side.ask_for(rows[std::max<int64_t>(i - kRowsAhead, 0)]);
+        for (; i > ordered.cuts[g]; side.remove(rows[--i])) side.prefetch_row(rows[std::max<int64_t>(i - kRowsAhead, 0)]);
         costs[g] += side.cost();
       }
     }

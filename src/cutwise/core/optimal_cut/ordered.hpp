@@ -86,8 +86,8 @@ template <class Search>
 void bind_cut_search(nb::module_ &m, const char *name, const char *doc, Search search) {
   m.def(
       name,
-      [search](const Matrix &rows, const Weights &weights, const Matrix *apart, int n_jobs) {
-        const Matrix &columns = apart ? *apart : rows;
+      [search](const Matrix &rows, const Weights &weights, const Matrix *cut_columns, int n_jobs) {
+        const Matrix &columns = cut_columns ? *cut_columns : rows;
         const int64_t n = rows.n_rows();
         require(!columns.is_sparse() && !rows.is_sparse(), "the optimal cut takes dense matrices");
         require(n > 0 && n <= std::numeric_limits<int32_t>::max(), "a matrix has 1 to 2^31 - 1 rows");
@@ -104,7 +104,7 @@ void bind_cut_search(nb::module_ &m, const char *name, const char *doc, Search s
           const std::unique_ptr<RowReader> row_reader = RowReader::of(rows), column_reader = RowReader::of(columns);
           std::vector<double> row_scratch, column_scratch;
           const Tile tile = row_reader->tile(0, n, row_scratch);
-          const Tile cut_tile = apart ? column_reader->tile(0, n, column_scratch) : tile;
+          const Tile cut_tile = cut_columns ? column_reader->tile(0, n, column_scratch) : tile;
           found = search(CutTable{cut_tile, tile, n, columns.n_cols(), rows.n_cols(), weight, total_weight}, n_jobs);
         });
         return std::make_tuple(to_numpy(std::move(found.feature)), to_numpy(std::move(found.left_max)),
