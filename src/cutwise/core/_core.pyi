@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 class Matrix:
     """
-    A caller's table, read in place and kept alive: dense with any strides, or CSR (cutwise.core.as_matrix makes one).
+    The caller's table, read in place and kept alive: dense with any strides, or CSR.
 
-    derived: columns made, as they are read, of float64 values (n_rows, d): column j is 1 / scale[j] where column source[j] is
-    level[j], else 0; where level[j] is -1 it is (x - shift[j]) / scale[j] of that column, missing[j] where x is NaN; and where
-    level[j] is -2, 1 where x is NaN, else 0. sparse: read as CSR rows are; a source's columns are side by side then, of a category
-    all its levels in order, of numbers these first.
+    derived: columns that are computed from float64 values (n_rows, d) as they are read. Column j is 1 / scale[j] where x, the value in
+    column source[j], is level[j], and 0 elsewhere. If level[j] is -1, it is (x - shift[j]) / scale[j], and missing[j] where x is nan.
+    If level[j] is -2, it is 1 where x is nan, and 0 elsewhere. sparse: rows are read like CSR rows; the columns of one source are
+    neighbors then, for a category all its levels in order, for numbers level -1 first.
     """
 
     @staticmethod

@@ -1,4 +1,4 @@
-// Arrays at the boundary with Python: declared dtype and contiguity on the way in, owned by NumPy on the way out.
+// Arrays at the boundary with Python: arguments have a declared dtype and are contiguous, and results are owned by NumPy.
 #pragma once
 
 #include "base/simd.hpp"
@@ -25,14 +25,14 @@ inline void require(bool holds, const char *what) {
   if (!holds) throw std::invalid_argument(what);
 }
 
-// What work() gives, done without the GIL.
+// Returns work(), run without the GIL.
 template <class Work>
 auto without_gil(Work &&work) {
   const nb::gil_scoped_release release;
   return work();
 }
 
-// Whether an array has so many entries along its first axes; so has one that is not given.
+// Whether the first axes of an array have these sizes; true for an optional array that is not given.
 template <class Array, class... Sizes>
 bool has_shape(const Array &array, Sizes... sizes) {
   size_t axis = 0;
@@ -53,10 +53,10 @@ std::vector<T> copied(const In1<T> &values) {
   return {values.data(), values.data() + values.size()};
 }
 
-// Whole weights, one a row; none: each row counts once.
+// Integer weights, one per row; none: each row counts once.
 using Weights = std::optional<In1<int64_t>>;
 
-// Null where each row counts once.
+// The data of checked weights; null where each row counts once.
 inline const int64_t *checked(const Weights &weights, int64_t n_rows) {
   require(has_shape(weights, n_rows), "there is one weight for each row");
   return data_or_null(weights);
@@ -66,7 +66,7 @@ inline const int64_t *checked(const Weights &weights, int64_t n_rows) {
 template <class T, size_t N>
 using Owned = nb::ndarray<nb::numpy, T, nb::ndim<N>>;
 
-// An array for Python, filled here: allocated without values, freed by the NumPy array that owns it in the end.
+// An uninitialized array that is filled here and then given to NumPy, which owns it.
 template <class T, size_t N>
 class NewArray {
  public:
@@ -80,7 +80,7 @@ class NewArray {
 
   T *data() { return data_.get(); }
 
-  // Gives the values away; needs the GIL.
+  // Moves the values to NumPy; needs the GIL.
   Owned<T, N> to_numpy() {
     nb::capsule owner(data_.get(), [](void *values) noexcept { std::free(values); });
     return Owned<T, N>(data_.release(), N, shape_.data(), owner);
@@ -94,13 +94,13 @@ class NewArray {
   std::unique_ptr<T[], Free> data_;
 };
 
-// Binds a function for each of some types, of which the first is documented.
+// Binds a function for each of some types; the first one has the docstring.
 template <class... Types, class Bind>
 void for_types(const char *doc, Bind &&bind) {
   (bind(Types{}, std::exchange(doc, "")), ...);
 }
 
-// Hands a vector to NumPy without a copy; needs the GIL.
+// Moves a vector to NumPy without a copy; needs the GIL.
 template <class T>
 Owned<T, 1> to_numpy(std::vector<T> &&values) {
   auto owned = std::make_unique<std::vector<T>>(std::move(values));

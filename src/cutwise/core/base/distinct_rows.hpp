@@ -1,4 +1,4 @@
-// Distinct rows, compared by their values as float64: -0.0 equals 0.0, and a missing value (NaN) another one.
+// Finds distinct rows. Values are compared as float64, where -0.0 equals 0.0, and a missing value (NaN) equals another.
 #pragma once
 
 #include "base/matrix.hpp"
@@ -15,21 +15,21 @@ CUTWISE_INLINE uint64_t mixed(uint64_t bits) {
 
 inline uint64_t column_key(int64_t column) { return mixed(static_cast<uint64_t>(column + 1) * 0x9E3779B97F4A7C15u); }
 
-// What a value adds to its row's hash: a sum, so that no term waits for another. Zeros add nothing, so that a sparse row hashes
-// like a dense one.
+// The term of a value in the hash of its row, which is a sum, so that terms do not depend on each other. Zeros add nothing, so
+// that a sparse row has the same hash as a dense one.
 inline uint64_t hash_of(double value, uint64_t key) {
   uint64_t bits = (bit_cast<uint64_t>(value) ^ key) * 0xBF58476D1CE4E5B9u;
   bits = (bits ^ bits >> 32) * 0x94D049BB133111EBu;
-  return (bits ^ bits >> 29) & (0 - static_cast<uint64_t>(value != 0.0));  // without a branch: zeros come anyhow
+  return (bits ^ bits >> 29) & (0 - static_cast<uint64_t>(value != 0.0));  // without a branch, which would be mispredicted
 }
 
-// Numbers distinct rows in order of first occurrence. Grows with what it holds, so that few distinct rows stay in cache.
+// A hash table that numbers distinct rows in order of first occurrence. It grows with the rows, so that few stay in the cache.
 class RowGroups {
  public:
-  // n_slots: a power of two, to begin with.
+  // n_slots: the size at first, a power of two.
   explicit RowGroups(size_t n_slots) : slots_(n_slots, Slot{0, -1}) {}
 
-  // The group of a row; `equals(first)` says whether it holds what the first row of a group does.
+  // The group of a row. equals(first): whether it has the same values as the row `first` of the table.
   template <class Equals>
   int32_t add(int64_t row, uint64_t hash, Equals equals) {
     const uint32_t tag = static_cast<uint32_t>(hash >> 32);
@@ -46,8 +46,8 @@ class RowGroups {
   }
   void prefetch_slot(uint64_t hash) const { prefetch(&slots_[hash & (slots_.size() - 1)], sizeof(Slot)); }
 
-  std::vector<uint64_t> hashes;  // by group
-  std::vector<int64_t> first_rows;
+  std::vector<uint64_t> hashes;     // by group
+  std::vector<int64_t> first_rows;  // by group
 
  private:
   struct Slot {
@@ -68,7 +68,7 @@ class RowGroups {
   std::vector<Slot> slots_;
 };
 
-// Distinct ones of a table's rows, asked for one by one.
+// The distinct rows of a table, among the rows that are added.
 template <class Table>
 class DistinctRows {
  public:
@@ -77,8 +77,9 @@ class DistinctRows {
       for (int64_t f = 0; f < x_.n_cols; ++f) keys_.push_back(column_key(f));
   }
 
+  // Returns the group of a row.
   int32_t add(int64_t row) { return add(row, hash(row)); }
-  // Calls on_group(row, group) for the rows that are wanted, in turn. Their slots are asked for ahead.
+  // Adds all rows that are wanted, in order, and calls on_group(row, group) for each. Slots of the hash table are prefetched.
   template <class IsWanted, class OnGroup>
   void add_all(IsWanted &&is_wanted, OnGroup &&on_group) {
     constexpr int64_t kAhead = 32;
@@ -132,7 +133,7 @@ class DistinctRows {
   static constexpr bool is_csr(const void *) { return false; }
 
   const Table x_;
-  std::vector<uint64_t> keys_;  // by column; of sparse rows they are worked out where values are stored
+  std::vector<uint64_t> keys_;  // by column; empty for sparse rows
 };
 
 }  // namespace cutwise

@@ -1,12 +1,12 @@
-// The caller's table as the kernels see it: dense of five dtypes with any strides, CSR, or columns that are made of those of
-// another table as they are read. Never copied, never written.
+// The caller's table as the kernels read it: dense with one of five dtypes and any strides, CSR, or columns that are computed
+// from those of another table as they are read. It is never copied or written.
 #pragma once
 
 #include "base/arrays.hpp"
 
 namespace cutwise {
 
-// One typed dense table. Values are compared and summed as float64, whatever their dtype.
+// A dense table of one dtype. Values are compared and summed as float64.
 template <class T>
 struct Dense {
   using value_type = T;
@@ -17,7 +17,7 @@ struct Dense {
   double operator()(int64_t row, int64_t col) const { return static_cast<double>(data[row * row_stride + col * col_stride]); }
 };
 
-// One typed CSR table; column indices of a row are strictly increasing and no stored value is zero.
+// A CSR table of one dtype. The column indices of a row increase strictly, and no stored value is zero.
 template <class T>
 struct Csr {
   using value_type = T;
@@ -33,8 +33,9 @@ struct Csr {
   }
 };
 
-// Columns made of those of a table with categories and gaps: 1 / scale where that has a level, else 0; or (x - shift) / scale
-// of its numbers, and another number for what is missing (NaN).
+// Columns computed from a table with categories and missing values (NaN). A column is 1 / scale where its source column has a
+// given level, and 0 elsewhere; or (x - shift) / scale of a number x, and `missing` where it is missing; or whether it is
+// missing, 0 or 1.
 struct Derived {
   using value_type = double;
   const double *data;
@@ -42,9 +43,9 @@ struct Derived {
   const int32_t *source, *level;  // by column
   const double *shift, *scale, *missing;
   int64_t n_rows, n_cols;
-  bool sparse;  // whether rows are read as those of a CSR table
+  bool sparse;  // whether rows are read like those of a CSR table
 
-  static constexpr int32_t kNumber = -1, kIsMissing = -2;  // in place of a level
+  static constexpr int32_t kIsMissing = -2;  // in place of a level; -1 means numbers
 
   double of(double x, int64_t col) const {
     if (level[col] >= 0) return x == static_cast<double>(level[col]) ? 1.0 / scale[col] : 0.0;
@@ -56,7 +57,7 @@ struct Derived {
 
 using AnyArray = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;
 
-// Holds the caller's arrays alive and hands them out typed.
+// Keeps the caller's arrays alive, and gives typed access to them.
 class Matrix {
  public:
   static Matrix dense(AnyArray values) {

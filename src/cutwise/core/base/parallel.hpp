@@ -1,8 +1,8 @@
 // Plain threads over independent pieces of work: no pool, no OpenMP, nothing left running.
 //
-// OpenMP runtimes kill or hang forked children and start as many threads as there are cores; here a call starts at most
-// n_jobs - 1 threads and joins them before it returns. Results never depend on n_jobs: the pieces are independent, or their
-// partial sums are integers, or the pieces have a fixed size and are summed in a fixed order.
+// OpenMP runtimes can hang in forked children, and start as many threads as there are cores. Here a call starts at most n_jobs
+// - 1 threads and joins them before it returns. Results never depend on n_jobs: the pieces are independent, or their partial
+// sums are integers, or the pieces have a fixed size and are summed in a fixed order.
 #pragma once
 
 #include "base/standard.hpp"
@@ -34,7 +34,7 @@ void parallel_for(int n_jobs, int64_t n_pieces, Work &&work) {
   try {
     for (int t = 1; t < n_threads; ++t) threads.emplace_back(run);
   } catch (...) {
-    // The system refused another thread: those that started, and this one, do the work.
+    // The system refused to start another thread: this one and those that started do the work.
   }
   run();
   for (auto &thread : threads) thread.join();

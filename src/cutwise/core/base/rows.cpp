@@ -101,7 +101,7 @@ class DerivedReader final : public RowReader {
   const Derived x_;
 };
 
-// Of the columns of a category one is stored a row.
+// Reads the derived columns as a sparse table: of the columns of a category, every row stores at most one.
 class SparseDerivedReader final : public RowReader {
  public:
   explicit SparseDerivedReader(const Derived &x) : RowReader(x.n_rows, x.n_cols, true, false), x_(x) {
@@ -122,7 +122,7 @@ class SparseDerivedReader final : public RowReader {
     };
     for (const Run &run : runs_) {
       const double x = x_.data[row * x_.row_stride + run.source * x_.col_stride];
-      if (x_.level[run.first] < 0) {  // numbers, and where they are missing
+      if (x_.level[run.first] < 0) {  // a number, and whether it is missing
         store(x, run.first);
         if (run.n > 1 && std::isnan(x)) store(x, run.first + 1);
       } else if (x >= 0.0 && x < run.n) {
@@ -136,7 +136,7 @@ class SparseDerivedReader final : public RowReader {
 
  private:
   struct Run {
-    int32_t source, first, n;  // n columns from the first on are of one
+    int32_t source, first, n;  // the n columns from `first` on have the same source
   };
 
   const Derived x_;

@@ -1,32 +1,32 @@
-// Rows of a caller's table as float64, whatever its dtype and layout: what the numeric kernels read.
+// Rows of the caller's table as float64, which the numeric kernels read.
 //
-// The kernels are compiled once, for float64; only the reading is compiled for every dtype. A virtual call a tile, or a
-// sparse row, costs nothing beside the work on it.
+// The kernels are compiled once, for float64; only the reading is compiled for every dtype and layout. The cost of a virtual
+// call per tile or per sparse row is negligible.
 #pragma once
 
 #include "base/matrix.hpp"
 
 namespace cutwise {
 
-constexpr int64_t kBlockRows = 2048;  // rows of one piece of parallel work
+constexpr int64_t kBlockRows = 2048;  // rows in one piece of parallel work
 
 inline int64_t count_blocks(int64_t n_rows) { return (n_rows + kBlockRows - 1) / kBlockRows; }
 
-// Rows that are worked on together, so many float64 wide: they stay in the nearest caches.
+// How many rows of `width` float64 make a tile, so that it fits in the first-level cache.
 constexpr int64_t kMostTileRows = 256;
 inline int64_t tile_rows(int64_t width) {
   return std::clamp<int64_t>(2048 / std::max<int64_t>(width, 1) / 4 * 4, 8, kMostTileRows);
 }
 
-// Dense rows, one after the other.
+// Some neighboring rows of a dense table.
 struct Tile {
   const double *rows;
   int64_t stride;  // between rows
 };
 
-// Where rows are put that are not read in place.
+// Memory for rows that are not read in place.
 struct RowScratch : std::vector<double> {
-  std::vector<int32_t> columns;  // of a sparse row
+  std::vector<int32_t> columns;  // for sparse rows
 };
 
 // The stored values of a CSR row.
@@ -38,7 +38,7 @@ struct StoredRow {
 
 class RowReader {
  public:
-  // The matrix outlives the reader. Neither touches Python; readers may be shared by threads.
+  // The matrix must outlive the reader. Readers do not use Python, and threads may share them.
   static std::unique_ptr<RowReader> of(const Matrix &x);
   virtual ~RowReader() = default;
 
@@ -46,27 +46,27 @@ class RowReader {
   int64_t n_rows() const { return n_rows_; }
   int64_t n_cols() const { return n_cols_; }
 
-  // Whether rows can be had dense: those of dense tables, and CSR rows of few columns, where the sums of all columns cost
-  // little beside what else is done for a row.
+  // Whether rows can be read as dense tiles: true for dense tables, and for CSR tables with few columns, where that is cheap
+  // compared with the other work on a row.
   bool gives_tiles() const { return gives_tiles_; }
 
   // Rows first .. first + n - 1, read in place where they are dense and float64 already, else converted into the scratch.
   virtual Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const;
-  // The given rows, n_cols() apart.
+  // Writes the given rows one after another, with n_cols() values each.
   void gather(const int64_t *rows, int64_t n, double *to) const { gather_columns(rows, n, 0, n_cols_, to); }
-  // Columns first .. last - 1 of the given rows, last - first apart.
+  // Writes columns first .. last - 1 of the given rows one after another.
   virtual void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const;
-  // Sparse.
+  // The stored values of a sparse row.
   virtual StoredRow stored(int64_t, RowScratch &) const { throw std::logic_error("a dense row has no stored values"); }
-  // Either.
   virtual double value(int64_t row, int64_t col) const = 0;
-  void read(int64_t row, double *to) const;  // n_cols() values
+  // Writes the n_cols() values of a row.
+  void read(int64_t row, double *to) const;
 
  protected:
   RowReader(int64_t n_rows, int64_t n_cols, bool sparse, bool gives_tiles)
       : n_rows_(n_rows), n_cols_(n_cols), sparse_(sparse), gives_tiles_(gives_tiles) {}
 
-  // Columns first .. last - 1 of a row, for readers that have no quicker way to make tiles and to gather.
+  // Writes columns first .. last - 1 of a row, for readers that have no faster way to make tiles and to gather.
   virtual void read_part(int64_t, int64_t, int64_t, double *) const { throw std::logic_error("sparse rows make no tile"); }
 
  private:

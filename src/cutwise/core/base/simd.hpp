@@ -1,5 +1,5 @@
-// What makes hot loops fast and changes no bit of their results: clones for wider vectors, lanes, memory asked for
-// ahead and in large pages, records sorted by where their values should stand.
+// Tools for fast loops that do not change a bit of their results: functions compiled twice for wider vectors, lanes,
+// prefetching, large pages, and a fast sort of records.
 #pragma once
 
 #if defined(__linux__)
@@ -8,11 +8,11 @@
 
 #include "base/standard.hpp"
 
-// CUTWISE_CLONES before a hot function: compiled twice, for the baseline and for x86-64-v3 (AVX2), the fit one chosen when the
-// module is loaded. Both give the same bits: nothing is reassociated, and multiply-add is never fused (-ffp-contract=off).
+// A function with CUTWISE_CLONES is compiled twice, for the baseline and for x86-64-v3 (AVX2), and one is chosen when the
+// module is loaded. Both have the same results: nothing is reassociated, and multiply-add is never fused (-ffp-contract=off).
 //
-// What such a function calls in its inner loop must be CUTWISE_INLINE, or it is compiled for the baseline alone. The
-// sanitizers start too late for a choice at load time, and C libraries other than glibc do not support one.
+// Functions called in its inner loop must be CUTWISE_INLINE, or they are compiled for the baseline only. The choice at load
+// time is not possible with sanitizers, which start too late, nor with C libraries other than glibc.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #if __GNUC__ >= 12
@@ -40,11 +40,11 @@ CUTWISE_INLINE To bit_cast(From from) {
   return to;
 }
 
-// Four float64 side by side, each with its own sum: lanes never mix, so vector width changes no bit of a result.
+// Four float64 that are worked on in parallel. Lanes never mix, so the width of vectors does not change a result.
 
 constexpr int kLanes = 4;
 
-// Lanes are passed by reference only: by value they would have another calling convention in each clone.
+// Lanes are passed by reference only, since the calling convention for values differs between the clones.
 #if defined(__GNUC__)
 typedef double Lanes __attribute__((vector_size(32)));
 typedef int64_t LaneBits __attribute__((vector_size(32)));
@@ -57,7 +57,7 @@ CUTWISE_INLINE void add(Lanes &sum, const Lanes &v) { sum = sum + v; }
 CUTWISE_INLINE void subtract(Lanes &out, const Lanes &v) { out = out - v; }
 CUTWISE_INLINE void keep_smaller(Lanes &m, const Lanes &v) { m = v < m ? v : m; }
 CUTWISE_INLINE void keep_larger(Lanes &m, const Lanes &v) { m = v > m ? v : m; }
-// Where v is x and the number is smaller.
+// Replaces `first` by `number` in lanes where v == x and number < first.
 CUTWISE_INLINE void keep_first(Lanes &first, const Lanes &number, const Lanes &v, double x) {
   const Lanes smaller = number < first ? number : first, all_x = {x, x, x, x};
   first = v == all_x ? smaller : first;
@@ -85,8 +85,7 @@ CUTWISE_INLINE void keep_first(Lanes &first, const Lanes &number, const Lanes &a
 CUTWISE_INLINE void load(Lanes &out, const double *from) { std::memcpy(&out, from, sizeof(Lanes)); }
 CUTWISE_INLINE void store(double *to, const Lanes &v) { std::memcpy(to, &v, sizeof(Lanes)); }
 
-// Asks for memory ahead of its use; a hint that changes no result.
-
+// Hints that memory will be read soon.
 inline void prefetch(const void *memory, int64_t n_bytes) {
 #if defined(__GNUC__)
   for (int64_t at = 0; at < n_bytes; at += 64) __builtin_prefetch(static_cast<const char *>(memory) + at);
@@ -96,14 +95,15 @@ inline void prefetch(const void *memory, int64_t n_bytes) {
 #endif
 }
 
-// Memory for std::free. Where much is asked for, in pages of 2 MiB: mapping 512 small ones takes longer than filling them.
+// Allocates memory, to be freed with std::free. Large blocks are in pages of 2 MiB, since mapping 512 small pages takes longer
+// than filling them.
 inline void *allocate_bytes(size_t n_bytes) {
   void *memory = nullptr;
 #if defined(__linux__)
   constexpr size_t page = size_t{2} << 20;
   if (n_bytes >= page) {
     memory = std::aligned_alloc(page, (n_bytes + page - 1) / page * page);
-    // A last page that would be mostly empty is made of small ones.
+    // A last page that would be mostly empty is left in small pages.
     if (memory != nullptr) madvise(memory, (n_bytes + page / 2) / page * page, MADV_HUGEPAGE);
   } else
 #endif
@@ -112,11 +112,11 @@ inline void *allocate_bytes(size_t n_bytes) {
   return memory;
 }
 
-// By increasing `value`; records of the same one in any order. Dealt out to as many equal parts of the range as there are
-// records, most stand where they belong at once.
+// Sorts records by increasing `value`; records of equal value are in any order. A bucket sort with as many buckets of equal
+// width as there are records, so that most records are in their place after one pass.
 template <class Record>
 void sort_by_value(std::vector<Record> &records) {
-  constexpr size_t kFewest = 32, kMost = size_t{1} << 16;  // what is dealt out stays in the caches
+  constexpr size_t kFewest = 32, kMost = size_t{1} << 16;  // so that the buckets fit in the caches
   const auto is_before = [](const Record &a, const Record &b) { return a.value < b.value; };
   const size_t n = records.size();
   double scale = 0.0, low = 0.0;

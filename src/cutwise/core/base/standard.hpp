@@ -1,5 +1,5 @@
-// The standard library and nanobind as nearly every source uses them: included everywhere, and read once for all of them
-// where the compiler can keep what it read. What one source alone needs it includes itself.
+// The headers of the standard library and nanobind that nearly every source uses, precompiled where the compiler supports it.
+// Sources include further headers themselves.
 #pragma once
 
 #include <nanobind/nanobind.h>
