@@ -48,11 +48,11 @@ class Matrix:
 
 class Encoded:
     """
-    A table as small codes; its arrays are read-only views.
+    A table encoded as one-byte codes; its arrays are read-only views.
 
-    Per column f: n_bins, exact, low and high from value_begin[f], slot_begin, and default_bin (-1: none), the one bin that
-    has no slot. Codes are uint8. Dense: of shape (n_rows, n_groups); the slot is group_begin[g] + code. CSR: one for each stored
-    value, of shape (n_stored, 1); the slot is slot_begin[f] + code.
+    Column f has n_bins[f] bins, whose least and largest values are low and high from value_begin[f] on; exact[f] says that each has
+    one value. Its slots begin at slot_begin[f], without one for default_bin[f] (-1: every bin has a slot). Codes are uint8. Dense:
+    (n_rows, n_groups), and the slot is group_begin[g] + code. CSR: (n_stored, 1), and the slot is slot_begin[f] + code.
     """
 
     @property
@@ -73,7 +73,7 @@ class Encoded:
     @property
     def requested(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
         """
-        Of bins alone: those that searches would look into, and bounds on the cuts inside.
+        Of bins without rows: the bins inside which the best cut may lie, and bounds on the cuts inside.
         """
 
     @property
@@ -108,20 +108,20 @@ class Encoded:
 
 def encode(matrix: Matrix, bundle: bool = True, n_jobs: int = 1) -> Encoded:
     """
-    A table of finite values as small codes: every column in bins, every row as slots of one flat histogram.
+    Encode a table of finite values: every column as bins, every row as slots of one flat histogram.
 
-    Bins are in increasing order of value; bin b holds the values in [low[b], high[b]], and both ends occur. A column of at
-    most 256 distinct values is exact: one value a bin. Others get up to 256 bins of about equally many rows. Values are
-    compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its
-    default value in any row (one-hot groups), share one byte a row; this changes the layout, never the bins. Bins are planned
-    on a sample of rows that depends on the shape alone, and made true while all rows are read.
+    Bins are in increasing order of value; bin b has the values in [low[b], high[b]], and both ends occur. A column of at most 256
+    distinct values is exact, with one value per bin. Other columns have up to 256 bins with about the same number of rows. Values
+    are compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its default
+    value in any row (one-hot columns), share one byte per row; this changes the layout and never the bins. Bins are chosen on a
+    sample of rows that depends on the shape only, and corrected while all rows are read.
     """
 
 def bins_alone(begin: NDArray[numpy.int64], low: NDArray[numpy.float64], high: NDArray[numpy.float64]) -> Encoded:
     """
-    Bins of rows that are elsewhere, each with a slot: searches find the best cut between them, from histograms.
+    Bins without rows, each with a slot: searches find the best cut between them from histograms.
 
-    begin (d + 1,): the first bin of each column; low, high (n_bins,): the least and the largest value of the rows in each.
+    begin (d + 1,): the first bin of each column. low, high (n_bins,): the least and the largest value in each bin.
     """
 
 def encode_levels(
@@ -132,24 +132,24 @@ def encode_levels(
     n_jobs: int = 1,
 ) -> Encoded:
     """
-    The same for a dense table of which some columns hold codes of levels, at most 256 each, or infinity for what is missing.
+    The same for a dense table some of whose columns are codes of levels, at most 256 each, or have infinity for missing values.
 
-    Column j of what is encoded is column of[j] of the matrix where level[j] is -1; else 1 where that column is level[j], and 0
-    elsewhere. Infinity becomes -infinity where missing[j] is -1. All columns of one column of the matrix share its byte.
+    Where level[j] is -1, column j of the result is column of[j] of the matrix; otherwise it is 1 where that column is level[j], and
+    0 elsewhere. Infinity becomes -infinity where missing[j] is -1. All result columns of one matrix column share a byte.
     """
 
 def group_rows(matrix: Matrix) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]] | None:
     """
-    Groups of equal rows, where at most half of the rows are distinct; None elsewhere.
+    Groups of equal rows, if at most half of the rows are distinct; otherwise None.
 
-    Values are compared as float64, and -0.0 equals 0.0. Gives the first row of every group, increasing, (n_groups,), and the group
-    of every row, (n_rows,). On more than 4096 rows a sample of 4 * sqrt(n_rows) rows is asked first, and a table without repeats
-    is told from it alone.
+    Values are compared as float64, and -0.0 equals 0.0. Returns the first row of every group, increasing, (n_groups,), and the group
+    of every row, (n_rows,). With more than 4096 rows, a sample of 4 * sqrt(n_rows) rows decides first whether there seem to be
+    repeats enough.
     """
 
 def count_distinct_rows(matrix: Matrix, limit: int, weights: NDArray[numpy.float64] | None = None) -> int:
     """
-    The number of distinct rows of positive weight, as far as the limit; rows are compared as by group_rows.
+    The number of distinct rows of positive weight, counted up to the limit; rows are compared as in group_rows.
     """
 
 def distinct_rows(
@@ -157,17 +157,15 @@ def distinct_rows(
     weights: NDArray[numpy.int64] | None = None,
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.uint64]]:
     """
-    The distinct rows of positive weight, compared as by group_rows.
+    The distinct rows of positive weight, compared as in group_rows.
 
-    Gives the number of the first of all equal rows, what they weigh together, and a hash of what each holds, whatever its dtype
-    and layout, all (n_distinct,): neither the order of the rows nor how often they were repeated or weighted changes what a
-    clustering is searched on. weights are not negative.
+    Returns three arrays, (n_distinct,): the number of the first of all equal rows, their total weight, and a hash of their values,
+    which does not depend on dtype or layout. With them, a clustering does not depend on the order of the rows, nor on whether equal
+    rows are repeated or weighted. weights: not negative.
     """
 
 def hash_uniforms(hashes: NDArray[numpy.uint64], seed: int) -> NDArray[numpy.float64]:
-    """
-    A number in (0, 1) for every hash, as if drawn at random by the seed, which is below 2^64.
-    """
+    """A pseudorandom number in (0, 1) for every hash; seed is below 2^64."""
 
 def assign(
     matrix: Matrix,

@@ -1,3 +1,4 @@
+// The choice of the bins of a column from a sample of its values.
 #include "encoding/bins.hpp"
 
 #include "base/simd.hpp"
@@ -9,7 +10,7 @@ namespace {
 template <class V>
 using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
 
-// Unsigned integers in the order of the floats; the two zeros become one.
+// An unsigned integer for every float, in the same order; -0.0 and 0.0 give the same one.
 template <class V>
 Bits<V> key_of(V value) {
   const auto bits = bit_cast<Bits<V>>(value + V(0));
@@ -23,8 +24,8 @@ V value_of(Bits<V> key) {
   return bit_cast<V>((key & sign) != 0 ? key & ~sign : ~key);
 }
 
-// Sorts by radix, a byte at a time; bytes that all keys share cost one look. Samples are thousands of values: comparison
-// sorts mispredict half of their branches on them.
+// Radix sort by bytes, skipping bytes that all keys share. On samples of thousands of values a comparison sort would mispredict
+// half of its branches.
 template <class K>
 void sort_keys(std::vector<K> &keys) {
   constexpr int n_bytes = sizeof(K);
@@ -46,7 +47,7 @@ void sort_keys(std::vector<K> &keys) {
   }
 }
 
-// Few keys are put where the number of lesser ones says: no branch depends on them.
+// So few keys are sorted by counting the lesser keys of each, without branches that depend on the data.
 constexpr int64_t kFew = 128;
 
 template <class K>
@@ -90,8 +91,8 @@ bool count_whole(const V *values, int64_t n, Tally &tally) {
   return true;
 }
 
-// Walks the entries and ends a bin (appending its last entry) as soon as it holds `fill`; an entry of `fill`, and `alone`,
-// begin and end one of their own.
+// Appends the last entry of every bin, where a bin ends as soon as it has a count of `fill`; an entry with a count of `fill`
+// and the entry `alone` are bins by themselves.
 void cut_at(const std::vector<int32_t> &counts, double fill, int64_t alone, std::vector<int64_t> &last) {
   last.clear();
   const int64_t n = static_cast<int64_t>(counts.size());
@@ -152,13 +153,13 @@ std::vector<int64_t> divide(const std::vector<int32_t> &counts, int max_bins, in
   const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
   const auto n = static_cast<int64_t>(counts.size());
   const bool has_alone = alone >= 0, is_each_once = total == static_cast<double>(has_alone ? n - 1 + counts[alone] : n);
-  // Of entries that each occurred once, which most are, it is known how many bins there will be.
+  // Where every entry occurred once, the number of bins is known without cut_at().
   auto too_many = [&](double fill) {
     const auto a_bin = std::max<int64_t>(static_cast<int64_t>(std::ceil(fill)), 1);
     auto bins_of = [&](int64_t n_entries) { return (n_entries + a_bin - 1) / a_bin; };
     return (has_alone ? bins_of(alone) + 1 + bins_of(n - 1 - alone) : bins_of(n)) > max_bins;
   };
-  // Entries that exceed their share leave more of the bins than of the counts to the rest, so begin below the mean.
+  // Entries that fill bins alone take a larger share of the counts than of the bins, so the first `fill` is below the mean.
   for (double fill = 0.8 * total / max_bins;; fill *= 1.04) {
     if (is_each_once && too_many(fill)) continue;
     cut_at(counts, fill, alone, last);

@@ -5,11 +5,11 @@
 
 namespace cutwise {
 
-// What values of a dtype are compared as: exact for all but int64 beyond 2^53, which are float64 everywhere.
+// The type in which values of a dtype are compared. This is exact except for int64 beyond 2^53, which are rounded to float64.
 template <class T>
 using Compared = std::conditional_t<std::is_same_v<T, float> || std::is_same_v<T, uint8_t>, float, double>;
 
-constexpr int kMaxBins = 256;  // a bin number fits a byte
+constexpr int kMaxBins = 256;  // a bin number fits in a byte
 
 // The distinct values of a column in increasing order, and how often each was seen. No value is -0.0.
 struct Tally {
@@ -30,25 +30,25 @@ struct Tally {
 // Bin b holds the values from low[b] to high[b], and both occur.
 struct Bins {
   std::vector<double> low, high;
-  bool exact = true;  // one value a bin
+  bool exact = true;  // every bin holds one value
 
   int size() const { return static_cast<int>(high.size()); }
 };
 
-// Counts values; they are reordered. V is float or double.
+// Fills the tally with some values; V is float or double.
 template <class V>
 void tally_values(V *values, int64_t n, Tally &tally);
 
-// Divides entries 0 .. counts.size() - 1 among at most max_bins bins (at least 3 where some stands `alone`) and gives the last
-// entry of each: one bin an entry where max_bins allow it, else bins of about equal counts in which every entry that would fill
-// a bin has one of its own. The entry `alone` (or -1) never shares its bin.
+// Divides entries 0 .. counts.size() - 1 into at most max_bins bins and returns the last entry of each. Every entry has its own
+// bin where max_bins allows it. Otherwise bins have about equal counts, and an entry that would fill a bin alone has its own.
+// The entry `alone` (-1: none) never shares its bin; max_bins is then at least 3.
 std::vector<int64_t> divide(const std::vector<int32_t> &counts, int max_bins, int64_t alone = -1);
 
-// The bins that divide() makes of a tally.
+// The bins of a tally, as divide() chooses them.
 Bins choose_bins(const Tally &tally, int max_bins, int64_t alone = -1);
 
-// The row of piece i when n_rows rows are cut into n_sampled pieces of near equal length: anywhere in the piece, always the
-// same for the same arguments. (Equally spaced rows would see one phase of a periodic table.)
+// A pseudorandom row of piece i when n_rows rows are cut into n_sampled pieces of nearly equal length; the same arguments give
+// the same row. (Equally spaced rows would see only one phase of a periodic table.)
 inline int64_t sampled_row(int64_t i, int64_t n_sampled, int64_t n_rows) {
   const int64_t first = i * n_rows / n_sampled, end = (i + 1) * n_rows / n_sampled;
   uint64_t h = static_cast<uint64_t>(i) * 0x9E3779B97F4A7C15u;

@@ -1,5 +1,5 @@
-// The bundled columns of a dense table, as the pass over its rows needs them: most values are their column's default and cost
-// no more than a comparison.
+// The bundled columns of a dense table, and their codes in a pass over the rows. Most values are the default of their column,
+// and take only a comparison.
 #pragma once
 
 #include "base/matrix.hpp"
@@ -8,11 +8,11 @@
 
 namespace cutwise {
 
-// A column's bit, as wide as its values, so that both are compared and marked side by side; that of a byte is its first.
+// One bit of a column in an integer as wide as its values, so that values and bits are worked on in the same lanes.
 template <class T>
 using BitOf = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 1, uint8_t, uint32_t>>;
 
-// Which of n values, 32 at most, are off their defaults and have a bit.
+// A mask of which of n values (at most 32) differ from their defaults, among those that have a bit.
 template <class T>
 CUTWISE_INLINE uint64_t bits_off_default(const T *x, const T *defaults, const BitOf<T> *bits, int64_t n) {
   uint64_t off = 0;
@@ -48,7 +48,7 @@ CUTWISE_INLINE uint64_t bits_off_default(const T *x, const T *defaults, const Bi
   return off;
 }
 
-// A word for every 64 columns of a row.
+// The masks of n rows: one word for every 64 columns.
 template <class T>
 CUTWISE_INLINE void mark_rows(const T *x, int64_t row_stride, int64_t n, const T *defaults, const BitOf<T> *bits, int64_t width,
                               uint64_t *off) {
@@ -79,7 +79,7 @@ class BundledColumns {
 
   bool empty() const { return members_.empty(); }
 
-  // A column, in increasing order of column; its other values and their codes follow by add_code().
+  // Adds a column; columns come in increasing order. Its values other than the default follow with add_code().
   void add(int32_t column, int32_t group, double default_value) {
     const int32_t at = static_cast<int32_t>(value_.size());
     members_.push_back({column, group, static_cast<T>(default_value), at, at});
@@ -90,11 +90,11 @@ class BundledColumns {
     members_.back().last = static_cast<int32_t>(value_.size());
   }
 
-  // Once all columns are there.
+  // Called after all columns were added.
   void plan_rows(int64_t col_stride) {
     if (members_.empty() || col_stride != 1) return;
     const int32_t first = members_.front().column, width = members_.back().column - first + 1;
-    // Among many other columns the members are found faster one by one.
+    // Among many other columns it is faster to go column by column.
     if (width > 4 * static_cast<int64_t>(members_.size())) return;
     by_row_ = true;
     row_default_.assign(width, T(0));
@@ -108,36 +108,37 @@ class BundledColumns {
     }
   }
 
-  // Writes into zeros the codes of the values that are not their column's default, in n rows from `first` on, whose values
-  // begin at `tile`. Calls note(column, row, value) for what has no code, or comes where another column's code stands.
+  // Writes the codes of the values that differ from their column's default, in n rows from `first` on, whose values begin at
+  // `tile`; the codes are zero before. Calls note(column, row, value) for a value without a code, or whose byte has another
+  // column's code.
   template <class Note>
   void encode(const Dense<T> &x, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes, Note &&note) const {
-    const Placer<Note> place{value_.data(), code_.data(), note};
-    if (by_row_) encode_rows(x.row_stride, first, tile, n, n_groups, codes, place);
-    else encode_columns(x, first, tile, n, n_groups, codes, place);
+    const CodeWriter<Note> write{value_.data(), code_.data(), note};
+    if (by_row_) encode_rows(x.row_stride, first, tile, n, n_groups, codes, write);
+    else encode_columns(x, first, tile, n, n_groups, codes, write);
   }
 
  private:
   struct Member {
     int32_t column, group;
     T default_value;
-    int32_t first, last;  // its other values and their codes
+    int32_t first, last;  // its entries in value_ and code_
   };
 
-  // Keeps its pointers, for the compiler must believe that a byte written could change those of the columns.
+  // Has copies of the pointers, as compilers would otherwise read them again after every byte that is written.
   template <class Note>
-  struct Placer {
+  struct CodeWriter {
     const V *value;
     const uint8_t *code;
     Note &note;
 
     CUTWISE_INLINE void operator()(const Member &member, int64_t row, T x, uint8_t *codes) const {
       const V v = static_cast<V>(x);
-      uint8_t &own = codes[member.group];
-      if (own == 0) {
+      uint8_t &code_of_group = codes[member.group];
+      if (code_of_group == 0) {
         for (int32_t i = member.first; i < member.last; ++i) {
           if (value[i] != v) continue;
-          own = code[i];
+          code_of_group = code[i];
           return;
         }
       }
@@ -145,24 +146,24 @@ class BundledColumns {
     }
   };
 
-  template <class Place>
+  template <class Write>
   void encode_columns(const Dense<T> &x, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes,
-                      const Place &place) const {
+                      const Write &write) const {
     const int64_t stride = x.row_stride;
     for (const Member &member : members_) {
       const T *values = tile + member.column * x.col_stride;
       const T default_value = member.default_value;
       for (int64_t i = 0; i < n; ++i) {
         const T v = values[i * stride];
-        if (v != default_value) place(member, first + i, v, codes + i * n_groups);
+        if (v != default_value) write(member, first + i, v, codes + i * n_groups);
       }
     }
   }
 
-  // Where rows are contiguous, whole stretches of them are compared with the defaults at once.
-  template <class Place>
+  // For contiguous rows: compares many neighboring columns with their defaults at once.
+  template <class Write>
   void encode_rows(int64_t stride, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes,
-                   const Place &place) const {
+                   const Write &write) const {
     const int64_t width = static_cast<int64_t>(row_default_.size()), n_words = (width + 63) / 64;
     const int64_t rows_at_once = std::max<int64_t>(1, 1024 / n_words);
     const int32_t *member_at = member_at_.data();
@@ -178,7 +179,7 @@ class BundledColumns {
         for (int64_t w = 0; w < n_words; ++w) {
           for (uint64_t word = words[w]; word != 0; word &= word - 1) {
             const int64_t at = 64 * w + lowest_bit(word);
-            place(members[member_at[at]], first + i, row[at], codes + i * n_groups);
+            write(members[member_at[at]], first + i, row[at], codes + i * n_groups);
           }
         }
       }
@@ -198,10 +199,10 @@ class BundledColumns {
   std::vector<Member> members_;
   std::vector<V> value_;
   std::vector<uint8_t> code_;
-  // From the first member's column to the last one's.
+  // For encode_rows(), by column from that of the first member to that of the last.
   bool by_row_ = false;
   std::vector<T> row_default_;
-  std::vector<BitOf<T>> bit_;  // of members, in their half of a word
+  std::vector<BitOf<T>> bit_;  // the bit of a member in its half of a word; 0 for other columns
   std::vector<int32_t> member_at_;
 };
 

@@ -10,13 +10,13 @@ namespace cutwise {
 namespace {
 
 constexpr int kMaxCodes = 256;     // code 0 included
-constexpr int kMaxTried = 64;      // open bundles tried for a column, latest first: keeps wide tables linear
-constexpr double kConvincing = 8;  // conflicts that independent columns would have shown: by chance none, one time in 3000
+constexpr int kMaxTried = 64;      // bundles tried for a column, latest first, so that the time is linear in the columns
+constexpr double kConvincing = 8;  // expected conflicts if columns were independent: no conflict is then not by chance
 
 struct Bundle {
   int n_codes = 1;
   int64_t n_others = 0;
-  double expected = 0;           // conflicts in the sample, were its members independent of each other
+  double expected = 0;           // conflicts in the sample if its members were independent
   std::vector<uint64_t> others;  // sampled rows in which some member is off its default
   std::vector<std::pair<const BundleCandidate *, const Default *>> members;
 };
@@ -34,12 +34,12 @@ bool disjoint(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b) {
   return true;
 }
 
-constexpr int64_t kTileCodeBytes = 64 << 10;  // of codes: they are written column by column while they are near
+constexpr int64_t kTileCodeBytes = 64 << 10;  // codes of one tile of rows, which are rewritten group by group in the cache
 constexpr int64_t kMaxRecodedRows = 16384;
 
 using Range = std::pair<const UnseenValue *, const UnseenValue *>;
 
-// The unseen values, sorted, of a column.
+// The unseen values of a column, among all of them sorted.
 Range of_column(const std::vector<UnseenValue> &unseen, int32_t column) {
   const auto before = [](const UnseenValue &s, int32_t c) { return s.column < c; };
   const auto after = [](int32_t c, const UnseenValue &s) { return c < s.column; };
@@ -52,7 +52,7 @@ int32_t bin_of(const Bins &bins, double value) {
   return static_cast<int32_t>(std::lower_bound(bins.high.begin(), bins.high.end() - 1, value) - bins.high.begin());
 }
 
-// Bins that hold the unseen values too.
+// Bins that include the unseen values.
 Bins with_values(const Bins &old, Range range) {
   std::vector<double> values(old.high);
   for (const UnseenValue *s = range.first; s != range.second; ++s) values.push_back(s->value + 0.0);
@@ -63,10 +63,10 @@ Bins with_values(const Bins &old, Range range) {
     bins.low = bins.high = std::move(values);
     return bins;
   }
-  // Too many values: a new one shares the bin of the next known one.
+  // Too many values for exact bins: a new value shares the bin of the next larger one.
   bins = old;
   bins.exact = false;
-  if (std::isinf(bins.high.back())) {  // what is missing shares with none
+  if (std::isinf(bins.high.back())) {  // the bin of missing values is not shared
     const double largest = values[values.size() - 2];
     if (bins.size() == 1) bins.low.insert(bins.low.begin(), largest), bins.high.insert(bins.high.begin(), largest);
     bins.high[bins.size() - 2] = std::max(bins.high[bins.size() - 2], largest);
@@ -79,28 +79,28 @@ Bins with_values(const Bins &old, Range range) {
   return bins;
 }
 
-// Columns to be taken out of their bundles so that no row has two columns of a bundle off their defaults: those in most
-// conflicts first, the later of two in as many.
+// Columns to take out of their bundles so that no row has two columns of a bundle off their defaults: greedily the column in
+// most conflicts, the later one on ties.
 std::set<int32_t> conflicting_columns(const std::vector<UnseenValue> &unseen, const Encoded &encoded) {
-  struct Place {
+  struct Cell {
     int32_t group, row, column;
   };
-  std::vector<Place> places;  // where a column of a bundle is off its default, and its code not written
+  std::vector<Cell> cells;  // where a column of a bundle is off its default without a code
   for (const UnseenValue &s : unseen)
-    if (encoded.columns[s.column].default_bin >= 0) places.push_back({encoded.columns[s.column].group, s.row, s.column});
-  if (places.empty()) return {};
-  std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
+    if (encoded.columns[s.column].default_bin >= 0) cells.push_back({encoded.columns[s.column].group, s.row, s.column});
+  if (cells.empty()) return {};
+  std::sort(cells.begin(), cells.end(), [](const Cell &a, const Cell &b) {
     return std::tie(a.group, a.row, a.column) < std::tie(b.group, b.row, b.column);
   });
 
-  std::vector<int32_t> column_of_slot(encoded.n_slots, -1);  // the column of a slot
+  std::vector<int32_t> column_of_slot(encoded.n_slots, -1);
   for (int32_t c = 0; c < encoded.n_cols(); ++c)
     std::fill_n(column_of_slot.begin() + encoded.columns[c].slot_begin, encoded.columns[c].n_slots(), c);
   std::vector<std::vector<int32_t>> conflicts;
-  for (size_t i = 0; i < places.size();) {
-    const int32_t group = places[i].group, row = places[i].row;
+  for (size_t i = 0; i < cells.size();) {
+    const int32_t group = cells[i].group, row = cells[i].row;
     std::vector<int32_t> columns;
-    for (; i < places.size() && places[i].group == group && places[i].row == row; ++i) columns.push_back(places[i].column);
+    for (; i < cells.size() && cells[i].group == group && cells[i].row == row; ++i) columns.push_back(cells[i].column);
     const uint8_t code = encoded.codes[int64_t{row} * encoded.n_groups + group];
     if (code != 0) columns.push_back(column_of_slot[encoded.group_begin[group] + code]);
     if (columns.size() > 1) conflicts.push_back(std::move(columns));
@@ -121,7 +121,7 @@ std::set<int32_t> conflicting_columns(const std::vector<UnseenValue> &unseen, co
   return out;
 }
 
-// How the codes of a group follow from those before: new code = of[old code of group `from`].
+// How a group's codes change: new code = of[old code of group `from`].
 struct Recoding {
   int32_t from = -1;
   bool changes = false;
@@ -141,7 +141,7 @@ std::vector<Recoding> recodings(const Encoded &before, const std::vector<Bins> &
     const Column &old = before.columns[c], &column = now.columns[c];
     Recoding &recoding = all[column.group];
     recoding.from = old.group;
-    if (leaves(c)) {  // it is at its default wherever the old code says nothing else
+    if (leaves(c)) {  // the column is at its default wherever the old code is not one of its codes
       const double value = bins_before[c].high[old.default_bin];
       std::fill(recoding.of, recoding.of + 256, code_of(now, column, bin_of(bins[c], value)));
     }
@@ -175,7 +175,8 @@ Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, b
         if (b < 0 || (tried >= 0 && b == latest)) continue;
         const Bundle &bundle = bundles[b];
         if (bundle.n_codes + candidate.n_codes > kMaxCodes) continue;
-        // A rare column fits everywhere in a sample: only its neighbors are likely to be of its kind.
+        // A column that is rarely off its default has no conflicts in a sample with any other: only the bundle of the column
+        // before is a likely partner.
         const double expected = static_cast<double>(n_others) * static_cast<double>(bundle.n_others) / n_sampled;
         if (b != latest && expected < convincing) continue;
         if (!disjoint(bundle.others, option.others)) continue;
@@ -269,10 +270,10 @@ void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &e
   // The columns as they will be.
   Encoded now;
   now.n_rows = encoded.n_rows;
-  const auto place_columns = [&] {
+  const auto lay_out_columns = [&] {
     now.columns = encoded.columns;
     now.n_groups = encoded.n_groups;
-    // A bundle that all columns leave is left to the first of them: a group without codes would have another's slots.
+    // A bundle that all columns leave stays the group of the first of them, since a group must have codes.
     std::vector<bool> vacant(encoded.n_groups, true);
     for (int32_t c = 0; c < now.n_cols(); ++c)
       if (leaving.count(c) == 0) vacant[encoded.columns[c].group] = false;
@@ -287,11 +288,11 @@ void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &e
     }
     return number_slots(bins, now, &encoded);
   };
-  if (!place_columns()) {
-    // A bundle has grown out of its byte: the columns that made it grow leave it.
+  if (!lay_out_columns()) {
+    // A bundle needs more codes than a byte has: the columns that have more bins than before leave it.
     for (int32_t c = 0; c < encoded.n_cols(); ++c)
       if (encoded.columns[c].default_bin >= 0 && bins[c].size() > bins_before[c].size()) leaving.insert(c);
-    place_columns();
+    lay_out_columns();
   }
 
   const std::vector<Recoding> recoding = recodings(encoded, bins_before, now, bins);

@@ -1,4 +1,4 @@
-// Encoding as Python sees it.
+// The functions that encode a table, for Python.
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "encoding/encoded.hpp"
@@ -19,8 +19,8 @@ Encoded encode(const Matrix &matrix, bool bundle, int n_jobs) {
   return matrix.is_sparse() ? encode_sparse(matrix, n_jobs) : encode_dense(matrix, bundle, nullptr, n_jobs);
 }
 
-// Columns of zeros and ones in place of those of codes: code v has a bin, and so a slot, of its own already. And columns with
-// what is missing below all values: what has none of their slots.
+// Replaces every column of codes by 0/1 columns of its levels, each of which has a bin and a slot already. In columns with
+// missing values that go below all others, the bin of infinity becomes the default bin of -infinity, which has no slot.
 void spread_columns(Encoded &encoded, const In1<int32_t> &of, const In1<int32_t> &level, const In1<int32_t> &missing,
                     const std::vector<Contents> &contents) {
   std::vector<Column> columns;
@@ -124,11 +124,11 @@ void bind_encode(nanobind::module_ &m) {
 
   constexpr auto view_of_self = nb::rv_policy::reference_internal;
   constexpr auto own = nb::rv_policy::automatic;
-  nb::class_<Encoded>(m, "Encoded", R"(A table as small codes; its arrays are read-only views.
+  nb::class_<Encoded>(m, "Encoded", R"(A table encoded as one-byte codes; its arrays are read-only views.
 
-Per column f: n_bins, exact, low and high from value_begin[f], slot_begin, and default_bin (-1: none), the one bin that
-has no slot. Codes are uint8. Dense: of shape (n_rows, n_groups); the slot is group_begin[g] + code. CSR: one for each stored
-value, of shape (n_stored, 1); the slot is slot_begin[f] + code.)")
+Column f has n_bins[f] bins, whose least and largest values are low and high from value_begin[f] on; exact[f] says that each has
+one value. Its slots begin at slot_begin[f], without one for default_bin[f] (-1: every bin has a slot). Codes are uint8. Dense:
+(n_rows, n_groups), and the slot is group_begin[g] + code. CSR: (n_stored, 1), and the slot is slot_begin[f] + code.)")
       .def_ro("n_rows", &Encoded::n_rows)
       .def_ro("n_slots", &Encoded::n_slots)
       .def_ro("n_groups", &Encoded::n_groups)
@@ -137,11 +137,11 @@ value, of shape (n_stored, 1); the slot is slot_begin[f] + code.)")
       .def_prop_ro(
           "requested",
           [](const Encoded &e) {
-            require(e.requested != nullptr, "only bins alone are asked for");
+            require(e.requested != nullptr, "only bins without rows are requested");
             return std::make_tuple(to_numpy(std::vector<int64_t>(e.requested->bin)),
                                    to_numpy(std::vector<double>(e.requested->bound)));
           },
-          own, "Of bins alone: those that searches would look into, and bounds on the cuts inside.")
+          own, "Of bins without rows: the bins inside which the best cut may lie, and bounds on the cuts inside.")
       .def_prop_ro(
           "low", [](const Encoded &e) { return view(e.low); }, view_of_self)
       .def_prop_ro(
@@ -167,21 +167,21 @@ value, of shape (n_stored, 1); the slot is slot_begin[f] + code.)")
           "value_begin", [](const Encoded &e) { return per_column<int64_t>(e, &Column::value_begin); }, own)
       .def_prop_ro("exact", [](const Encoded &e) { return per_column<bool>(e, &Column::exact); }, own);
   m.def("encode", &encode, "matrix"_a, "bundle"_a = true, "n_jobs"_a = 1, nb::keep_alive<0, 1>(),
-        R"(A table of finite values as small codes: every column in bins, every row as slots of one flat histogram.
+        R"(Encode a table of finite values: every column as bins, every row as slots of one flat histogram.
 
-Bins are in increasing order of value; bin b holds the values in [low[b], high[b]], and both ends occur. A column of at
-most 256 distinct values is exact: one value a bin. Others get up to 256 bins of about equally many rows. Values are
-compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its
-default value in any row (one-hot groups), share one byte a row; this changes the layout, never the bins. Bins are planned
-on a sample of rows that depends on the shape alone, and made true while all rows are read.)");
+Bins are in increasing order of value; bin b has the values in [low[b], high[b]], and both ends occur. A column of at most 256
+distinct values is exact, with one value per bin. Other columns have up to 256 bins with about the same number of rows. Values
+are compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its default
+value in any row (one-hot columns), share one byte per row; this changes the layout and never the bins. Bins are chosen on a
+sample of rows that depends on the shape only, and corrected while all rows are read.)");
   m.def("bins_alone", &bins_alone, "begin"_a, "low"_a, "high"_a,
-        R"(Bins of rows that are elsewhere, each with a slot: searches find the best cut between them, from histograms.
+        R"(Bins without rows, each with a slot: searches find the best cut between them from histograms.
 
-begin (d + 1,): the first bin of each column; low, high (n_bins,): the least and the largest value of the rows in each.)");
+begin (d + 1,): the first bin of each column. low, high (n_bins,): the least and the largest value in each bin.)");
   m.def(
       "encode_levels", &encode_levels, "matrix"_a, "of"_a, "level"_a, "missing"_a, "n_jobs"_a = 1,
-      R"(The same for a dense table of which some columns hold codes of levels, at most 256 each, or infinity for what is missing.
+      R"(The same for a dense table some of whose columns are codes of levels, at most 256 each, or have infinity for missing values.
 
-Column j of what is encoded is column of[j] of the matrix where level[j] is -1; else 1 where that column is level[j], and 0
-elsewhere. Infinity becomes -infinity where missing[j] is -1. All columns of one column of the matrix share its byte.)");
+Where level[j] is -1, column j of the result is column of[j] of the matrix; otherwise it is 1 where that column is level[j], and
+0 elsewhere. Infinity becomes -infinity where missing[j] is -1. All result columns of one matrix column share a byte.)");
 }

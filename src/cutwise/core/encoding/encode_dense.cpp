@@ -1,6 +1,6 @@
-// Dense tables: bins and bundles are planned on a sample of the rows, then every row is read once, in tiles. What the plan
-// has no code for is noted and recoded afterwards; only a column with too many of them is planned anew, and
-// the pass repeated.
+// The encoding of dense tables. Bins and bundles are chosen on a sample of the rows, then every row is read once, in tiles.
+// Values without a code are noted and recoded afterwards; the bins of a column with too many of them are chosen again, and the
+// pass is repeated.
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
 #include "encoding/bins.hpp"
@@ -22,7 +22,7 @@ CUTWISE_CLONES void mark_off_default(const double *x, int64_t row_stride, int64_
 
 namespace {
 
-// Four ends at a time: counts are read and written once for them.
+// Compares with four ends at a time, so that the counts are read and written once for the four.
 template <class V, class Count>
 CUTWISE_INLINE void count_lesser_of(const V *ends, int64_t n_ends, const V *values, int64_t n, Count *counts) {
   std::fill_n(counts, n, Count{0});
@@ -49,23 +49,23 @@ namespace {
 
 constexpr int64_t kMinSampled = 4096, kMaxSampled = 8192;
 constexpr int64_t kValuesToChooseBin = 16;
-constexpr int64_t kSampleBytes = 2 << 20;  // of the columns sampled together, so that a row is visited once
-constexpr int64_t kTileBytes = 128 << 10;  // with the next one: a share of the second cache
+constexpr int64_t kSampleBytes = 2 << 20;  // size of the sample of the columns that are sampled together
+constexpr int64_t kTileBytes = 128 << 10;  // two tiles fit in the second-level cache
 constexpr int64_t kMaxTileRows = 1024;
-constexpr int64_t kBlockColumns = 256;  // what finds their bins and the bins' ends stay in the second cache
+constexpr int64_t kBlockColumns = 256;  // the finders and the bins' ends of so many columns stay in the second-level cache
 constexpr int64_t kPieceRows = 16384;
-constexpr int64_t kMinUnseen = 1024;                // allowed in a column, or a row in 64
+constexpr int64_t kMinUnseen = 1024;                // so many unseen values per column are allowed, or one row in 64
 constexpr int kMaxBundledCodes = 64;                // codes of one bundled column
-constexpr double kMaxDefault = 9007199254740992.0;  // below 2^53 integers and their float64 are equal alike
+constexpr double kMaxDefault = 9007199254740992.0;  // 2^53: smaller integers are equal exactly where their float64 are
 
 int64_t sample_size(int64_t n_rows) {
   return n_rows <= kMinSampled ? n_rows : std::clamp(n_rows / 16, kMinSampled, kMaxSampled);
 }
 
-// One thread's findings. Minima, maxima, unions and counts: merging them in any order gives the same.
+// What one thread collects. These are minima, maxima, lists that are sorted later, and counts, so the order of merging is free.
 template <class V>
 struct Pass {
-  std::vector<V> ends;  // smallest and largest value of every coarse bin
+  std::vector<V> ends;  // the least and the largest value of every coarse bin
   std::vector<UnseenValue> unseen;
   std::vector<int64_t> n_unseen;  // by column
 };
@@ -104,10 +104,9 @@ class DenseEncoder {
   }
 
   void plan_bins(const std::vector<int64_t> &rows, int64_t first, int64_t last) {
-    // The rows lie far apart in memory: each is asked for well before its turn.
-    constexpr int64_t ahead = 16;
+    constexpr int64_t ahead = 16;  // rows ahead that are prefetched, as sampled rows are scattered in memory
     const int64_t width = last - first;
-    const int64_t stride = width | 1;  // columns of rows a power of two apart would share a few lines of the cache
+    const int64_t stride = width | 1;  // odd: with a power of two, the values of a column would share few cache lines
     std::vector<T> sample(n_sampled_ * stride);
     const T *from = x_.data + first * x_.col_stride;
     for (int64_t i = 0; i < n_sampled_; ++i) {
@@ -116,8 +115,8 @@ class DenseEncoder {
       for (int64_t j = 0; j < width; ++j) sample[i * stride + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
     }
     const int64_t n_few = kValuesToChooseBin * Finder<T>::most_coarse(x_.n_rows);
-    std::vector<int64_t> few_of_all(2 * n_few <= n_sampled_ ? n_few : 0);  // the same of every column that has all values
-    for (size_t i = 0; i < few_of_all.size(); ++i) few_of_all[i] = sampled_row(static_cast<int64_t>(i), n_few, n_sampled_);
+    std::vector<int64_t> few_rows(2 * n_few <= n_sampled_ ? n_few : 0);  // for columns without missing values
+    for (size_t i = 0; i < few_rows.size(); ++i) few_rows[i] = sampled_row(static_cast<int64_t>(i), n_few, n_sampled_);
     parallel_for(n_jobs_, width, [&](int64_t j) {
       std::vector<V> values(n_sampled_), sampled(n_sampled_);
       for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * stride + j]);
@@ -126,11 +125,12 @@ class DenseEncoder {
       int64_t n_known = n_sampled_;
       if (has_missing(c))
         n_known = std::remove(values.begin(), values.end(), std::numeric_limits<V>::infinity()) - values.begin();
-      // Where a few of the values are too many for exact bins, they are enough to choose others from.
+      // If a few of the values already have too many distinct ones for exact bins, these few are enough to choose coarse bins
+      // from.
       if (2 * n_few <= n_known) {
         std::vector<V> few(n_few);
         for (int64_t i = 0; i < n_few; ++i)
-          few[i] = values[n_known == n_sampled_ ? few_of_all[i] : sampled_row(i, n_few, n_known)];
+          few[i] = values[n_known == n_sampled_ ? few_rows[i] : sampled_row(i, n_few, n_known)];
         tally_values(few.data(), n_few, tally);
       }
       if (tally.size() <= kMaxBins) tally_values(values.data(), n_known, tally);
@@ -147,7 +147,8 @@ class DenseEncoder {
 
   bool has_missing(int64_t c) const { return contents_ != nullptr && contents_[c] == Contents::values_and_missing; }
 
-  // Values seen once stand for as large a share of values not seen at all (Good and Turing).
+  // Whether the sample lets expect many unseen values: the share of values seen once estimates the share of values not seen at
+  // all (Good and Turing).
   bool expects_unseen(const Tally &tally) const {
     if (n_sampled_ == x_.n_rows || tally.size() > kMaxBins) return false;
     const double n_once = static_cast<double>(std::count(tally.count.begin(), tally.count.end(), 1));
@@ -159,8 +160,8 @@ class DenseEncoder {
     for (int64_t i = 0; i < x_.n_rows && tally.size() <= kMaxBins; ++i) tally.add_unless_known(x_(i, c) + 0.0);
   }
 
-  // Zero is the default to try first: the columns of a one-hot group exclude each other only by their ones. Then the value
-  // most often seen.
+  // The default values to try are zero, as in one-hot columns, where no two have a one in the same row, and then the most
+  // frequent value.
   void add_candidate(int64_t c, const V *values, const Tally &tally) {
     const auto &value = tally.value;
     if (tally.size() > kMaxBundledCodes) return;
@@ -246,7 +247,7 @@ class DenseEncoder {
 
   using Columns = std::vector<int32_t>::const_iterator;
 
-  // Some columns of a piece, and what is bundled.
+  // Encodes some columns of a piece, and with_bundles all bundled columns.
   void encode_block(int64_t first, int64_t last, Columns begin, Columns end, bool with_bundles, Pass<V> &pass) {
     const int64_t n_groups = out_.n_groups, width = std::min(x_.n_cols, kBlockColumns);
     const bool by_column = std::abs(x_.row_stride) < std::abs(x_.col_stride);
@@ -256,7 +257,7 @@ class DenseEncoder {
       const int64_t n = std::min(tile_rows, last - first);
       const T *tile = x_.data + first * x_.row_stride;
       uint8_t *codes = out_.codes.data() + first * n_groups;
-      // The next tile's share of the memory that one column's turn may ask for.
+      // While a column is encoded, its share of the next tile is prefetched.
       const int64_t next_bytes = x_.col_stride != 1 || x_.row_stride < x_.n_cols || x_.row_stride > 2 * x_.n_cols ||
                                          width < x_.n_cols || first + n >= last
                                      ? 0
@@ -289,7 +290,7 @@ class DenseEncoder {
     }
   }
 
-  // Plans the columns with too many unseen values from all of their values; true when there are any.
+  // Chooses the bins of columns with too many unseen values again, from all of their values; returns whether there are any.
   bool plan_anew() {
     bool again = false;
     for (int64_t c = 0; c < x_.n_cols; ++c) {
@@ -335,7 +336,7 @@ class DenseEncoder {
   const int64_t n_sampled_, max_unseen_;
   std::vector<Bins> bins_;
   std::vector<Finder<T>> finders_;
-  std::vector<std::vector<BundleCandidate>> candidates_;  // one of every column that may be bundled
+  std::vector<std::vector<BundleCandidate>> candidates_;  // by column: one entry where it may be bundled
   std::vector<int32_t> unbundled_;
   BundledColumns<T> bundled_;
   std::vector<int64_t> ends_begin_;

@@ -1,5 +1,6 @@
-// CSR tables: only stored values are touched. They are brought together by column, where a column's bins stay at hand while
-// they are chosen and looked up; zero is a bin of its own wherever a row leaves the column out.
+// The encoding of CSR tables, which reads stored values only. Blocks of columns are gathered, so that the values of a column
+// are contiguous while its bins are chosen and looked up. Zero has a bin of its own in columns that some row stores no value
+// in.
 #include "encoding/encoded.hpp"
 
 #include "base/parallel.hpp"
@@ -9,19 +10,19 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kMinStored = 96, kMaxStored = 4096;  // stored values that the bins of a column are chosen from
-// Sums over a node's rows are kept for every bin, and there are as many columns as there are words or genes: a bin must
-// stand for a good many values to be worth its memory and the walk past it. Few values have bins of their own all the same.
+constexpr int64_t kMinStored = 96, kMaxStored = 4096;  // stored values in the sample of a column
+// Every bin takes memory for sums over a node's rows, and time in every search, and there may be many thousand columns: so a
+// bin should have many values. A column of few distinct values has exact bins nevertheless.
 constexpr int64_t kValuesOfBin = 128, kValuesOfExact = 8, kMinExact = 4, kMostExact = 16;
-// Columns are brought together for so many stored values at a time, or a sixteenth of all.
+// The stored values of a block of columns: a sixteenth of all, within these limits.
 constexpr int64_t kFewestOfBlock = 1 << 16, kMostOfBlock = 1 << 20;
 constexpr int64_t kColumnsAtOnce = 64;
 
-// The bin of a value among the upper ends of bins. No branch depends on the values.
+// Finds the bin of a value among the upper ends of the bins, without branches that depend on the values.
 template <class V>
 class EndFinder {
  public:
-  // Values up to zero's neighbors belong to the bins beside it, and values beyond the last end to the last bin.
+  // Every negative value has a bin below that of zero, and values beyond the last end are in the last bin.
   EndFinder(const Bins &bins, int32_t zero_bin) {
     std::fill(std::begin(end_), std::end(end_), std::numeric_limits<V>::infinity());
     for (int b = 0; b + 1 < bins.size(); ++b) end_[b] = static_cast<V>(bins.high[b]);
@@ -31,7 +32,6 @@ class EndFinder {
 
   int32_t operator()(V value) const {
     int32_t b = 0;
-    // Adding the outcome of a comparison leaves no branch for the data to mislead.
     for (int step = n_steps_ - 1; step >= 0; --step) b += static_cast<int32_t>(end_[b + (1 << step) - 1] < value) << step;
     return b;
   }
@@ -41,8 +41,7 @@ class EndFinder {
   int n_steps_ = 0;
 };
 
-// Position: an unsigned integer that can number the stored values.
-// V: what stored values are compared as.
+// V: the type that stored values are compared in. Position: an unsigned integer type that can number all stored values.
 template <class V, class Position>
 class SparseEncoder {
  public:
@@ -63,14 +62,14 @@ class SparseEncoder {
     out_.codes.resize(indptr_[n_rows_]);
     int64_t most_bins = 0;
     for (int64_t c = 0; c < n_cols_; ++c) most_bins += most_exact(begin_[c + 1] - begin_[c]);
-    out_.low.reserve(most_bins);  // what is not used is never touched, and takes no memory
+    out_.low.reserve(most_bins);  // pages that are never written take no memory
     out_.high.reserve(most_bins);
     next_.assign(indptr_, indptr_ + n_rows_);
     const int64_t most = std::clamp(indptr_[n_rows_] / 16, kFewestOfBlock, kMostOfBlock);
     by_column_.reserve(std::min(indptr_[n_rows_], most));
     for (int64_t first = 0, last = 0; first < n_cols_; first = last) {
       for (last = first + 1; last < n_cols_ && begin_[last + 1] - begin_[first] <= most;) ++last;
-      collect(x.data, first, last);
+      gather(x.data, first, last);
       find_bins_of(first, last);
     }
     by_column_ = {};
@@ -79,7 +78,7 @@ class SparseEncoder {
   }
 
  private:
-  // A stored value and where it stands in the table.
+  // A stored value and its index in the arrays of the table.
   struct Stored {
     V value;
     Position position;
@@ -102,9 +101,9 @@ class SparseEncoder {
     for (int64_t c = 0; c < n_cols_; ++c) begin_[c + 1] += begin_[c];
   }
 
-  // The stored values of some columns, by column.
+  // Gathers the stored values of the columns first .. last - 1 in by_column_.
   template <class T>
-  void collect(const T *data, int64_t first, int64_t last) {
+  void gather(const T *data, int64_t first, int64_t last) {
     std::vector<int64_t> next(last - first);
     for (int64_t c = first; c < last; ++c) next[c - first] = begin_[c] - begin_[first];
     by_column_.resize(begin_[last] - begin_[first]);
@@ -116,7 +115,7 @@ class SparseEncoder {
     }
   }
 
-  // Bins and codes of these columns.
+  // Finds the bins and codes of the gathered columns.
   void find_bins_of(int64_t first, int64_t last) {
     std::vector<Bins> chunks((last - first + kColumnsAtOnce - 1) / kColumnsAtOnce);
     parallel_for(n_jobs_, static_cast<int64_t>(chunks.size()), [&](int64_t i) {
@@ -157,7 +156,7 @@ class SparseEncoder {
     if (n_sampled == n) {
       for (int64_t i = 0; i < n; ++i) values[i] = stored[i].value;
     } else {
-      // One of every stretch, anywhere in it; like sampled_row(), without its divisions.
+      // A pseudorandom value of every stretch, like sampled_row() but without its divisions.
       const double stretch = static_cast<double>(n) / static_cast<double>(n_sampled);
       uint64_t state = 1;
       for (int64_t i = 0; i < n_sampled; ++i) {
@@ -175,19 +174,19 @@ class SparseEncoder {
     return bins;
   }
 
-  // Bins of a column of so many stored values, where each holds one value; others have no more.
+  // The most exact bins of a column with n stored values; coarse columns have no more bins than that either.
   static int64_t most_exact(int64_t n) {
     const int64_t few = std::clamp(n / kValuesOfExact, kMinExact, kMostExact);
     return std::clamp<int64_t>(n / kValuesOfBin, few, kMaxBins);
   }
 
-  // The bins that a tally asks for, and every value's code. False when the tally has missed a value that was to
-  // have a bin of its own, or any value of one sign.
+  // Chooses bins from a tally and writes the code of every value. Returns false when the tally lacks a value that needs an
+  // exact bin, or all values of one sign.
   bool find_bins(Column &column, const Stored *stored, int64_t n, const Tally &tally, Bins &bins) {
     int64_t zero = -1;
     const bool is_exact = tally.size() + (n < n_rows_ ? 1 : 0) <= most_exact(n);
     if (n < n_rows_) zero = std::lower_bound(tally.value.begin(), tally.value.end(), 0.0) - tally.value.begin();
-    const int64_t fewest = zero > 0 && zero < tally.size() ? 3 : 2;  // one beside zero, on either side that has values
+    const int64_t fewest = zero > 0 && zero < tally.size() ? 3 : 2;  // zero, and one for each sign that occurs
     const int max_bins = static_cast<int>(is_exact ? most_exact(n) : std::clamp(n / kValuesOfBin, fewest, int64_t{kMaxBins}));
     if (n < n_rows_) {
       Tally with_zero = tally;
@@ -214,8 +213,7 @@ class SparseEncoder {
     for (const Stored *at = stored; at < stored + n; ++at) {
       const Stored here = *at;
       const int32_t b = find(here.value);
-      missed |= b == column.default_bin;  // zeros are not stored
-      // What the sample has missed may begin a bin earlier, or end it later.
+      missed |= b == column.default_bin;  // no stored value is zero
       missed |= column.exact && here.value != bin[b].high;
       bin[b].low = here.value < bin[b].low ? here.value : bin[b].low;
       bin[b].high = here.value > bin[b].high ? here.value : bin[b].high;
@@ -228,7 +226,7 @@ class SparseEncoder {
     return !missed;
   }
 
-  // Adds the values that the sample missed, until there are too many for exact bins; and the ends of both signs.
+  // Adds values that the sample lacks until there are too many for exact bins, and the least and the largest value.
   static void add_unseen(const Stored *stored, int64_t n, Tally &tally) {
     V lowest = stored[0].value, highest = lowest;
     for (int64_t i = 0; i < n; ++i) {
@@ -244,8 +242,8 @@ class SparseEncoder {
   const int32_t *indices_ = nullptr;
   int64_t n_rows_ = 0, n_cols_ = 0;
   const int n_jobs_;
-  std::vector<int64_t> begin_;  // of every column in by_column_
-  std::vector<int64_t> next_;   // of every row, the first stored value that was not collected yet
+  std::vector<int64_t> begin_;  // by column: how many values all columns before it store
+  std::vector<int64_t> next_;   // by row: the first stored value that was not gathered yet
   std::vector<Stored, Uninitialized<Stored>> by_column_;
   Encoded out_;
 };

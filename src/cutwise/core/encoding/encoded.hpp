@@ -1,16 +1,17 @@
-// A table as small codes: what the searches read instead of values.
+// A table encoded as one-byte codes, which the searches read instead of values.
 //
-// Every column has bins in increasing order of value; bin b holds exactly the data values in [low[b], high[b]], and both
-// ends occur in the data. A column is *exact* when every bin holds one value (low == high), else *coarse*: up to 256
-// quantile bins that a search refines from raw values where its bound asks for it.
+// Every column has bins in increasing order of value. Bin b holds exactly the data values in [low[b], high[b]], and both ends
+// occur in the data. A column is *exact* when every bin holds one value (low == high), otherwise *coarse*: it has up to 256
+// quantile bins, and a search sorts the raw values of a bin where its bound says that a cut inside may be the best.
 //
-// A row is stored as *slots*, indices into one flat histogram:
-//   dense   codes[row * n_groups + g] is a uint8, slot = group_begin[g] + code; a group holds one column, or a bundle of
-//           columns of which at most one differs from its default value in any row (one-hot groups); code 0 of a bundle
-//           says "all at their default";
-//   sparse  codes[p] is that of the stored (non-zero) value p of the caller's table, slot = slot_begin of its column + code.
-// Bins of column f have the slots slot_begin[f] + 0, 1, 2 ..., leaving out default_bin[f], whose statistics are the node's
-// total less the rest; default_bin[f] is -1 where every bin has its slot.
+// A row is stored as *slots*, which are indices into one flat histogram:
+//   dense   codes[row * n_groups + g] is a uint8, and the slot is group_begin[g] + code. A group holds one column, or a bundle
+//           of columns of which at most one differs from its default value in any row (one-hot columns). Code 0 of a bundle
+//           means that all its columns are at their default;
+//   sparse  codes[p] belongs to the stored (non-zero) value p of the caller's table, and the slot is slot_begin of its column
+//           plus the code.
+// The bins of column f have the slots slot_begin[f] + 0, 1, 2 ..., except default_bin[f], which has none: its statistics are
+// the node's total minus those of the other bins. default_bin[f] is -1 where every bin has a slot.
 #pragma once
 
 #include "base/matrix.hpp"
@@ -19,7 +20,7 @@
 namespace cutwise {
 
 struct Column {
-  int32_t group;        // dense: the group that holds it; sparse: -1
+  int32_t group;        // dense: the group that the column is in; sparse: -1
   int32_t slot_begin;   // first slot
   int32_t n_bins;       // including the default bin; at least 1
   int32_t default_bin;  // -1: none
@@ -36,7 +37,7 @@ struct Column {
   }
 };
 
-// Leaves numbers uninitialized: the codes are written once, by the threads that read the rows. In large pages.
+// An allocator that leaves numbers uninitialized, since the threads that read the rows write every code; in large pages.
 template <class T>
 struct Uninitialized : std::allocator<T> {
   template <class U>
@@ -53,10 +54,11 @@ struct Uninitialized : std::allocator<T> {
   }
 };
 
-// The bins that a search would look into, and bounds on the cuts inside: what it asks for where their rows are elsewhere.
+// The bins inside which the best cut may lie. A search that has bins alone, without rows, collects them here, and the caller
+// fetches their rows.
 struct RequestedBins {
-  std::vector<int64_t> bin;  // among those of all columns
-  std::vector<double> bound;
+  std::vector<int64_t> bin;   // numbered over all columns
+  std::vector<double> bound;  // a lower bound on the score of the cuts inside
 
   void add(int64_t at, double least) {
     bin.push_back(at);
@@ -69,14 +71,14 @@ struct Encoded {
   int32_t n_slots = 0;
   std::vector<Column> columns;
   std::vector<double> low, high;
-  std::shared_ptr<RequestedBins> requested;  // null: the rows are at hand; else these are bins alone, each of which holds some
+  std::shared_ptr<RequestedBins> requested;  // null, unless these are bins without rows; each bin then has at least one row
 
   bool sparse = false;
   // dense
   int32_t n_groups = 0;
   std::vector<int32_t> group_begin;                    // n_groups
   std::vector<uint8_t, Uninitialized<uint8_t>> codes;  // n_rows x n_groups, row-major; sparse: one for each stored value
-  // sparse: the caller's, which Python keeps as long as this, and where the slots of each column begin
+  // sparse: the caller's arrays, which Python keeps alive as long as this object, and where each column's slots begin
   const int64_t *indptr = nullptr;
   const int32_t *indices = nullptr;
   std::vector<int32_t> slot_begin;
@@ -84,10 +86,10 @@ struct Encoded {
   int32_t n_cols() const { return static_cast<int32_t>(columns.size()); }
   bool is_bins_only() const { return requested != nullptr; }
 
-  // Sparse: of a stored value.
+  // The slot of stored value p of a sparse table.
   int32_t slot(int64_t p) const { return slot_begin[indices[p]] + codes[p]; }
 
-  // The bin of one value: one byte read when dense, a search among the row's columns when sparse.
+  // The bin of one value. Dense: one byte is read; sparse: a binary search among the row's columns.
   int32_t bin(int64_t row, const Column &column) const {
     if (sparse) {
       const auto f = static_cast<int32_t>(&column - columns.data());
@@ -104,14 +106,14 @@ inline void require_few_slots(int64_t n_slots) {
   require(n_slots <= std::numeric_limits<int32_t>::max(), "the table has more than 2**31 - 1 bins; encode fewer columns");
 }
 
-// What a column holds: values; values, and infinity in some rows, where one is missing; or codes of levels. The last two have
-// a byte of their own, and infinity a bin.
+// What a column holds: values; values, with infinity where one is missing; or codes of levels. Columns of the last two kinds
+// are never bundled, and infinity has a bin of its own.
 enum class Contents : uint8_t { values, values_and_missing, levels };
 
-// A dense table. contents: of every column; null: values.
+// Encodes a dense table. contents: one entry per column; null means values everywhere.
 Encoded encode_dense(const Matrix &matrix, bool bundle, const Contents *contents, int n_jobs);
 
-// A CSR table.
+// Encodes a CSR table.
 Encoded encode_sparse(const Matrix &matrix, int n_jobs);
 
 }  // namespace cutwise

@@ -1,9 +1,10 @@
-// The bin of a value, found without a branch that data could mislead.
+// Finds the bin of a value without branches that depend on the data.
 //
-// A column's range is cut into cells, so many that a table can name the bin of each: whole numbers have a cell each, other
-// values go by equal steps of value or, where a few outliers would leave all others in one cell, by equal steps of the
-// float's bits (equal ratios). An exact column needs a cell for every value, and a value that is not the one its bin holds
-// is unseen. Bins of a coarse column are runs of cells. Where cells fail, a binary search of fixed length finds the bin.
+// The range of a column is divided into cells, and a table has the bin of every cell. Whole numbers have a cell each; other
+// values have cells of equal width or, where a few outliers would leave all other values in one cell, of equal steps in the
+// bits of the float, which are equal ratios. An exact column needs a cell for every value, and a value that differs from that
+// of its bin is unseen. The bins of a coarse column are runs of cells. Where cells are not fine enough, a binary search of
+// fixed length finds the bin.
 #pragma once
 
 #include "base/simd.hpp"
@@ -11,8 +12,8 @@
 
 namespace cutwise {
 
-// Cells. Each is a function of a value that never decreases as the value grows, rounding included: exactness rests on
-// nothing else. Values outside the range are in the first or the last cell.
+// The kinds of cells. The cell of a value must never decrease when the value increases, also with rounding; that alone makes
+// the bins exact. Values outside the range are in the first or the last cell.
 
 struct ByteCells {
   int size() const { return 256; }
@@ -26,7 +27,7 @@ struct EqualCells {
 
   int size() const { return static_cast<int>((last - first) * per_value) + 1; }
   int operator()(V v) const {
-    // Bounds from memory, for a constant tempts the compiler into a branch on the data.
+    // The bounds are variables, since compilers make a branch of a comparison with a constant.
     V inside = v > first ? v : first;
     inside = inside < last ? inside : last;
     return static_cast<int>((inside - first) * per_value);
@@ -50,7 +51,7 @@ struct BitCells {
   }
 };
 
-// One more for infinity, which known values never share a bin with: it stands for what is missing.
+// One more cell for infinity, which stands for missing values and shares its bin with no other value.
 template <class Cells>
 struct CellsAndInfinity {
   Cells known;
@@ -62,7 +63,7 @@ struct CellsAndInfinity {
   }
 };
 
-// How many of some ends are less than each of n values.
+// Writes for each of n values how many of the ends are less than it.
 void count_lesser(const float *ends, int64_t n_ends, const float *values, int64_t n, int32_t *counts);
 void count_lesser(const double *ends, int64_t n_ends, const double *values, int64_t n, int64_t *counts);
 
@@ -73,7 +74,7 @@ class Finder {
 
   Finder() = default;
 
-  // Chooses the bins as well, from (a sample of) the values. `n_rows` values will be looked up.
+  // Also chooses the bins, from the tally of a column or of a sample of it. n_rows: how many values will be looked up.
   Finder(const Tally &tally, int64_t n_rows, Bins &bins) {
     exact_ = tally.size() <= kMaxBins;
     max_bins_ = exact_ ? kMaxBins : most_coarse(n_rows);
@@ -85,16 +86,16 @@ class Finder {
     value_.assign(bins.high.begin(), bins.high.end());
   }
 
-  // Bins of a column that is not exact, at most.
+  // The most bins of a coarse column.
   static int most_coarse(int64_t n_rows) {
     return static_cast<int>(std::clamp<int64_t>(n_rows / kValuesOfBin, kMinBins, kMaxBins));
   }
 
   bool exact() const { return exact_; }
 
-  // Writes the bins of n values that are `stride` apart to codes that are `code_stride` apart. Coarse: ends[2 * b] and
-  // ends[2 * b + 1], the smallest and the largest value of bin b, follow. Exact: true when some value may be no bin's, which
-  // is_known() then tells.
+  // Writes the bins of n values to `codes`; stride, code_stride: the steps between neighboring values and codes. For a coarse
+  // column it updates ends[2 * b] and ends[2 * b + 1], the least and the largest value in bin b. For an exact column it returns
+  // true when some values may not have a bin, which is_known() then finds out.
   bool find(const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes, int64_t code_stride) const {
     return std::visit(
         [&](const auto &cells) {
@@ -139,12 +140,12 @@ class Finder {
 
   using CellValue = std::conditional_t<std::is_same_v<T, uint8_t>, uint8_t, V>;
 
-  // Sums over a node's rows are kept for every bin of several values, which must stand for some to be worth its memory.
+  // A coarse bin takes memory for sums over the rows of a node, so it should have a good number of values.
   static constexpr int64_t kValuesOfBin = 64, kMinBins = 32;
   static constexpr int64_t kMinRows = 4096;  // fewer rows do not repay a table
-  static constexpr int kMaxCells = 8192;     // a fraction of the nearest cache, with those of the columns beside it
+  static constexpr int kMaxCells = 8192;     // so that the tables of some columns fit in the first-level cache
   static constexpr int kMinCells = 1024;
-  static constexpr int kMostCounted = 6;  // steps of a search, which as many comparisons as there are bins take no longer
+  static constexpr int kMostCounted = 6;  // for up to 2^6 bins comparing with every end is as fast as a binary search
   static constexpr int64_t kLookedUp = 256;
   static constexpr double kMaxWhole = 1 << 24;  // whole numbers up to here are exact in float32
 
@@ -158,7 +159,7 @@ class Finder {
       for (int64_t i = 0; i < n; ++i) {
         const T v = values[i * stride];
         const int b = find_bin(v, i);
-        different |= bit_cast<Bits>(value[b]) ^ bit_cast<Bits>(static_cast<V>(v));  // -0.0 is a false alarm
+        different |= bit_cast<Bits>(value[b]) ^ bit_cast<Bits>(static_cast<V>(v));  // true for -0.0 too, though it is known
         codes[i * code_stride] = static_cast<uint8_t>(b);
       }
       return different != 0;
@@ -179,7 +180,7 @@ class Finder {
     while ((1 << search.n_steps) < bins.size()) ++search.n_steps;
     search.end.assign(bins.high.begin(), bins.high.end() - 1);
     if (has_infinity_ && !search.end.empty()) search.end.back() = std::numeric_limits<V>::max();
-    // No value is above these, so none is placed after the last bin.
+    // No value is above infinity, so no value gets a bin after the last one.
     search.end.resize((size_t{1} << search.n_steps) - 1, std::numeric_limits<V>::infinity());
     cells_ = std::move(search);
   }
@@ -195,7 +196,7 @@ class Finder {
       if (near && last - first < static_cast<double>(std::min<int64_t>(kMaxCells, 256 + n_rows)) && all_whole(tally))
         return try_cells(EqualCells<V>{static_cast<V>(first), static_cast<V>(last), V(1)}, tally, bins);
       if (n_rows < kMinRows || n_known < 2) return false;
-      // The first and the last bin of a coarse column may stretch far: the range is that of the others.
+      // The first and the last bin of a coarse column may be very wide, so the cells divide the range of the other bins.
       const int64_t left_out = exact_ ? 0 : n_counted(tally) / max_bins_;
       int64_t low_at = 0, high_at = n_known - 1;
       for (int64_t n = tally.count[low_at]; n <= left_out; n += tally.count[low_at]) ++low_at;
@@ -226,8 +227,8 @@ class Finder {
     return std::all_of(tally.value.begin(), tally.value.end(), [](double v) { return v == std::floor(v); });
   }
 
-  // Takes the cells if they tell an exact column's values apart, or if no cell is so crowded that a bin made of whole cells
-  // would be much larger than the others.
+  // Uses the cells if every value of an exact column has its own, or if no cell of a coarse column has so many values that a
+  // bin made of whole cells would be much fuller than the others.
   template <class Cells>
   bool try_cells(const Cells &cells, const Tally &tally, Bins &bins) {
     if constexpr (!std::is_same_v<Cells, ByteCells>)
@@ -238,7 +239,7 @@ class Finder {
   template <class Cells>
   bool fill_cells(const Cells &cells, const Tally &tally, Bins &bins) {
     std::vector<int32_t> count;
-    std::vector<int64_t> last_value;  // of every cell that holds values
+    std::vector<int64_t> last_value;  // of every cell that has values
     std::vector<int> cell;
     const int64_t most = 2 * n_counted(tally) / max_bins_;
     for (int64_t i = 0; i < tally.size(); ++i) {
@@ -272,7 +273,7 @@ class Finder {
     return true;
   }
 
-  // The last of so many entries, where it is infinity.
+  // The last of n entries where that is infinity, -1 otherwise.
   int64_t last_alone(int64_t n) const { return has_infinity_ ? n - 1 : -1; }
 
   using AllCells = std::conditional_t<
@@ -281,7 +282,7 @@ class Finder {
 
   bool exact_ = true, has_infinity_ = false;
   int max_bins_ = kMaxBins;
-  std::vector<V> value_;        // exact: of every bin
+  std::vector<V> value_;        // exact: the value of every bin
   std::vector<uint8_t> table_;  // the bin of every cell
   AllCells cells_;
 };

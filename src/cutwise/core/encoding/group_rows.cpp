@@ -1,4 +1,4 @@
-// Equal rows as groups, where that pays; which rows are distinct, and how many.
+// Groups of equal rows, where there are enough of them; the distinct rows, and their number.
 #include "base/arrays.hpp"
 #include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"
@@ -6,9 +6,9 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kAlwaysTried = 4096;  // rows; fewer are grouped without asking a sample
+constexpr int64_t kAlwaysTried = 4096;  // up to so many rows are grouped without looking at a sample first
 
-// About 4 sqrt(n) rows, increasing. Drawn over the whole table, not one from each stretch: repeats often stand side by side.
+// A pseudorandom sample of about 4 sqrt(n) rows, increasing. Not one row per stretch, as equal rows are often neighbors.
 std::vector<int64_t> sample_rows(int64_t n) {
   std::vector<int64_t> rows(static_cast<size_t>(4 * std::sqrt(static_cast<double>(n))));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(mixed(i + 1) % static_cast<uint64_t>(n));
@@ -17,9 +17,9 @@ std::vector<int64_t> sample_rows(int64_t n) {
   return rows;
 }
 
-// Whether at most about half of the rows are distinct, from how often a small sample repeats itself. Rows seen once stand for
-// a share of all rows; the pairs among them, those seen twice, tell how often such a row occurs: with c copies of each, two
-// of n rows are equal with probability (c - 1) / n.
+// Estimates from a small sample whether at most about half of the rows are distinct. Rows seen once stand for a share of all
+// rows. The number of pairs, rows seen twice, shows how many copies such a row has: with c copies of each, two of n rows are
+// equal with probability (c - 1) / n.
 template <class Table>
 bool seems_to_pay(const Table &x, int64_t n) {
   const std::vector<int64_t> sampled = sample_rows(n);
@@ -39,12 +39,12 @@ bool seems_to_pay(const Table &x, int64_t n) {
 }
 
 struct Groups {
-  std::vector<int32_t> first_row;  // of every group of equal rows, increasing
+  std::vector<int32_t> first_row;  // the first row of every group of equal rows, increasing
   std::vector<int32_t> group_of_row;
 };
 
 void check_countable(const Matrix &matrix) {
-  require(matrix.n_rows() <= std::numeric_limits<int32_t>::max(), "rows are told apart among at most 2**31 - 1");
+  require(matrix.n_rows() <= std::numeric_limits<int32_t>::max(), "distinct rows are found among at most 2**31 - 1");
 }
 
 std::optional<std::tuple<Owned<int32_t, 1>, Owned<int32_t, 1>>> group_rows(const Matrix &matrix) {
@@ -76,7 +76,7 @@ size_t count_distinct_rows(const Matrix &matrix, size_t limit, const std::option
     const auto add = [&](int64_t row) {
       if (distinct.size() < limit && (w == nullptr || w[row] > 0.0)) distinct.add(row);
     };
-    // A sample has enough of them where few are wanted, also in tables that are sorted.
+    // The sample first: it often has enough distinct rows, also in a sorted table.
     for (const int64_t row : sample_rows(x.n_rows)) add(row);
     for (int64_t row = 0; row < x.n_rows && distinct.size() < limit; ++row) add(row);
     return distinct.size();
@@ -116,19 +116,19 @@ Owned<double, 1> hash_uniforms(const In1<uint64_t> &hashes, uint64_t seed) {
 void bind_group_rows(nanobind::module_ &m) {
   using nanobind::literals::operator""_a;
   m.def("group_rows", &cutwise::group_rows, "matrix"_a,
-        R"(Groups of equal rows, where at most half of the rows are distinct; None elsewhere.
+        R"(Groups of equal rows, if at most half of the rows are distinct; otherwise None.
 
-Values are compared as float64, and -0.0 equals 0.0. Gives the first row of every group, increasing, (n_groups,), and the group
-of every row, (n_rows,). On more than 4096 rows a sample of 4 * sqrt(n_rows) rows is asked first, and a table without repeats
-is told from it alone.)");
+Values are compared as float64, and -0.0 equals 0.0. Returns the first row of every group, increasing, (n_groups,), and the group
+of every row, (n_rows,). With more than 4096 rows, a sample of 4 * sqrt(n_rows) rows decides first whether there seem to be
+repeats enough.)");
   m.def("count_distinct_rows", &cutwise::count_distinct_rows, "matrix"_a, "limit"_a, "weights"_a.none() = nanobind::none(),
-        "The number of distinct rows of positive weight, as far as the limit; rows are compared as by group_rows.");
+        "The number of distinct rows of positive weight, counted up to the limit; rows are compared as in group_rows.");
   m.def("distinct_rows", &cutwise::distinct_rows, "matrix"_a, "weights"_a.none() = nanobind::none(),
-        R"(The distinct rows of positive weight, compared as by group_rows.
+        R"(The distinct rows of positive weight, compared as in group_rows.
 
-Gives the number of the first of all equal rows, what they weigh together, and a hash of what each holds, whatever its dtype
-and layout, all (n_distinct,): neither the order of the rows nor how often they were repeated or weighted changes what a
-clustering is searched on. weights are not negative.)");
+Returns three arrays, (n_distinct,): the number of the first of all equal rows, their total weight, and a hash of their values,
+which does not depend on dtype or layout. With them, a clustering does not depend on the order of the rows, nor on whether equal
+rows are repeated or weighted. weights: not negative.)");
   m.def("hash_uniforms", &cutwise::hash_uniforms, "hashes"_a, "seed"_a,
-        "A number in (0, 1) for every hash, as if drawn at random by the seed, which is below 2^64.");
+        "A pseudorandom number in (0, 1) for every hash; seed is below 2^64.");
 }
