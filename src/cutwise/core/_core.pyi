@@ -397,22 +397,24 @@ def apply(
     """
     The node number of the leaf that every row reaches in a threshold tree, (n_rows,).
 
-    Nodes are in preorder, each array of shape (n_nodes,): the left child of inner node i is i + 1, and -1 marks a leaf. A row
-    goes left when lower < value <= threshold, compared as float64; feature is not read at leaves. sets (n_nodes, 257) or None:
-    which levels go left at nodes whose threshold is nan, and, last, whether a missing value does at any node; it goes right
-    where there are none.
+    The arrays are of shape (n_nodes,), with the nodes in preorder: the left child of inner node i is i + 1, and children of -1 mark
+    a leaf. A row goes left when lower < value <= threshold, compared as float64; feature is not read at leaves. sets (n_nodes, 257)
+    or None: for nodes whose threshold is nan, which levels go left; and in the last column, for any node, whether a missing value
+    goes left. Without sets missing values go right.
     """
 
 class PackedCodes:
     """
-    Small groups of a table's columns, several to a byte, for histograms over many rows.
+    The codes of a table with several small groups of columns per byte, for histograms over many rows.
     """
 
     @property
     def n_packs(self) -> int: ...
 
 def pack_codes(encoded: Encoded, n_jobs: int = 1) -> PackedCodes:
-    """Without packs where these would not save a quarter of the bytes."""
+    """
+    The codes of a dense table in packs; without packs where these would not save a quarter of the bytes.
+    """
 
 @overload
 def add_to_cluster_histogram(
@@ -428,12 +430,11 @@ def add_to_cluster_histogram(
     n_jobs: int = 1,
 ) -> None:
     """
-    Add one or two numbers per row into the cells of its slots and its cluster, in place.
+    Add one or two numbers per row to the cells of its slots and its cluster, in place.
 
-    rows: row numbers. cluster (n_rows,): rows of a negative one are passed over. first, second (n_rows,): what a row adds; None:
-    one. histogram (n_slots, k, 1 or 2) or None,
-    of int64, or of uint16 where the table is sparse and no sum is larger; totals (k, 1 or 2): sums by cluster. sign -1 takes rows out again. packed
-    changes the time, not the sums.
+    cluster (n_rows,): rows with a negative cluster are left out. first, second (n_rows,): the numbers that a row adds; None: 1 each.
+    histogram (n_slots, k, 1 or 2) or None: int64, or uint16 where the table is sparse and the sums fit. totals (k, 1 or 2): the
+    sums by cluster. sign: 1, or -1 to take rows out again. packed changes the time, not the sums.
     """
 
 @overload
@@ -461,9 +462,9 @@ def add_to_cost_histogram(
     n_jobs: int = 1,
 ) -> None:
     """
-    Add every row's costs, (n_rows, k), into each of its slots, in place.
+    Add every row's costs, (n_rows, k), to each of its slots, in place.
 
-    histogram (n_slots, k) or None, and totals (k,), hold zeros before. packed changes the time, not the sums.
+    histogram (n_slots, k) or None, and totals (k,), are zeros before. packed changes the time, not the sums.
     """
 
 @overload
@@ -619,11 +620,11 @@ def best_disagreement_cut(
 ) -> tuple[int, float, int, float, int, int] | None: ...
 
 class Levels:
-    """The levels of a category by row of an encoded table."""
+    """The level of every row of an encoded table in one categorical column."""
 
     def __init__(self, encoded: Encoded, columns: NDArray[numpy.int32], n_levels: int) -> None:
         """
-        columns: those of the levels in order; of two levels that of the second alone.
+        columns: the encoded 0/1 columns of the levels; of two levels, that of the second only.
         """
 
     @property
@@ -634,7 +635,7 @@ class Levels:
 
     def sums(self, histogram: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
         """
-        The sums of every level, (n_levels, k, width), from those of every slot.
+        Sums by level, (n_levels, k, width), from a histogram, (n_slots, k, width).
         """
 
     def count(
@@ -645,12 +646,12 @@ class Levels:
         k: int = 1,
     ) -> NDArray[numpy.int64]:
         """
-        Weight of the given rows by level and label, (n_levels, k); rows of a negative label are left out.
+        The weight of the given rows by level and label, (n_levels, k); rows with a negative label are left out.
         """
 
     def partition(self, rows: NDArray[numpy.int32], inside: Sequence[int]) -> int:
         """
-        Bring the rows of these levels to the front, both sides in their old order, and give their number.
+        Bring the rows of the levels `inside` to the front, keep the order of both parts, and return their number.
         """
 
 @overload
@@ -661,7 +662,7 @@ def level_costs(
     n_levels: int,
 ) -> NDArray[numpy.int64]:
     """
-    What the given rows cost by level and cluster, (n_levels, k); codes (n,): the level of each of them.
+    Summed costs of the given rows by level and cluster, (n_levels, k); codes (len(rows),): the level of each given row.
     """
 
 @overload
@@ -1013,11 +1014,11 @@ def update_two_nearest(
     n_jobs: int = 1,
 ) -> None:
     """
-    Keep every row's two nearest surviving clusters, and the histogram of losses, true to the tree, in place.
+    Update every row's two nearest surviving clusters, and the histogram of losses, in place.
 
-    excess (n_rows, k) above base (n_rows,). rows, survivors: of the root, with zeros in all sums; then of the two children of
-    every node that was cut. states, histogram, totals, nearest_costs: as in best_induced_cut. What they say of a child with one survivor
-    is not kept true: it is never cut.
+    excess (n_rows, k): costs above base (n_rows,). rows, survivors: one entry for the root, with zeros in all sums; later two, for
+    the children of a node that was cut. states, histogram, totals, nearest_costs: as in best_induced_cut. They are not updated for
+    a child with one survivor, which is never cut.
     """
 
 @overload
@@ -1061,10 +1062,10 @@ def partition(
     threshold: float,
 ) -> tuple[int, tuple[float, float], tuple[float, float]]:
     """
-    Bring the rows with lower < x[feature] <= threshold to the front, both sides in their old order.
+    Bring the rows with lower < x[feature] <= threshold to the front, and keep the order of both parts.
 
-    Gives their number, and the two values next to the threshold and to the lower end: infinite where no row is, nan where lower is
-    -inf.
+    Returns their number, the two values next to the threshold, and the two values next to the lower end: infinite where there is no
+    row, nan where lower is -inf.
     """
 
 def bin_codes(
@@ -1075,10 +1076,10 @@ def bin_codes(
     high: NDArray[numpy.float64],
 ) -> NDArray[numpy.uint8]:
     """
-    The bin of every value, (n_rows, d): how many of its column's edges are below it.
+    The bin of every value, (n_rows, d) uint8: how many edges of its column are below it.
 
-    edges: sorted, column after column; begin (d + 1,): the first bin of each column, where a column has one bin more than edges. low, high
-    (begin[d],): the least and the largest value of each bin, kept along.
+    edges: sorted, those of one column after those of another. begin (d + 1,): the first bin of each column, which has one bin more
+    than it has edges. low, high (begin[d],): the least and the largest value in each bin so far; they are updated.
     """
 
 @overload
@@ -1089,10 +1090,10 @@ def interleave(
     rows: NDArray[numpy.float32],
 ) -> NDArray[numpy.uint32]:
     """
-    Write some columns of a table, each (n_rows,), into its rows, (n_rows, d).
+    Write some columns, each (n_rows,), into a table of rows, (n_rows, d).
 
-    columns: their numbers. Returns of each column a sum modulo 2^32 that another order of the rows changes too; first: the number of the first
-    row. Sums of batches add up.
+    columns: the numbers of the columns in the table. first: the number of the first row. Returns a checksum of each column modulo
+    2^32, which depends on the order of the rows as well; the checksums of batches add up.
     """
 
 @overload
@@ -1139,12 +1140,16 @@ def add_to_tallies(
     sums: NDArray[numpy.int64],
 ) -> None:
     """
-    Add a batch of rows to the sums of their nodes, by column and bin.
+    Add a batch of rows to the sums of their nodes, by column and bin, in place.
 
-    codes (n, d), begin: as bin_codes gives and takes them. node (n,): of each row, -1 for none. payload (n, k): what each row adds, beside 1
-    and its weight; sums is of shape (n_nodes, n_bins, 2 + k). With order (n_nodes, d, k), clusters by coordinate, and n_survivors
-    (n_nodes,), how many of them a node has: payload is costs, and what is added are those by the best of all; of the first s along the
-    column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of shape (n_nodes, n_bins, 2 k + 1).
+    codes (n, d), begin: as bin_codes returns and takes them. node (n,): the node of each row, -1 for none. payload (n, k).
+
+    Without order every row adds 1, its weight and its payload to sums (n_nodes, n_bins, 2 + k).
+
+    With order (n_nodes, d, k), the clusters of each node by coordinate in each column, of which the first n_survivors (n_nodes,)
+    are the node's, payload is costs, and sums is of shape (n_nodes, n_bins, 2 k + 1). Every row adds 1 and its weight; then at 2
+    its least cost among all survivors of the node; at 2 + s, for s = 1 .. n_survivors - 1, that among the first s along the column;
+    and at 1 + k + s that among the others.
     """
 
 @overload
@@ -1168,10 +1173,10 @@ def rows_in_ranges(
     high: NDArray[numpy.float64],
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
     """
-    The rows of a batch whose values lie in ranges of their nodes: number of the row, number of the range, and value.
+    The rows of a batch whose values lie in given ranges, as three arrays: number of the row, number of the range, and value.
 
-    node (n,): of each row, -1 for none. first (n_nodes + 1,): where the ranges of each node start; column, low, high: of every range, in order
-    of column and value.
+    node (n,): the node of each row, -1 for none. first (n_nodes + 1,): the first range of each node. column, low, high (n_ranges,):
+    the ranges, by node, then by column, then by value.
     """
 
 def step_down(
@@ -1184,21 +1189,21 @@ def step_down(
     gaps: NDArray[numpy.float64],
 ) -> None:
     """
-    Bring rows from the node that each is in, (n,), to the leaf below it.
+    Move every row from its node, (n,), down to a leaf, in place.
 
-    column (n_nodes,): -1 at leaves; threshold, left, right (n_nodes,): children come after their parents. gaps (n_nodes, 2): the largest value
-    that went left, and the least that went right, kept along.
+    column (n_nodes,): -1 at leaves. threshold, left, right (n_nodes,): children come after their parents. gaps (n_nodes, 2): the
+    largest value that went left, and the least that went right, at each node so far; they are updated.
     """
 
 class Ranks:
     """
-    Every column's values by their order, two bytes each: the position of a value among the column's distinct ones.
+    The rank of every value among the distinct values of its column, in two bytes.
 
-    Where these are more than 65,536, neighboring ones share a position.
+    In a column of more than 65,536 distinct values neighboring ones share a rank.
     """
 
 def rank_columns(matrix: Matrix, n_jobs: int = 1) -> Ranks:
-    """Sort every column once."""
+    """The Ranks of a table."""
 
 @overload
 def best_surrogate_interval(

@@ -1,8 +1,8 @@
-// Statistics per bin: the only passes over the codes that a search needs.
+// Histograms of a node's rows over their slots.
 //
-// Two shapes. A *cluster histogram* adds one or two numbers per row into the cell (slot, cluster of the row): counts of
-// rows (mistakes, purity) or what a row would lose if separated from its nearest center (induced cost). A *cost histogram*
-// adds the row's whole vector of excess costs (surrogate cost). All sums are integers, so no order of adding matters.
+// In a *cluster histogram* every row adds one or two numbers to the cell (slot, cluster of the row): its weight (mistakes,
+// purity), or its loss when it is separated from its nearest center (induced cost). In a *cost histogram* every row adds its k
+// excess costs (surrogate cost). All sums are of integers, so they do not depend on the order of the rows.
 #include "nodes/histogram.hpp"
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
@@ -12,12 +12,12 @@
 namespace cutwise {
 namespace {
 
-// Cells of a piece of groups that stay in the second-level cache while the rows stream by.
+// The cells of one run of bytes are at most so large, so that they stay in the second-level cache during a pass over the rows.
 constexpr int64_t kCachedBytes = 400 * 1024;
-// In a sparse table memory is asked for so many values before its use: columns of a row lie far apart.
+// Cells of a sparse table are prefetched so many stored values ahead, since the columns of a row are far from each other.
 constexpr int64_t kValuesAhead = 16;
 
-// The bytes of a row and where each byte's cells begin: the groups of a table, or its packs.
+// The bytes of every row (the groups of a table, or its packs), and the first slot of each byte.
 struct ByteTable {
   const uint8_t *codes;
   int32_t n_bytes, n_slots;
@@ -31,7 +31,7 @@ struct ByteTable {
   }
 };
 
-// Splits the bytes into runs whose part of the histogram is cached, and into at least n_jobs runs when it pays.
+// Splits the bytes of a row into runs whose cells fit in the cache, and into about n_jobs runs at least.
 std::vector<int32_t> byte_runs(const ByteTable &table, int64_t bytes_per_slot, int n_jobs) {
   std::vector<int32_t> runs{0};
   const int64_t total = static_cast<int64_t>(table.n_slots) * bytes_per_slot;
@@ -54,7 +54,7 @@ void require_packs_of(const Encoded &encoded, const PackedCodes *packed) {
   require(!packed || packed->n_packs() == 0 || packed->n_rows == encoded.n_rows, "packed holds the rows of the table");
 }
 
-// Adding over packs and then spreading their cells over the groups' pays from so many rows on.
+// Whether there are so many rows that it is faster to add over packs and then spread their cells over those of the groups.
 bool packs_pay(const Encoded &encoded, const PackedCodes *packed, int64_t n) {
   if (!packed || packed->n_packs() == 0) return false;
   return n * (encoded.n_groups - packed->n_packs()) > int64_t{4 * 256} * encoded.n_groups;
@@ -76,25 +76,26 @@ int jobs_worth(int n_jobs, int64_t additions) {
   return static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(n_jobs, additions / 100000)));
 }
 
-// Calls add(cells, first row, last row, first byte, last byte) so that all bytes of all rows are added into `target`.
+// Calls add(cells, first row, last row, first byte, last byte) so that all bytes of all rows are added to `target`.
 template <class Add>
 void add_all(const ByteTable &table, int64_t n, int64_t cells_per_slot, int64_t n_added, int n_jobs, int64_t *target,
              Add &&add) {
   const int64_t n_cells = table.n_slots * cells_per_slot;
-  // With a histogram of its own each thread reads its rows alone; else every thread reads all of them, for some bytes.
+  // Either every thread adds its share of the rows to a histogram of its own, or, where that would be too large, every thread
+  // reads all rows and adds its share of the bytes.
   if (n_jobs > 1 && 4 * n_jobs * n_cells < n * table.n_bytes * n_added) {
     const auto runs = byte_runs(table, cells_per_slot * 8, 1);
-    std::vector<std::vector<int64_t>> own(n_jobs - 1);
+    std::vector<std::vector<int64_t>> parts(n_jobs - 1);
     parallel_for(n_jobs, n_jobs, [&](int64_t piece) {
       int64_t *cells = target;
       if (piece > 0) {
-        own[piece - 1].assign(n_cells, 0);
-        cells = own[piece - 1].data();
+        parts[piece - 1].assign(n_cells, 0);
+        cells = parts[piece - 1].data();
       }
       for (size_t run = 0; run + 1 < runs.size(); ++run)
         add(cells, n * piece / n_jobs, n * (piece + 1) / n_jobs, runs[run], runs[run + 1]);
     });
-    for (const auto &cells : own)
+    for (const auto &cells : parts)
       for (int64_t i = 0; i < n_cells; ++i) target[i] += cells[i];
     return;
   }
@@ -149,7 +150,7 @@ CUTWISE_CLONES void add_vector(int64_t *cell, const Cost *cost, int64_t k) {
   for (int64_t j = 0; j < k; ++j) cell[j] += cost[j];
 }
 
-// One row of a sparse table.
+// Adds the costs of one row of a sparse table to its slots.
 template <class Cost>
 CUTWISE_CLONES void add_to_slots(const uint8_t *codes, const int32_t *columns, int64_t n, const int32_t *slot_begin,
                                  const Cost *cost, int64_t k, int64_t *histogram) {
@@ -160,7 +161,7 @@ CUTWISE_CLONES void add_to_slots(const uint8_t *codes, const int32_t *columns, i
   }
 }
 
-// One run of groups, all rows: kept in one function so that the widening additions are vectorized inside the loop.
+// Adds the costs of all rows for one run of groups. This is one function so that compilers vectorize the additions in the loop.
 template <class Cost>
 CUTWISE_CLONES void add_costs_run(const uint8_t *codes, const int32_t *group_begin, int64_t n_groups, int32_t begin,
                                   int32_t end, const int32_t *rows, int64_t n, const Cost *costs, int64_t k,
@@ -199,7 +200,7 @@ void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t 
     add_costs_run(table.codes, table.begin.data(), table.n_bytes, begin, end, rows + from, until - from, costs, k, to);
   });
   if (with_packs) spread(encoded, *packed, cells, k, histogram);
-  // Every row has exactly one slot in the first group, so that group's lines add up to the totals.
+  // Every row has exactly one slot in the first group, so the totals are the sums over the slots of that group.
   const int64_t end = encoded.n_groups > 1 ? encoded.group_begin[1] : encoded.n_slots;
   std::fill(totals, totals + k, 0);
   for (int64_t slot = 0; slot < end; ++slot) add_vector(totals, histogram + slot * k, k);
@@ -243,12 +244,11 @@ using namespace cutwise;
 
 void bind_histogram(nb::module_ &m) {
   for_types<int64_t, uint16_t>(
-      R"(Add one or two numbers per row into the cells of its slots and its cluster, in place.
+      R"(Add one or two numbers per row to the cells of its slots and its cluster, in place.
 
-rows: row numbers. cluster (n_rows,): rows of a negative one are passed over. first, second (n_rows,): what a row adds; None:
-one. histogram (n_slots, k, 1 or 2) or None,
-of int64, or of uint16 where the table is sparse and no sum is larger; totals (k, 1 or 2): sums by cluster. sign -1 takes rows out again. packed
-changes the time, not the sums.)",
+cluster (n_rows,): rows with a negative cluster are left out. first, second (n_rows,): the numbers that a row adds; None: 1 each.
+histogram (n_slots, k, 1 or 2) or None: int64, or uint16 where the table is sparse and the sums fit. totals (k, 1 or 2): the
+sums by cluster. sign: 1, or -1 to take rows out again. packed changes the time, not the sums.)",
       [&](auto zero, const char *doc) {
         using Cell = decltype(zero);
         m.def(
@@ -274,9 +274,9 @@ changes the time, not the sums.)",
             "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "sign"_a, "n_jobs"_a = 1, doc);
       });
 
-  for_types<int32_t, int64_t>(R"(Add every row's costs, (n_rows, k), into each of its slots, in place.
+  for_types<int32_t, int64_t>(R"(Add every row's costs, (n_rows, k), to each of its slots, in place.
 
-histogram (n_slots, k) or None, and totals (k,), hold zeros before. packed changes the time, not the sums.)",
+histogram (n_slots, k) or None, and totals (k,), are zeros before. packed changes the time, not the sums.)",
                               [&](auto zero, const char *doc) {
                                 using Cost = decltype(zero);
                                 m.def(

@@ -5,10 +5,11 @@
 
 namespace cutwise {
 
-// Several small groups in one byte: fewer bytes to read and fewer cells to add to, for passes over many rows.
-
-// code of the pack = sum over its members of divisor * (code of the member's group). A histogram over the codes of a pack
-// gives those of its members by summing cells.
+// The same table with several small groups in one byte (a pack), so that a pass over many rows reads fewer bytes and adds to
+// fewer cells.
+//
+// The code of a pack is the sum over its members of divisor * (code of the member's group). The histograms of the members are
+// sums of cells of the pack's histogram.
 struct PackedCodes {
   struct Member {
     int32_t group, divisor, n_codes;
@@ -22,23 +23,23 @@ struct PackedCodes {
   int32_t n_packs() const { return static_cast<int32_t>(packs.size()); }
 };
 
-// Nothing (no packs) when packing would not save a quarter of the bytes, or for a sparse table.
+// Packs the codes of a dense table. There are no packs when they would not save a quarter of the bytes, or the table is sparse.
 PackedCodes pack_codes(const Encoded &encoded, int n_jobs);
 
-// One number a row in an array of records.
+// One number of every row, in an array of records.
 template <class T>
 struct PerRow {
-  const T *data = nullptr;  // null: none is given
+  const T *data = nullptr;  // null: there are no numbers
   int64_t stride = 1;
 
   explicit operator bool() const { return data != nullptr; }
   T operator[](int64_t row) const { return data[row * stride]; }
 };
 
-// Adds sign * (first[row], second[row]) into cell (slot, cluster[row]) of a (n_slots, k, width) histogram, for every slot
-// of every given row whose cluster is not negative. A null array of values stands for
-// ones, a null histogram for none; totals is the same summed over slots, of shape (k, width). packed: the
-// same table in fewer bytes, or null; it changes the time, not the sums. Cells of uint16_t are for sparse tables alone.
+// For every given row whose cluster is not negative, adds sign * (first[row], second[row]) to the cells (slot, cluster[row]) of
+// all its slots. histogram: (n_slots, k, width), or null. totals: (k, width), the same sums over the rows. A null `first` or
+// `second` means 1 for every row; `second` is read only where width is 2. packed: the same table in packs, or null; it changes
+// the time, not the sums. Cells of uint16_t are for sparse tables only.
 template <class Cluster, class First, class Cell>
 void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n,
                            PerRow<Cluster> cluster, PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t width,

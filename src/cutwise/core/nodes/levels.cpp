@@ -1,4 +1,4 @@
-// Sums by level of a category, for searches of sets of levels.
+// Sums by level of a categorical column, for the searches of sets of levels.
 #include "nodes/levels.hpp"
 
 #include "nodes/node.hpp"
@@ -6,9 +6,9 @@
 using namespace cutwise;
 
 void bind_levels(nb::module_ &m) {
-  nb::class_<Levels>(m, "Levels", "The levels of a category by row of an encoded table.")
+  nb::class_<Levels>(m, "Levels", "The level of every row of an encoded table in one categorical column.")
       .def(nb::init<const Encoded &, const In1<int32_t> &, int32_t>(), "encoded"_a, "columns"_a, "n_levels"_a,
-           nb::keep_alive<1, 2>(), "columns: those of the levels in order; of two levels that of the second alone.")
+           nb::keep_alive<1, 2>(), "columns: the encoded 0/1 columns of the levels; of two levels, that of the second only.")
       .def_prop_ro("size", &Levels::size)
       .def(
           "codes",
@@ -26,7 +26,7 @@ void bind_levels(nb::module_ &m) {
             std::copy(found.begin(), found.end(), sums.data());
             return sums.to_numpy();
           },
-          "histogram"_a, "The sums of every level, (n_levels, k, width), from those of every slot.")
+          "histogram"_a, "Sums by level, (n_levels, k, width), from a histogram, (n_slots, k, width).")
       .def(
           "count",
           [](const Levels &levels, const In1<int32_t> &rows, const Weights &weights, const std::optional<In1<int32_t>> &labels,
@@ -37,13 +37,13 @@ void bind_levels(nb::module_ &m) {
             NewArray<int64_t, 2> sums(levels.size(), k);
             std::fill(sums.data(), sums.data() + levels.size() * k, int64_t{0});
             for (size_t i = 0; i < rows.size(); ++i) {
-              const int32_t row = rows(i), of = label ? label[row] : 0;
-              if (of >= 0 && of < k) sums.data()[levels(row) * k + of] += weight ? weight[row] : 1;
+              const int32_t row = rows(i), j = label ? label[row] : 0;
+              if (j >= 0 && j < k) sums.data()[levels(row) * k + j] += weight ? weight[row] : 1;
             }
             return sums.to_numpy();
           },
           "rows"_a, "weights"_a.none(), "labels"_a.none() = nb::none(), "k"_a = 1,
-          "Weight of the given rows by level and label, (n_levels, k); rows of a negative label are left out.")
+          "The weight of the given rows by level and label, (n_levels, k); rows with a negative label are left out.")
       .def(
           "partition",
           [](const Levels &levels, Out1<int32_t> rows, const std::vector<int32_t> &inside) {
@@ -54,9 +54,9 @@ void bind_levels(nb::module_ &m) {
                               [&](int32_t row) { return is_inside[levels(row)] != 0; });
           },
           "rows"_a.noconvert(), "inside"_a,
-          "Bring the rows of these levels to the front, both sides in their old order, and give their number.");
+          "Bring the rows of the levels `inside` to the front, keep the order of both parts, and return their number.");
   for_types<int32_t, int64_t>(
-      "What the given rows cost by level and cluster, (n_levels, k); codes (n,): the level of each of them.",
+      "Summed costs of the given rows by level and cluster, (n_levels, k); codes (len(rows),): the level of each given row.",
       [&](auto zero, const char *doc) {
         using Cost = decltype(zero);
         m.def(

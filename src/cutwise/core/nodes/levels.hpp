@@ -1,4 +1,4 @@
-// The levels of one category, read from the byte that it has in every row of an encoded table.
+// The level of every row in one categorical column, read from the byte that the column has in an encoded table.
 #pragma once
 
 #include "base/arrays.hpp"
@@ -8,7 +8,7 @@ namespace cutwise {
 
 class Levels {
  public:
-  // columns: those of the levels in order; of two levels that of the second alone.
+  // columns: the encoded 0/1 columns of the levels, in order; where there are two levels, the column of the second only.
   Levels(const Encoded &encoded, const In1<int32_t> &columns, int32_t n_levels)
       : n_rows_(encoded.n_rows), n_slots_(encoded.n_slots), stride_(encoded.n_groups), slot_(n_levels, -1) {
     const auto n_columns = static_cast<int32_t>(columns.size());
@@ -19,11 +19,11 @@ class Levels {
               "columns are encoded");
     const int32_t group = encoded.columns[columns(0)].group, begin = encoded.group_begin[group];
     bytes_ = encoded.codes.data() + group;
-    if (n_columns < n_levels) slot_[0] = begin;  // where another level is not found
+    if (n_columns < n_levels) slot_[0] = begin;  // the first of two levels has no column: it is what the second is not
     for (int32_t j = 0; j < n_columns; ++j) {
       const Column &column = encoded.columns[columns(j)];
       const int32_t level = n_levels - n_columns + j;
-      if (encoded.low[column.value_begin + column.n_bins - 1] != 1.0) continue;  // no row has it
+      if (encoded.low[column.value_begin + column.n_bins - 1] != 1.0) continue;  // no row has this level
       slot_[level] = column.slot_begin;
       level_[(column.slot_begin - begin) & 255] = level;
       if (n_columns < n_levels && column.slot_begin == begin) slot_[0] = -1;
@@ -40,11 +40,11 @@ class Levels {
     return found;
   }
 
-  // What some rows have by level; of_row(row): each of them.
-  template <class OfRow>
-  std::vector<int64_t> add_up(const int32_t *rows, int64_t n, OfRow &&of_row) const {
+  // The sums of value(row) over the given rows, by level.
+  template <class Value>
+  std::vector<int64_t> add_up(const int32_t *rows, int64_t n, Value &&value) const {
     std::vector<int64_t> of_level(slot_.size(), 0);
-    for (int64_t i = 0; i < n; ++i) of_level[(*this)(rows[i])] += of_row(rows[i]);
+    for (int64_t i = 0; i < n; ++i) of_level[(*this)(rows[i])] += value(rows[i]);
     return of_level;
   }
 
@@ -56,7 +56,7 @@ class Levels {
   int64_t n_rows_, n_slots_, stride_;
   const uint8_t *bytes_;
   int32_t level_[256] = {};
-  std::vector<int64_t> slot_;  // where a histogram has the rows of every level; -1: there are none
+  std::vector<int64_t> slot_;  // by level: its slot in a histogram, -1 where no row has it
 };
 
 }  // namespace cutwise

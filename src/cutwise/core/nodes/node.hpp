@@ -1,4 +1,5 @@
-// What a search is given: the table, one node's rows, and the reference clusters' coordinates in every column.
+// What a search for a node's cut takes: the table, the node's rows, the coordinates of the reference centers in every column,
+// and limits on the cuts. Also the search inside coarse bins, which the criteria share.
 #pragma once
 
 #include "base/arrays.hpp"
@@ -9,9 +10,9 @@
 
 namespace cutwise {
 
-constexpr int64_t kNone = std::numeric_limits<int64_t>::max();  // the cost, or the mistakes, of no cut
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();  // the cost, or the number of mistakes, where there is no cut
 
-// The numbers of a node's surviving clusters, checked.
+// The numbers of a node's surviving clusters (those whose centers reach the node), checked.
 inline std::vector<int32_t> survivors_of(const In1<int32_t> &survivors, int64_t k) {
   std::vector<int32_t> clusters(survivors.data(), survivors.data() + survivors.size());
   require(!clusters.empty(), "a node has a surviving cluster");
@@ -19,20 +20,19 @@ inline std::vector<int32_t> survivors_of(const In1<int32_t> &survivors, int64_t 
   return clusters;
 }
 
-// A node's table is the same everywhere.
 inline void require_same_table(const Encoded &encoded, const Matrix &matrix) {
   require(matrix.n_rows() == encoded.n_rows && matrix.n_cols() == encoded.n_cols(),
           "the matrix and its codes have the same rows and columns");
 }
 
-// The rows of one node of a table: what every search is given.
+// One node of a table: its codes, its raw values and the numbers of its rows.
 struct NodeRows {
   const Encoded &encoded;
   const Matrix &matrix;
   const int32_t *rows = nullptr;
   int64_t n = 0;
 
-  // Rows that are elsewhere.
+  // For searches over bins without rows.
   NodeRows(const Encoded &codes, const Matrix &values) : encoded(codes), matrix(values) { require_same_table(codes, values); }
   NodeRows(const Encoded &codes, const Matrix &values, const In1<int32_t> &numbers) : NodeRows(codes, values) {
     rows = numbers.data();
@@ -40,16 +40,16 @@ struct NodeRows {
   }
 };
 
-// Brings the rows that go left to the front, both sides in their old order, and gives their number.
+// Brings the rows that go left to the front, keeps the order of the rows on both sides, and returns how many go left.
 template <class GoesLeft>
 int64_t split_rows(int32_t *rows, int64_t n, GoesLeft &&goes_left) {
-  // Not initialized: what is never written takes no memory.
+  // Uninitialized, so that pages which are never written take no memory.
   const std::unique_ptr<int32_t[]> right(new int32_t[n]);
   int64_t n_left = 0, n_right = 0;
   for (int64_t i = 0; i < n; ++i) {
     const int32_t row = rows[i];
     const bool is_left = goes_left(row);
-    // Written to both sides, kept on one: no branch to mispredict.
+    // Written to both sides, while only one count advances: this avoids a branch that would be mispredicted.
     rows[n_left] = row;
     right[n_right] = row;
     n_left += is_left;
@@ -59,16 +59,16 @@ int64_t split_rows(int32_t *rows, int64_t n, GoesLeft &&goes_left) {
   return n_left;
 }
 
-// The clusters of one column in increasing order of coordinate (lowest number first among equals).
+// The surviving centers of a node in increasing order of their coordinate in one column; equal ones by cluster number.
 struct CenterLine {
   std::vector<double> coordinate;
   std::vector<int32_t> cluster;
   size_t size() const { return cluster.size(); }
 };
 
-// The surviving clusters of a node, listed once per search.
+// The surviving clusters of a node.
 struct Survivors {
-  const double *coordinates;  // (k, d), row-major
+  const double *coordinates;  // of all centers, (k, d), row-major
   int32_t n_cols;
   std::vector<int32_t> clusters;  // increasing
 
@@ -84,7 +84,7 @@ struct Survivors {
     int32_t cluster;
     double coordinate;
   };
-  // Whose center comes first along a column, and whose last.
+  // The surviving centers with the smallest and the largest coordinate in a column.
   std::pair<End, End> ends_along(int32_t feature) const {
     const double *column = coordinates + feature;
     End first{clusters.front(), column[static_cast<int64_t>(clusters.front()) * n_cols]}, last = first;
@@ -97,7 +97,7 @@ struct Survivors {
   }
 
   CenterLine along(int32_t feature) const {
-    thread_local std::vector<std::pair<double, int32_t>> sorted;  // there are as many columns as words
+    thread_local std::vector<std::pair<double, int32_t>> sorted;  // reused, since tables of texts have many thousand columns
     sorted.clear();
     for (int32_t c : clusters) sorted.emplace_back(coordinates[static_cast<int64_t>(c) * n_cols + feature], c);
     std::sort(sorted.begin(), sorted.end());
@@ -112,15 +112,15 @@ struct Survivors {
   }
 };
 
-// Reads one column's bins, row after row: when dense one byte and one look-up.
+// The bin of any row in one column. Dense: one byte is read and looked up in a table.
 class BinReader {
  public:
   BinReader(const Encoded &encoded, const Column &column) : encoded_(encoded), column_(column) {
     if (encoded.sparse) return;
     codes_ = encoded.codes.data() + column.group;
     std::fill(bin_of_, bin_of_ + 256, std::max(column.default_bin, 0));
-    int32_t *own = bin_of_ + column.slot_begin - encoded.group_begin[column.group];
-    for (int32_t slot = 0; slot < column.n_slots(); ++slot) own[slot] = column.bin_of(column.slot_begin + slot);
+    int32_t *bins = bin_of_ + column.slot_begin - encoded.group_begin[column.group];
+    for (int32_t slot = 0; slot < column.n_slots(); ++slot) bins[slot] = column.bin_of(column.slot_begin + slot);
   }
 
   CUTWISE_INLINE int32_t operator()(int64_t row) const {
@@ -135,21 +135,21 @@ class BinReader {
   int32_t bin_of_[256] = {};
 };
 
-// A row brought into the order of one column: what remains of a column once codes no longer tell. Rows of equal value are
-// passed together, so their order among themselves changes nothing.
+// A row and its raw value in one column. Lists of these are sorted by value. Searches pass rows of equal value together, so
+// their order among each other does not matter.
 struct RowValue {
   double value;
   int32_t row;
 };
 
-// Raw values of every row of the node on one column, in order.
+// All rows of the node, sorted by their value in one column.
 std::vector<RowValue> sorted_rows(const NodeRows &node, int32_t feature);
 
-// Bins of one column that are looked into: the raw values of the node's rows in each of them, in order.
+// Some bins of one column and, for each of them, the node's rows in it, sorted by raw value.
 struct SortedBins {
   int32_t feature;
-  std::vector<int32_t> bins;  // increasing
-  std::vector<std::vector<RowValue>> rows{};
+  std::vector<int32_t> bins;                  // increasing
+  std::vector<std::vector<RowValue>> rows{};  // by position in `bins`
 
   std::vector<RowValue> in_order() const {
     std::vector<RowValue> all;
@@ -158,20 +158,20 @@ struct SortedBins {
   }
 };
 
-// Fills `rows` of every one: where the table is sparse, in one pass over what the node's rows store.
+// Fills `rows` of each entry. For a sparse table this takes one pass over the stored values of the node's rows.
 void sort_bins(const NodeRows &node, SortedBins *sorted, size_t n_sorted);
 
-// All bins of some columns of a sparse table: what the node's rows store.
+// For some columns of a sparse table all bins, with the values that the node's rows store.
 std::vector<SortedBins> sorted_stored_rows(const NodeRows &node, const std::vector<int32_t> &features);
 
-// A bin of several values that was passed over: no cut inside is better than the bound.
+// A bin of several values inside which the best cut may lie, with a lower bound on the score of the cuts inside.
 struct CandidateBin {
   int32_t bin;
   int64_t bound;
-  bool is_first = false;  // of the bins that hold rows of the node
+  bool is_first = false;  // whether it is the first bin of its column that has rows of the node
 };
 
-// Those of every column that has any: there are as many columns as words, and few that bounds leave.
+// The candidate bins of all columns. A map, since a table may have many thousand columns of which bounds leave few.
 struct CandidateBins {
   std::map<int32_t, std::vector<CandidateBin>> of_column;
 
@@ -185,9 +185,9 @@ struct CandidateBins {
   std::mutex adding_;
 };
 
-// Searches inside candidate bins, by column, where their bounds are within limit(), which falls as work(sorted bins) finds
-// better cuts: the most promising columns first, since what they yield rules out the others. Requests them where rows are
-// elsewhere.
+// Calls work(sorted bins) for the candidate bins whose bound is at most limit(), which falls as work() finds better cuts.
+// Columns of the lowest bounds come first, since the cuts found there may rule out the others. Where there are bins without
+// rows, the candidates are requested instead.
 template <class Limit, class Work>
 void search_inside_bins(const NodeRows &node, const CandidateBins &candidates, int n_jobs, Limit &&limit, Work &&work) {
   const Encoded &encoded = node.encoded;
@@ -221,7 +221,7 @@ void search_inside_bins(const NodeRows &node, const CandidateBins &candidates, i
     });
     return;
   }
-  // Columns share a pass over the rows: few at first, in the hope that no others need be opened.
+  // Columns share a pass over the rows. The first passes take few columns, since the cuts found there may rule out the others.
   std::vector<SortedBins> sorted;
   for (int64_t begin = 0, size = 4; begin < n_columns; begin += size, size = std::min<int64_t>(4 * size, 1024)) {
     sorted.clear();
@@ -235,7 +235,7 @@ void search_inside_bins(const NodeRows &node, const CandidateBins &candidates, i
   }
 }
 
-// A cut x[feature] <= threshold, ordered as ties are settled: lowest feature, then lowest threshold.
+// A cut x[feature] <= threshold. The order is the one that settles ties: lowest feature first, then lowest threshold.
 struct Cut {
   int32_t feature = -1;
   double threshold = std::numeric_limits<double>::quiet_NaN();
@@ -245,19 +245,20 @@ struct Cut {
   }
 };
 
-// Limits filter cuts and change no score, so bounds on the scores of all cuts stay bounds.
+// Limits rule out cuts but change no score, so a lower bound over all cuts holds for the allowed ones as well.
 
-// Thresholds from `first` on, below `end`.
+// Thresholds with first <= threshold < end.
 struct ValidRange {
   double first = -std::numeric_limits<double>::infinity(), end = std::numeric_limits<double>::infinity();
 
   bool holds(double threshold) const { return first <= threshold && threshold < end; }
   bool is_empty() const { return !(first < end); }
-  // Whether it has thresholds from low on, below high.
+  // Whether some threshold t in it has low <= t < high.
   bool reaches(double low, double high) const { return first < high && low < end; }
   ValidRange within(const ValidRange &other) const { return {std::max(first, other.first), std::min(end, other.end)}; }
 };
 
+// The user's limits on the cuts of a node: which columns may be cut, and how much each side needs.
 class NodeLimits {
  public:
   NodeLimits(std::optional<In1<uint8_t>> columns, Weights counts, int64_t least, int64_t most_centers)
@@ -267,7 +268,7 @@ class NodeLimits {
   bool allow_centers(size_t n_left, size_t n_right) const {
     return static_cast<int64_t>(std::max(n_left, n_right)) <= most_centers_;
   }
-  // What a side needs that has so many centers; sides of a cut that separates none have one each.
+  // The least total count of a side with n_centers centers. Where a cut separates no centers, each side counts as having one.
   int64_t least_of(size_t n_centers) const { return least_ * static_cast<int64_t>(n_centers); }
   int64_t count_of(int32_t row) const { return counts_ ? counts_->data()[row] : 1; }
   bool allow_sides(size_t n_left, size_t n_right, int64_t count_left, int64_t count_right) const {
@@ -275,34 +276,34 @@ class NodeLimits {
   }
 
  private:
-  std::optional<In1<uint8_t>> columns_;  // by column whether it may be cut; none: all
-  Weights counts_;                       // what every row counts, of bins alone every bin; none: 1
+  std::optional<In1<uint8_t>> columns_;  // by column: 1 where it may be cut; none: all may
+  Weights counts_;                       // by row, or by bin where there are bins without rows; none: 1 each
   int64_t least_, most_centers_;
 };
 
-// The thresholds of one column that limits allow in a node of so many centers, by how many of these they leave on the left.
+// The thresholds of one column that the limits allow, for every number of centers on the left.
 class AllowedCuts {
  public:
-  // limits: null allows all.
+  // limits: null allows every cut. n_centers: the number of centers in the node.
   AllowedCuts(const NodeLimits *limits, const NodeRows &node, int32_t feature, size_t n_centers)
       : limits_(limits), node_(node), feature_(feature), n_centers_(n_centers) {}
 
   bool holds(double threshold, size_t n_left) { return limits_ == nullptr || range(n_left).holds(threshold); }
-  // Whether a cut between two values may be allowed.
+  // Whether some threshold t with low <= t < high is allowed.
   bool reaches(double low, double high, size_t n_left) { return limits_ == nullptr || range(n_left).reaches(low, high); }
   ValidRange range(size_t n_left);
 
  private:
   void count_bins();
-  // The first value at which so much is passed on the way from one end of the column to the other.
-  double reached(int64_t wanted, bool from_left);
+  // The value at which the counts of the rows, added up from one end of the column, reach `wanted`.
+  double value_reaching(int64_t wanted, bool from_left);
 
   const NodeLimits *limits_;
   const NodeRows &node_;
   int32_t feature_;
   size_t n_centers_;
-  std::vector<int64_t> in_bin_;  // what the rows of every bin count; empty until asked for
-  std::vector<std::pair<size_t, ValidRange>> known_;
+  std::vector<int64_t> bin_counts_;                   // total count of the rows by bin; empty until it is needed
+  std::vector<std::pair<size_t, ValidRange>> known_;  // ranges computed so far, by number of centers on the left
 };
 
 }  // namespace cutwise

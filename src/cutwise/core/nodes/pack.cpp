@@ -13,7 +13,7 @@ int32_t n_codes_of(const Encoded &encoded, int32_t group) {
   return std::max(1, end - encoded.group_begin[group]);
 }
 
-// Largest group first, as long as the product of the numbers of codes stays within a byte.
+// Fills packs with groups, largest first, as long as the product of the numbers of their codes fits in a byte.
 std::vector<std::vector<PackedCodes::Member>> plan(const Encoded &encoded) {
   std::vector<int32_t> order(encoded.n_groups);
   std::iota(order.begin(), order.end(), 0);
@@ -44,7 +44,7 @@ PackedCodes pack_codes(const Encoded &encoded, int n_jobs) {
   packed.n_rows = encoded.n_rows;
   const int64_t n_groups = encoded.n_groups, n_packs = packed.n_packs();
   packed.codes.resize(packed.n_rows * n_packs);
-  // By group rather than by pack: one multiplication and one addition a byte.
+  // Arranged by group, so that the loop below takes one multiplication and one addition per byte.
   std::vector<int32_t> pack_of(n_groups), divisor(n_groups);
   for (int32_t p = 0; p < n_packs; ++p)
     for (const auto &member : packed.packs[p]) {
@@ -69,7 +69,7 @@ using namespace cutwise;
 
 void bind_pack(nb::module_ &m) {
   nb::class_<PackedCodes>(m, "PackedCodes",
-                          "Small groups of a table's columns, several to a byte, for histograms over many rows.")
+                          "The codes of a table with several small groups of columns per byte, for histograms over many rows.")
       .def_prop_ro("n_packs", &PackedCodes::n_packs);
   m.def(
       "pack_codes",
@@ -77,5 +77,6 @@ void bind_pack(nb::module_ &m) {
         nb::gil_scoped_release release;
         return pack_codes(encoded, n_jobs);
       },
-      "encoded"_a, "n_jobs"_a = 1, "Without packs where these would not save a quarter of the bytes.");
+      "encoded"_a, "n_jobs"_a = 1,
+      "The codes of a dense table in packs; without packs where these would not save a quarter of the bytes.");
 }

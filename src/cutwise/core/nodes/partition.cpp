@@ -1,4 +1,4 @@
-// Rows on their way down: splitting those of a node at a cut and the gap the cut lies in, and the leaf of every row of a tree.
+// Splits the rows of a node at a cut, and finds the leaf of every row in a tree.
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
@@ -7,25 +7,25 @@
 
 namespace cutwise {
 
-// Splitting a node's rows at a cut, and the gap the cut lies in.
-
 namespace {
 
 constexpr double kNowhere = std::numeric_limits<double>::infinity();
 
-// How many rows went left, and the values next to the two ends of the test: infinite where no row is.
+// How many rows went left, and the node's values next to the threshold (left_max, right_min) and next to the lower end of an
+// interval (below_max, inside_min). They are infinite where no row is.
 struct Partition {
   int64_t n_left = 0;
   double left_max = -kNowhere, right_min = kNowhere;
   double below_max = -kNowhere, inside_min = kNowhere;
 };
 
-// Rows with value <= threshold first.
+// Brings the rows with value <= threshold to the front.
 Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double threshold) {
   const Column &column = encoded.columns[feature];
   const double *low = encoded.low.data() + column.value_begin;
   const double *high = encoded.high.data() + column.value_begin;
-  // Bins below `split` lie left, bins above right; `split` itself holds values on both sides unless it lies right as a whole.
+  // Bins below `split` lie left of the cut and bins above it right. Bin `split` has values on both sides where `inside` is
+  // true, and otherwise lies right.
   const int32_t split = static_cast<int32_t>(std::upper_bound(high, high + column.n_bins, threshold) - high);
   const bool inside = split < column.n_bins && low[split] <= threshold;
   int64_t n_left = 0;
@@ -51,7 +51,7 @@ Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows,
       if (bin < split) last_left = bin;
       else first_right = std::min(first_right, bin);
     }
-    // The ends of the gap: a bin of one value tells by itself, others are looked through.
+    // Finds the ends of the gap: the value of an exact bin, or else the extreme value among the rows in the bin.
     auto tighten = [&](int32_t bin, int64_t begin, int64_t end, bool left) {
       if (low[bin] == high[bin]) {
         if (left) left_max = std::max(left_max, high[bin]);
@@ -65,7 +65,7 @@ Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows,
         else right_min = std::min(right_min, value);
       }
     };
-    // Values of the cut's own bin were compared above, and lie closer than those of any other bin.
+    // Values in bin `split` were compared above, and are nearer to the threshold than those of any other bin.
     if (last_left >= 0 && !std::isfinite(left_max)) tighten(last_left, 0, n_left, true);
     if (first_right < column.n_bins && !std::isfinite(right_min)) tighten(first_right, n_left, n, false);
   });
@@ -73,8 +73,8 @@ Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows,
   return {n_left, left_max, right_min, none, none};
 }
 
-// The same for an interval: rows with lower < value <= upper first. Reads raw values: codes
-// would leave up to four bins to look through.
+// The same for an interval: brings the rows with lower < value <= upper to the front. This reads raw values, since codes would
+// leave up to four bins whose rows have to be read anyway.
 Partition partition_interval(const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double lower, double upper) {
   Partition found;
   matrix.visit([&](auto values) {
@@ -96,13 +96,7 @@ Partition partition_interval(const Matrix &matrix, int32_t *rows, int64_t n, int
   return found;
 }
 
-}  // namespace
-
-// Routing rows down a threshold tree: the leaf of every row.
-
-namespace {
-
-// One inner node in 24 bytes. The left child is always the next node, for trees are kept in preorder.
+// A node of a tree in 24 bytes. The nodes are in preorder, so the left child is always the next node.
 struct Node {
   double threshold, lower;
   int32_t feature;  // -1: a leaf
@@ -122,7 +116,7 @@ std::vector<Node> read_tree(const In1<int32_t> &left, const In1<int32_t> &right,
       nodes[i] = {0.0, 0.0, -1, -1};
       continue;
     }
-    // Children come after their parent, so every walk ends; this is what makes the unchecked walk below safe.
+    // Children come after their parents, so every walk down the tree ends; route() relies on this.
     require(static_cast<size_t>(l) == i + 1 && r > l && static_cast<size_t>(r) < m,
             "the nodes of a tree are in preorder: the left child of node i is node i + 1");
     require(f >= 0 && f < n_cols, "a tree tests a column that the matrix does not have");
@@ -131,10 +125,11 @@ std::vector<Node> read_tree(const In1<int32_t> &left, const In1<int32_t> &right,
   return nodes;
 }
 
-constexpr int64_t kCodes = 256;  // of levels
+constexpr int64_t kCodes = 256;  // possible codes of levels
 
-// sets: for every node which codes go left where it asks for levels (its threshold is nan), and whether a missing value does;
-// read only with_sets, else a missing value goes right.
+// Writes the leaf of the rows first .. last - 1. sets (n_nodes, kCodes + 1): for a node that tests a set of levels (its
+// threshold is nan), which codes go left; and in the last entry, for any node, whether a missing value goes left. They are read
+// only with `with_sets`; without them a missing value goes right.
 template <bool with_sets, class Table>
 void route(const Table &x, const std::vector<Node> &nodes, const uint8_t *sets, int64_t first, int64_t last, int32_t *leaf) {
   for (int64_t row = first; row < last; ++row) {
@@ -165,7 +160,7 @@ Owned<int32_t, 1> apply(const Matrix &x, In1<int32_t> left, In1<int32_t> right, 
   const int64_t n = x.n_rows();
   NewArray<int32_t, 1> leaf(n);
   without_gil([&] {
-    constexpr int64_t block = 4096;  // small enough that a column-major block stays in cache from one row to the next
+    constexpr int64_t block = 4096;  // rows; so few that a block of a column-major table stays in the cache
     const int64_t n_blocks = (n + block - 1) / block;
     x.visit([&](const auto &table) {
       parallel_for(n_jobs, n_blocks, [&](int64_t piece) {
@@ -199,10 +194,10 @@ void bind_partition(nb::module_ &m) {
                                std::make_pair(found.below_max, found.inside_min));
       },
       "encoded"_a, "matrix"_a, "rows"_a.noconvert(), "feature"_a, "lower"_a, "threshold"_a,
-      R"(Bring the rows with lower < x[feature] <= threshold to the front, both sides in their old order.
+      R"(Bring the rows with lower < x[feature] <= threshold to the front, and keep the order of both parts.
 
-Gives their number, and the two values next to the threshold and to the lower end: infinite where no row is, nan where lower is
--inf.)");
+Returns their number, the two values next to the threshold, and the two values next to the lower end: infinite where there is no
+row, nan where lower is -inf.)");
 }
 
 void bind_apply(nanobind::module_ &m) {
@@ -211,8 +206,8 @@ void bind_apply(nanobind::module_ &m) {
         "sets"_a.none() = nb::none(), "n_jobs"_a = 1,
         R"(The node number of the leaf that every row reaches in a threshold tree, (n_rows,).
 
-Nodes are in preorder, each array of shape (n_nodes,): the left child of inner node i is i + 1, and -1 marks a leaf. A row
-goes left when lower < value <= threshold, compared as float64; feature is not read at leaves. sets (n_nodes, 257) or None:
-which levels go left at nodes whose threshold is nan, and, last, whether a missing value does at any node; it goes right
-where there are none.)");
+The arrays are of shape (n_nodes,), with the nodes in preorder: the left child of inner node i is i + 1, and children of -1 mark
+a leaf. A row goes left when lower < value <= threshold, compared as float64; feature is not read at leaves. sets (n_nodes, 257)
+or None: for nodes whose threshold is nan, which levels go left; and in the last column, for any node, whether a missing value
+goes left. Without sets missing values go right.)");
 }

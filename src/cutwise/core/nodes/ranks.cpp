@@ -1,4 +1,4 @@
-// Rows in the order of a column: those of a node, and of every column once.
+// Rows sorted by the values of a column: the rows of a node, and for Ranks all rows once.
 #include "nodes/ranks.hpp"
 
 #include "base/arrays.hpp"
@@ -43,14 +43,14 @@ void collect(const Table &values, const Encoded &encoded, const int32_t *rows, i
 template <class T>
 void collect(const Csr<T> &values, const Encoded &encoded, const int32_t *rows, int64_t n, SortedBins *sorted,
              size_t n_sorted) {
-  std::vector<int32_t> begin(encoded.n_cols(), -1);  // of the lists of a column, one a slot: most columns have none
+  std::vector<int32_t> begin(encoded.n_cols(), -1);  // by column: where its lists, one per slot, begin; most have none
   std::vector<std::vector<RowValue> *> lists;
   for (SortedBins *here = sorted; here < sorted + n_sorted; ++here) {
     const Column &column = encoded.columns[here->feature];
     begin[here->feature] = static_cast<int32_t>(lists.size());
     lists.resize(lists.size() + column.n_slots(), nullptr);
     for (size_t j = 0; j < here->bins.size(); ++j)
-      if (here->bins[j] != column.default_bin)  // which holds zeros alone, and is never looked into
+      if (here->bins[j] != column.default_bin)  // the default bin holds zeros only, so there is nothing to sort
         lists[begin[here->feature] + column.slot_of(here->bins[j]) - column.slot_begin] = &here->rows[j];
   }
   for (int64_t i = 0; i < n; ++i)
@@ -92,8 +92,7 @@ Ranks rank_columns(const Matrix &matrix, int n_jobs) {
     RankedColumn &column = ranks.columns[f];
     std::vector<uint16_t> &unit = ranks.unit[f];
     unit.resize(n);
-    std::vector<RowValue> sorted;
-    sorted.resize(n);
+    std::vector<RowValue> sorted(n);
     matrix.visit([&](auto values) {
       for (int64_t i = 0; i < n; ++i) sorted[i] = {values(i, f) + 0.0, static_cast<int32_t>(i)};  // -0.0 becomes 0.0
     });
@@ -127,7 +126,7 @@ std::vector<int32_t> group_by_mass(const std::vector<int64_t> &mass, int32_t n_g
   auto close_before = [&](int32_t i) {
     if (first.back() != i) first.push_back(i);
   };
-  // Masses add up to less than 2**62: no product is formed. A share is rounded up, so that no more groups come out.
+  // The share is rounded up so that no further group is needed; there is no product, since masses may add up to almost 2**62.
   const int64_t share = total / n_groups + (total % n_groups != 0);
   int64_t filled = 0;
   for (int32_t i = 0; i < n; ++i) {
@@ -150,11 +149,10 @@ std::vector<int32_t> group_by_mass(const std::vector<int64_t> &mass, int32_t n_g
 using namespace cutwise;
 
 void bind_ranks(nb::module_ &m) {
-  nb::class_<Ranks>(
-      m, "Ranks",
-      R"(Every column's values by their order, two bytes each: the position of a value among the column's distinct ones.
+  nb::class_<Ranks>(m, "Ranks",
+                    R"(The rank of every value among the distinct values of its column, in two bytes.
 
-Where these are more than 65,536, neighboring ones share a position.)");
+In a column of more than 65,536 distinct values neighboring ones share a rank.)");
   m.def(
       "rank_columns",
       [](const Matrix &matrix, int n_jobs) {
@@ -164,5 +162,5 @@ Where these are more than 65,536, neighboring ones share a position.)");
         nb::gil_scoped_release release;
         return rank_columns(matrix, n_jobs);
       },
-      "matrix"_a, "n_jobs"_a = 1, "Sort every column once.");
+      "matrix"_a, "n_jobs"_a = 1, "The Ranks of a table.");
 }

@@ -1,7 +1,7 @@
-// Every column's values by their order: what searches for intervals and for cuts of surrogate features read.
+// The rank of every value in its column, which the searches for intervals and for cuts of surrogate features read.
 //
-// A *unit* is one distinct value of a column, or, in a column of more than kMaxUnits of them, a run of neighboring ones.
-// Units do not depend on the order of the rows, on weights, or on whether equal rows were merged. Two bytes a value.
+// A *unit* is one distinct value of a column or, in a column with more than kMaxUnits distinct values, a run of neighboring
+// ones. Units do not depend on the order of the rows, on weights, or on whether equal rows were merged.
 #pragma once
 
 #include "base/matrix.hpp"
@@ -26,8 +26,8 @@ struct Ranks {
 
 Ranks rank_columns(const Matrix &matrix, int n_jobs);
 
-// Joins neighboring items into groups of about equal mass, at most `n_groups` and one more on each side of every item
-// that holds a whole share by itself; such items stay alone. first[g] is the first item of group g; the last entry is n.
+// Joins neighboring items into about `n_groups` groups of equal mass. An item with as much mass as a whole group is a group by
+// itself, which can add one group on each of its sides. Returns the first item of every group, and after them n.
 std::vector<int32_t> group_by_mass(const std::vector<int64_t> &mass, int32_t n_groups);
 
 }  // namespace cutwise

@@ -1,8 +1,8 @@
-// The cost of parting rows from their clusters, at every cut of a column.
+// The loss of every cut of a column: what its rows lose when it separates them from the centers of their clusters.
 //
-// Every row of a node is held by one surviving cluster and loses something when a cut parts it from that cluster's center:
-// 1 (or its weight) when mistakes are counted, "second nearest less nearest" for the bound on the induced cost. The loss
-// of a cut is the sum over separated rows. One sweep along a column serves both criteria.
+// Every row of a node is assigned to one surviving cluster, and has a loss when a cut separates it from that cluster's center:
+// its weight, for IMM's mistakes; or the cost of its second nearest center minus that of its nearest, for a lower bound on the
+// induced cost. The loss of a cut is the sum over the separated rows. One sweep along a column serves both criteria.
 #pragma once
 
 #include "base/matrix.hpp"
@@ -16,17 +16,17 @@ namespace cutwise {
 template <class Cluster, class Loss, class Cell_ = int64_t>
 struct SeparationNode : NodeRows {
   using Cell = Cell_;
-  PerRow<Cluster> cluster{};  // the surviving cluster that holds a row, -1 when none does
-  PerRow<Loss> loss{};        // none: 1
-  PerRow<int64_t> count{};    // its weight; none: 1
-  const Cell *histogram;      // (n_slots, k, width): loss, and count when width is 2; null: sort every column
-  const int64_t *totals;      // (k, width): the same over all rows of the node that a cluster holds
+  PerRow<Cluster> cluster{};  // the surviving cluster that a row is assigned to, -1 for none
+  PerRow<Loss> loss{};        // null: 1 each
+  PerRow<int64_t> count{};    // the weight of a row; null: 1 each
+  const Cell *histogram;      // (n_slots, k, width): sums of losses, and of counts when width is 2; null: sort every column
+  const int64_t *totals;      // (k, width): the same over all rows of the node that are assigned to a cluster
   int64_t k;
   int width;
   Survivors survivors;
   const NodeLimits *limits;  // null: every cut is allowed
 
-  // Nothing is known of rows by themselves yet.
+  // The caller sets `cluster`, `loss` and `count` afterwards.
   SeparationNode(const NodeRows &node, const Cell *sums, const int64_t *of_all, int n_sums, const In2<double> &coordinates,
                  const In1<int32_t> &surviving, const NodeLimits *of_cuts)
       : NodeRows(node),
@@ -43,8 +43,8 @@ struct SeparationNode : NodeRows {
   int64_t loss_of(int32_t row) const { return loss ? loss[row] : 1; }
   int64_t count_of(int32_t row) const { return count ? count[row] : 1; }
 
-  // Sorting a column's rows is cheaper than walking its bins once a node is small or its clusters are many, but not where
-  // every value has to be looked for.
+  // Whether sorting a column's rows is cheaper than walking its bins, as in small nodes or with many clusters. It never is in
+  // sparse tables, where every value takes a search.
   bool prefers_rows(const Column &column) const {
     const double bins = static_cast<double>(column.n_bins) * static_cast<double>(survivors.clusters.size());
     const double sort_cost = static_cast<double>(n) * (2.0 + std::log2(static_cast<double>(n) + 1.0));
@@ -52,7 +52,8 @@ struct SeparationNode : NodeRows {
   }
 };
 
-// Position on one column: which centers and how much of every cluster lie at or left of it.
+// A position on one column that moves from left to right: which centers, and how much loss of every cluster, are at or left of
+// it. The loss there is that of the cut at this position.
 template <class Node>
 class Sweep {
  public:
@@ -74,7 +75,7 @@ class Sweep {
     loss_ += is_left_[c] ? -loss : loss;
   }
 
-  // All rows of one bin; cells holds (loss, count) by cluster.
+  // Passes all rows of one bin; cells: (k, width).
   void pass_cells(const typename Node::Cell *cells) {
     const int64_t width = node_.width;
     in_bin_ = {};
@@ -88,11 +89,11 @@ class Sweep {
     loss_ += in_bin_.loss - 2 * in_bin_.on_left;
     count_ += in_bin_.count;
   }
-  // Whether a counted row was in the last bin, and how many were.
+  // Whether the bin passed last has assigned rows, and their count.
   bool any_in_bin() const { return in_bin_.loss > 0 || in_bin_.count > 0; }
   int64_t count_in_bin() const { return in_bin_.count; }
 
-  // All centers at the next coordinate.
+  // Passes all centers at the next coordinate.
   void pass_center() {
     const double coordinate = next_center();
     while (more_centers() && next_center() == coordinate) {
@@ -102,7 +103,7 @@ class Sweep {
     }
   }
 
-  // Lower bounds on the loss of cuts inside the last bin: bounds[i] with i of the coming centers on the left.
+  // Lower bounds on the loss of cuts inside the bin passed last: bounds[i] for cuts right of the next i centers.
   void bounds_inside(const typename Node::Cell *cells, double high, std::vector<int64_t> &bounds) const {
     int64_t bound = loss_ - in_bin_.loss + in_bin_.on_left;
     bounds.assign(1, bound);
@@ -120,13 +121,13 @@ class Sweep {
   std::vector<uint8_t> is_left_;
   int64_t loss_ = 0, count_ = 0;
   size_t n_left_ = 0;
-  // Of the bin passed last: of all clusters, and of those whose centers lie on the left.
+  // The bin passed last: loss over all clusters, loss over the clusters whose centers are on the left, and count.
   struct {
     int64_t loss = 0, on_left = 0, count = 0;
   } in_bin_;
 };
 
-// The cells of every bin of one column; those of the default bin are the node's totals less the rest.
+// The histogram cells of every bin of one column; those of the default bin are the totals minus the cells of the other bins.
 template <class Node>
 class ColumnCells {
  public:
@@ -158,15 +159,17 @@ class ColumnCells {
   std::vector<Cell> default_;
 };
 
-// The least that a cut which parts centers can lose in a column, before these are in order: every cluster loses no less than it
-// has on its smaller side, the one whose center comes first all it has on the right, and the last one all it has on the left.
+// A lower bound on the loss of all cuts of a column that separate centers, without sorting the centers: every cluster loses at
+// least the smaller of its parts left and right of the cut, the cluster with the smallest coordinate its right part, and the
+// one with the largest coordinate its left part.
 template <class Node>
 int64_t least_loss_bound(const Node &node, int32_t feature) {
   const Column &column = node.encoded.columns[feature];
   const double *low = node.encoded.low.data() + column.value_begin;
   const double *high = node.encoded.high.data() + column.value_begin;
   const auto [first, last] = node.survivors.ends_along(feature);
-  // Before a bin of one value, or in a bin of several: what all lose at least, and what the first and the last one do.
+  // For the cuts just before a bin of one value, or anywhere inside a bin of several values: the bound summed over all
+  // clusters, and the losses of the first and of the last cluster.
   struct {
     const typename Node::Cell *cells;
     bool is_inside;
@@ -184,15 +187,15 @@ int64_t least_loss_bound(const Node &node, int32_t feature) {
       if (cuts[bin].cells != nullptr) rest -= cuts[bin].cells[c * node.width];
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
       auto &cut = cuts[bin];
-      const int64_t own = cut.cells != nullptr ? cut.cells[c * node.width] : rest;
-      const int64_t right = total - left - (cut.is_inside ? own : 0);
+      const int64_t in_bin = cut.cells != nullptr ? cut.cells[c * node.width] : rest;
+      const int64_t right = total - left - (cut.is_inside ? in_bin : 0);
       cut.sum += std::min(left, right);
       if (c == first.cluster) cut.of_first = right;
       if (c == last.cluster) cut.of_last = left;
-      left += own;
+      left += in_bin;
     }
   }
-  // Behind all rows, where the last center is, and before them, where the first one is.
+  // Cuts right of all rows separate centers only where the last center is right of them too; likewise cuts left of all rows.
   int64_t least = last.coordinate > high[column.n_bins - 1] ? node.total_loss(last.cluster) : kNone;
   for (int32_t bin = 0; bin < column.n_bins; ++bin)
     if (bin > 0 || cuts[bin].is_inside || first.coordinate < low[bin])
@@ -200,9 +203,10 @@ int64_t least_loss_bound(const Node &node, int32_t feature) {
   return least;
 }
 
-// Walks a column bin by bin. on_cut(threshold, sweep, passed) at every cut between bins or centers, `passed` telling
-// whether rows or a center were passed since the cut before; on_inside(bin, bounds, sweep) where a bin holds several
-// values, its rows but no centers passed: see bounds_inside().
+// Walks a column bin by bin, and calls on_cut(threshold, sweep, passed) at every cut between bins or centers, where `passed`
+// says whether rows or a center were passed since the last cut. For a bin of several values it calls on_inside(bin, bounds,
+// sweep) when the rows of the bin were passed but its centers were not; see bounds_inside(). has_already_mistaken(bin): whether
+// a bin has, or may have, rows of the node that are not assigned to any cluster.
 template <class Node, class OnCut, class OnInside, class HasAlreadyMistaken>
 void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasAlreadyMistaken &&has_already_mistaken,
                OnCut &&on_cut, OnInside &&on_inside) {
@@ -238,9 +242,9 @@ void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasAlr
   }
 }
 
-// Walks rows in order of one column, merging in the centers below `until`. Calls on_cut(threshold, sweep) after every
-// distinct value of a row or center, save a last cut that equals the one at `until` itself: the end of the bin, which the
-// walk over bins has seen. Without that care one cut would pass for two that tie.
+// Walks rows that are sorted by one column, together with the centers below `until`, and calls on_cut(threshold, sweep) after
+// every distinct value of a row or center. The last cut is left out where it equals the cut at `until`, the end of a bin, since
+// the walk over bins has reported that one: otherwise one cut would count as two that tie.
 template <class Node, class OnCut>
 void walk_rows(Sweep<Node> &sweep, const std::vector<RowValue> &sorted, double until, OnCut &&on_cut) {
   size_t i = 0;
@@ -256,7 +260,7 @@ void walk_rows(Sweep<Node> &sweep, const std::vector<RowValue> &sorted, double u
   }
 }
 
-// A sweep that stands just left of a bin, every center below the bin's values passed.
+// A sweep positioned just left of a bin, where every center below the bin's values was passed.
 template <class Node>
 Sweep<Node> sweep_before(const Node &node, int32_t feature, const CenterLine &line, int32_t bin) {
   const Column &column = node.encoded.columns[feature];
@@ -268,17 +272,16 @@ Sweep<Node> sweep_before(const Node &node, int32_t feature, const CenterLine &li
   return sweep;
 }
 
-// What a row keeps while centers are separated: its two nearest surviving clusters. One record a row, so that following a row
-// down the tree touches one line of the cache; as narrow as the costs and the number of clusters allow, for there are as many
-// as rows.
+// The two nearest surviving clusters of a row. One record holds all that changes for a row, so that an update touches one cache
+// line; it is as narrow as the costs and the number of clusters allow.
 template <class Cost_, class Index_>
 struct RowState {
   using Cost = Cost_;
   using Index = Index_;
-  // NumPy holds records as lines of so many words.
+  // In NumPy the records are an array of shape (n_rows, width()) of words.
   using Word = std::conditional_t<sizeof(Cost) == 4, Index, Cost>;
 
-  Cost loss;              // cost of the second less cost of the nearest
+  Cost loss;              // cost of the second nearest minus cost of the nearest
   Index nearest, second;  // -1: none
 
   static constexpr int64_t width() { return sizeof(RowState) / sizeof(Word); }
@@ -288,21 +291,21 @@ struct RowState {
   static PerRow<Cost> loss_of(const RowState *states) { return {&states->loss, sizeof(RowState) / sizeof(Cost)}; }
 };
 
-// new_states in tree/criteria/induced.py knows the same three.
+// new_states() in tree/criteria/induced.py chooses among the same three.
 using SmallState = RowState<int32_t, int16_t>;
 using MiddleState = RowState<int32_t, int32_t>;
 using LargeState = RowState<int64_t, int32_t>;
 static_assert(sizeof(SmallState) == 8 && sizeof(MiddleState) == 12 && sizeof(LargeState) == 16);
 
-// Cuts that leave each side at least as many distinct rows as centers, so that no leaf below need be empty. Rows are counted by
-// content and no further than asked: rows that differ are many wherever few are wanted, so a count most often ends after a
-// handful.
+// Finds the cuts that leave each side at least as many distinct rows as centers, so that no leaf below has to be empty.
+// Counting stops at the number that is needed, which in most nodes takes a few rows.
 class ValidCuts {
  public:
   explicit ValidCuts(const NodeRows &node) : node_(node) {}
 
+  // Whether the node has at least `wanted` distinct rows.
   bool has_distinct(size_t wanted) const;
-  // Of the cuts begin <= threshold < end of a column, those with at least so many distinct rows on either side.
+  // The thresholds from `begin` on, below `end`, with at least n_left and n_right distinct rows on the sides.
   ValidRange between(int32_t feature, double begin, double end, size_t n_left, size_t n_right) const;
 
  private:

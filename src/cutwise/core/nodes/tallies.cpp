@@ -1,6 +1,6 @@
-// Sums of a batch of rows by node, column and bin: what trees that grow by passes are grown from.
+// Sums of a batch of rows by node, column and bin, from which trees are grown in passes over data that is not in memory.
 //
-// A batch adds integers to cells that earlier batches have added to. Which batch a row comes in, and when, changes nothing.
+// Every batch adds integers to the same cells, so neither the order of the rows nor their batches change a result.
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/simd.hpp"
@@ -8,20 +8,22 @@
 namespace cutwise {
 namespace {
 
-// The numbers of edges below some values, among at most 255 sorted ones: step by step for all, so that none waits for another.
+// For every value the number of edges below it, by binary search among at most 255 sorted edges. All values take each step
+// together, so that no step waits for the one before.
 CUTWISE_CLONES void find_bins(const double *edges, int64_t n_edges, const double *values, int64_t m, int32_t *bins) {
   for (int64_t i = 0; i < m; ++i) bins[i] = 0;
   for (int64_t n = n_edges; n > 0;) {
-    const int64_t half = (n + 1) / 2;  // of the n edges from here on, so many are compared at once
+    const int64_t half = (n + 1) / 2;  // n edges are left to search
     const double *last = edges + half - 1;
     for (int64_t i = 0; i < m; ++i) bins[i] += last[bins[i]] < values[i] ? static_cast<int32_t>(half) : 0;
     n -= half;
   }
 }
 
-constexpr int64_t kInterleaved = 256;  // rows of which all columns stay in the nearest cache
+constexpr int64_t kInterleaved = 256;  // rows of which all columns fit in the first-level cache
 
-// A sum of the bits of some values, each times the number of its row, the first one's being given.
+// A checksum modulo 2^32: the bits of every value times an odd number made of the number of its row. `first` is the number of
+// the first row.
 template <class Value>
 CUTWISE_CLONES uint32_t sum_in_order(const Value *values, int64_t n, uint32_t first) {
   uint32_t sum = 0;
@@ -35,15 +37,16 @@ CUTWISE_CLONES uint32_t sum_in_order(const Value *values, int64_t n, uint32_t fi
 
 struct Cells {
   const uint8_t *codes;    // (n, d)
-  const int64_t *begin;    // (d + 1,): where each column's bins start
-  const int32_t *node;     // (n,): -1: of none
+  const int64_t *begin;    // (d + 1,): the first bin of each column
+  const int32_t *node;     // (n,): the node of each row, -1 for none
   const int64_t *weights;  // (n,), null: each row counts once
   int64_t n, d, n_bins;
 };
 
-constexpr int64_t kTile = 8192;  // rows that are listed by node: of one node and column, cells stay in the nearest cache
+// Rows that are listed by node together: the cells of one node and column then stay in the first-level cache.
+constexpr int64_t kTile = 8192;
 
-// The rows of a tile by node: where those of each node begin, and their numbers.
+// Lists the rows of a tile by node: `rows` has their numbers, those of node j from begin[j] on.
 void list_by_node(const Cells &at, int64_t first, std::vector<int64_t> &begin, std::vector<int64_t> &rows) {
   const int64_t last = std::min(at.n, first + kTile);
   std::fill(begin.begin(), begin.end(), 0);
@@ -56,21 +59,22 @@ void list_by_node(const Cells &at, int64_t first, std::vector<int64_t> &begin, s
   begin[0] = 0;
 }
 
-// Every row adds 1, its weight and its own k numbers. cells: of one node and column.
+// Every row adds 1, its weight and its k numbers to its cell. cells: of one node and column.
 template <class Number>
 CUTWISE_CLONES void add_rows(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const Number *payload, int64_t k,
                              int64_t *cells) {
   for (int64_t j = 0; j < m; ++j) {
     const int64_t i = rows[j];
     int64_t *cell = cells + at.codes[i * at.d + f] * (2 + k);
-    const Number *own = payload + i * k;
+    const Number *numbers = payload + i * k;
     cell[0] += 1;
     cell[1] += at.weights ? at.weights[i] : 1;
-    for (int64_t c = 0; c < k; ++c) cell[2 + c] += own[c];
+    for (int64_t c = 0; c < k; ++c) cell[2 + c] += numbers[c];
   }
 }
 
-// Every row adds 1, its weight, what it costs by the best of n clusters, and by the best of the first s, and of the others.
+// Every row adds to its cell 1, its weight, and its least cost among all n clusters, among the first s and among the others,
+// for every s = 1 .. n - 1. along: the clusters by coordinate in this column. least: scratch of n numbers.
 template <class Number>
 CUTWISE_CLONES void add_sides(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const Number *costs, int64_t k,
                               const int32_t *along, int64_t n, Number *least, int64_t *cells) {
@@ -80,7 +84,7 @@ CUTWISE_CLONES void add_sides(const Cells &at, int64_t f, const int64_t *rows, i
     const Number *cost = costs + i * k;
     cell[0] += 1;
     cell[1] += at.weights ? at.weights[i] : 1;
-    // Without a branch on costs, which come in no order.
+    // Selections in place of branches, which would be mispredicted as costs are in no order.
     least[0] = cost[along[0]];
     for (int64_t s = 1; s < n; ++s) least[s] = cost[along[s]] < least[s - 1] ? cost[along[s]] : least[s - 1];
     cell[2] += least[n - 1];
@@ -100,14 +104,14 @@ void add_all(const Cells &at, const Number *payload, int64_t k, const int32_t *o
   for (int64_t tile = 0; tile < at.n; tile += kTile) {
     list_by_node(at, tile, begin, rows);
     for (int64_t node = 0; node < n_nodes; ++node) {
-      const int64_t *own = rows.data() + begin[node], m = begin[node + 1] - begin[node];
+      const int64_t *in_node = rows.data() + begin[node], m = begin[node + 1] - begin[node];
       if (m == 0) continue;
       const int32_t *along = order ? order + node * at.d * k : nullptr;
       int64_t *cells = sums + node * at.n_bins * width;
       for (int64_t f = 0; f < at.d; ++f) {
         int64_t *of_column = cells + at.begin[f] * width;
-        if (order) add_sides(at, f, own, m, payload, k, along + f * k, n_survivors[node], least.data(), of_column);
-        else add_rows(at, f, own, m, payload, k, of_column);
+        if (order) add_sides(at, f, in_node, m, payload, k, along + f * k, n_survivors[node], least.data(), of_column);
+        else add_rows(at, f, in_node, m, payload, k, of_column);
       }
     }
   }
@@ -130,7 +134,7 @@ void bind_tallies(nb::module_ &m) {
         NewArray<uint8_t, 2> codes(n, d);
         without_gil([&] {
           matrix.visit([&](auto values) {
-            constexpr int64_t kRows = 256;  // of which values and codes stay in the nearest cache
+            constexpr int64_t kRows = 256;  // values and codes of so many rows fit in the first-level cache
             for (int64_t first = 0; first < n; first += kRows)
               for (int64_t f = 0; f < d; ++f) {
                 const double *of_column = edges.data() + begin(f) - f;
@@ -152,15 +156,15 @@ void bind_tallies(nb::module_ &m) {
         return codes.to_numpy();
       },
       "matrix"_a, "edges"_a, "begin"_a, "low"_a.noconvert(), "high"_a.noconvert(),
-      R"(The bin of every value, (n_rows, d): how many of its column's edges are below it.
+      R"(The bin of every value, (n_rows, d) uint8: how many edges of its column are below it.
 
-edges: sorted, column after column; begin (d + 1,): the first bin of each column, where a column has one bin more than edges. low, high
-(begin[d],): the least and the largest value of each bin, kept along.)");
+edges: sorted, those of one column after those of another. begin (d + 1,): the first bin of each column, which has one bin more
+than it has edges. low, high (begin[d],): the least and the largest value in each bin so far; they are updated.)");
   for_types<float, double, int32_t, int64_t, uint8_t>(
-      R"(Write some columns of a table, each (n_rows,), into its rows, (n_rows, d).
+      R"(Write some columns, each (n_rows,), into a table of rows, (n_rows, d).
 
-columns: their numbers. Returns of each column a sum modulo 2^32 that another order of the rows changes too; first: the number of the first
-row. Sums of batches add up.)",
+columns: the numbers of the columns in the table. first: the number of the first row. Returns a checksum of each column modulo
+2^32, which depends on the order of the rows as well; the checksums of batches add up.)",
       [&](auto zero, const char *doc) {
         using Value = decltype(zero);
         m.def(
@@ -189,12 +193,16 @@ row. Sums of batches add up.)",
             "of_columns"_a, "columns"_a, "first"_a, "rows"_a.noconvert(), doc);
       });
   for_types<int32_t, int64_t>(
-      R"(Add a batch of rows to the sums of their nodes, by column and bin.
+      R"(Add a batch of rows to the sums of their nodes, by column and bin, in place.
 
-codes (n, d), begin: as bin_codes gives and takes them. node (n,): of each row, -1 for none. payload (n, k): what each row adds, beside 1
-and its weight; sums is of shape (n_nodes, n_bins, 2 + k). With order (n_nodes, d, k), clusters by coordinate, and n_survivors
-(n_nodes,), how many of them a node has: payload is costs, and what is added are those by the best of all; of the first s along the
-column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of shape (n_nodes, n_bins, 2 k + 1).)",
+codes (n, d), begin: as bin_codes returns and takes them. node (n,): the node of each row, -1 for none. payload (n, k).
+
+Without order every row adds 1, its weight and its payload to sums (n_nodes, n_bins, 2 + k).
+
+With order (n_nodes, d, k), the clusters of each node by coordinate in each column, of which the first n_survivors (n_nodes,)
+are the node's, payload is costs, and sums is of shape (n_nodes, n_bins, 2 k + 1). Every row adds 1 and its weight; then at 2
+its least cost among all survivors of the node; at 2 + s, for s = 1 .. n_survivors - 1, that among the first s along the column;
+and at 1 + k + s that among the others.)",
       [&](auto zero, const char *doc) {
         using Number = decltype(zero);
         m.def(
@@ -260,10 +268,10 @@ column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of s
         return std::make_tuple(to_numpy(std::move(row)), to_numpy(std::move(range)), to_numpy(std::move(value)));
       },
       "matrix"_a, "node"_a, "first"_a, "column"_a, "low"_a, "high"_a,
-      R"(The rows of a batch whose values lie in ranges of their nodes: number of the row, number of the range, and value.
+      R"(The rows of a batch whose values lie in given ranges, as three arrays: number of the row, number of the range, and value.
 
-node (n,): of each row, -1 for none. first (n_nodes + 1,): where the ranges of each node start; column, low, high: of every range, in order
-of column and value.)");
+node (n,): the node of each row, -1 for none. first (n_nodes + 1,): the first range of each node. column, low, high (n_ranges,):
+the ranges, by node, then by column, then by value.)");
   m.def(
       "step_down",
       [](const Matrix &matrix, Out1<int32_t> node, In1<int32_t> column, In1<double> threshold, In1<int32_t> left,
@@ -295,8 +303,8 @@ of column and value.)");
         });
       },
       "matrix"_a, "node"_a.noconvert(), "column"_a, "threshold"_a, "left"_a, "right"_a, "gaps"_a.noconvert(),
-      R"(Bring rows from the node that each is in, (n,), to the leaf below it.
+      R"(Move every row from its node, (n,), down to a leaf, in place.
 
-column (n_nodes,): -1 at leaves; threshold, left, right (n_nodes,): children come after their parents. gaps (n_nodes, 2): the largest value
-that went left, and the least that went right, kept along.)");
+column (n_nodes,): -1 at leaves. threshold, left, right (n_nodes,): children come after their parents. gaps (n_nodes, 2): the
+largest value that went left, and the least that went right, at each node so far; they are updated.)");
 }

@@ -1,4 +1,4 @@
-// Follows rows down a tree that parts centers: nearest clusters, losses, and the histogram of losses.
+// Updates the two nearest surviving clusters of every row, and the histogram of losses, after a node was cut.
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "nodes/histogram.hpp"
@@ -8,14 +8,14 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kChangedAtOnce = 1 << 18;  // changed rows that are listed together: a list of all would cost memory
+constexpr int64_t kChangedAtOnce = 1 << 18;  // rows of which the changed ones are listed together, to bound the memory
 constexpr int64_t kRowsOfPiece = 1 << 14;
-constexpr int64_t kChangedAhead = 8;  // whose costs are asked for
+constexpr int64_t kChangedAhead = 8;  // rows ahead whose costs are prefetched
 
 // Nearest and second nearest surviving cluster of one row, lowest number first among equals.
 template <class Cost>
 void two_nearest(const Cost *cost, const std::vector<int32_t> &survivors, int32_t &nearest, int32_t &second) {
-  // Costs come in no order: masks keep compilers from branches on them. Every cost is below the largest of its type.
+  // Masks in place of branches, which would be mispredicted as costs are in no order. Every cost is below its type's maximum.
   Cost least = std::numeric_limits<Cost>::max(), next = least;
   nearest = second = -1;
   for (int32_t c : survivors) {
@@ -28,7 +28,8 @@ void two_nearest(const Cost *cost, const std::vector<int32_t> &survivors, int32_
   }
 }
 
-// Rows of a child whose nearest or second nearest cluster went to the other side find new ones, and the histogram follows.
+// One child of a node that was cut. Rows whose nearest or second nearest cluster is on the other side get new ones, and the
+// histogram is updated with them.
 template <class State>
 struct Reassignment {
   using Cost = typename State::Cost;
@@ -44,14 +45,14 @@ struct Reassignment {
   const int64_t *count;
   const int64_t *base;
   State *states;
-  int64_t *histogram;      // null: none is kept
+  int64_t *histogram;      // (n_slots, k, width), or null
   int64_t *totals;         // (k, width)
-  int64_t *nearest_costs;  // (k, 2): base and excess of the rows that every cluster holds
+  int64_t *nearest_costs;  // (k, 2): base costs and excess costs of the rows, summed by nearest cluster
   int64_t width;
   int n_jobs;
 
   std::vector<uint8_t> alive;
-  int64_t n_changed = 0;  // rows that lost their nearest or second nearest cluster
+  int64_t n_changed = 0;  // rows whose nearest or second nearest cluster is on the other side
 
   void prepare() {
     alive.assign(k, 0);
@@ -63,7 +64,7 @@ struct Reassignment {
 
   bool is_leaf() const { return survivors.size() == 1; }
   bool is_rebuilt() const { return 2 * n_changed > n; }
-  // Whether cells of these clusters will be read as they stand.
+  // Whether the histogram cells of these clusters are kept, and not cleared or never read again.
   bool keeps_cells() const { return !is_leaf() && !is_rebuilt(); }
 
   void add(const int32_t *some, int64_t n_some, int64_t sign) const {
@@ -77,7 +78,7 @@ struct Reassignment {
     to[2 * nearest + 1] += sign * static_cast<int64_t>(excess[row * k + nearest]);
   }
 
-  // Of the given rows those that changed; `all`: every one.
+  // Finds the two nearest clusters of those of the given rows that changed, or with `all` of every given row.
   void find_nearest(const int32_t *some, int64_t n_some, bool all) const {
     std::mutex adding;
     const int64_t n_pieces = (n_some + kRowsOfPiece - 1) / kRowsOfPiece;
@@ -103,7 +104,7 @@ struct Reassignment {
     });
   }
 
-  // Calls work(list of rows) with the rows that `wanted` takes, some at a time.
+  // Calls work(list) with lists of the rows whose state `wanted` accepts.
   template <class Wanted, class Work>
   void in_lists(Wanted &&wanted, Work &&work) const {
     std::vector<int32_t> list;
@@ -124,7 +125,7 @@ struct Reassignment {
         for (int64_t w = 0; w < width; ++w) histogram[(slot * k + c) * width + w] = 0;
   }
 
-  // The root: every row, an empty histogram.
+  // For the root: all rows are new, and the histogram is all zeros.
   void first_time() const {
     find_nearest(rows, n, true);
     add(rows, n, 1);
@@ -134,7 +135,8 @@ struct Reassignment {
     for (int64_t i = 0; i < n; ++i) n_changed += is_changed(states[rows[i]]);
   }
 
-  // Rows separated from their nearest cluster stand in cells of the other child.
+  // Takes rows out that were separated from their nearest cluster: it belongs to the other child, whose histogram cells and
+  // costs still include them. from_kept_cells: whether those cells are kept.
   void unassign_separated(bool from_kept_cells) const {
     in_lists([&](const State &state) { return is_separated(state); },
              [&](const std::vector<int32_t> &list) {
@@ -171,11 +173,11 @@ using namespace cutwise;
 
 void bind_two_nearest(nb::module_ &m) {
   for_types<SmallState, MiddleState, LargeState>(
-      R"(Keep every row's two nearest surviving clusters, and the histogram of losses, true to the tree, in place.
+      R"(Update every row's two nearest surviving clusters, and the histogram of losses, in place.
 
-excess (n_rows, k) above base (n_rows,). rows, survivors: of the root, with zeros in all sums; then of the two children of
-every node that was cut. states, histogram, totals, nearest_costs: as in best_induced_cut. What they say of a child with one survivor
-is not kept true: it is never cut.)",
+excess (n_rows, k): costs above base (n_rows,). rows, survivors: one entry for the root, with zeros in all sums; later two, for
+the children of a node that was cut. states, histogram, totals, nearest_costs: as in best_induced_cut. They are not updated for
+a child with one survivor, which is never cut.)",
       [&](auto of_type, const char *doc) {
         using State = decltype(of_type);
         m.def(

@@ -1,4 +1,5 @@
-// Laber, Murtinho, Oliveira (2023) cut where each side has as many points as centers; here points are counted by content.
+// Which cuts are valid: those of Laber, Murtinho, Oliveira (2023), whose sides each have as many points as centers (equal rows
+// count as one point here), and those that the user's limits allow.
 #include "nodes/separation.hpp"
 
 #include "base/distinct_rows.hpp"
@@ -27,7 +28,7 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
   const BinReader bin_of(node_.encoded, column);
   return node_.matrix.visit([&](auto values) {
     DistinctRows left(values, kFirstSlots), right(values, kFirstSlots);
-    // Rows that lie left, or right, of every cut.
+    // Whether a row lies left (right) of every cut of the span.
     const auto is_left = [&](int32_t row, int32_t bin) {
       return high[bin] <= begin || (low[bin] <= begin && values(row, feature) <= begin);
     };
@@ -47,7 +48,7 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
       if (!is_left(row, bin) && !is_right(row, bin)) between.push_back({values(row, feature), row});
     }
     sort_by_value(between);
-    // The value at which a side has as many as it needs, or none.
+    // The value at which a side first has as many distinct rows as it needs; `none` where it never has.
     const auto reach = [](auto row, auto last, auto &distinct, size_t wanted, double none) {
       for (; row != last; ++row) {
         distinct.add(row->row);
@@ -63,28 +64,28 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
 
 void AllowedCuts::count_bins() {
   const Column &column = node_.encoded.columns[feature_];
-  in_bin_.assign(column.n_bins, 0);
+  bin_counts_.assign(column.n_bins, 0);
   for (int32_t bin = 0; node_.encoded.is_bins_only() && bin < column.n_bins; ++bin)
-    in_bin_[bin] = limits_->count_of(column.slot_begin + bin);
+    bin_counts_[bin] = limits_->count_of(column.slot_begin + bin);
   if (node_.encoded.is_bins_only()) return;
   const BinReader bin_of(node_.encoded, column);
-  for (int64_t i = 0; i < node_.n; ++i) in_bin_[bin_of(node_.rows[i])] += limits_->count_of(node_.rows[i]);
+  for (int64_t i = 0; i < node_.n; ++i) bin_counts_[bin_of(node_.rows[i])] += limits_->count_of(node_.rows[i]);
 }
 
-double AllowedCuts::reached(int64_t wanted, bool from_left) {
+double AllowedCuts::value_reaching(int64_t wanted, bool from_left) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (wanted <= 0) return from_left ? -kInfinity : kInfinity;
   const Column &column = node_.encoded.columns[feature_];
   int64_t passed = 0;
   for (int32_t i = 0; i < column.n_bins; ++i) {
     const int32_t bin = from_left ? i : column.n_bins - 1 - i;
-    if (passed + in_bin_[bin] < wanted) {
-      passed += in_bin_[bin];
+    if (passed + bin_counts_[bin] < wanted) {
+      passed += bin_counts_[bin];
       continue;
     }
     const double low = node_.encoded.low[column.value_begin + bin], high = node_.encoded.high[column.value_begin + bin];
     if (low == high) return low;
-    if (node_.encoded.is_bins_only()) return from_left ? low : high;  // cuts inside may be allowed
+    if (node_.encoded.is_bins_only()) return from_left ? low : high;  // every cut inside the bin may be allowed
     SortedBins sorted{feature_, {bin}};
     sort_bins(node_, &sorted, 1);
     if (!from_left) std::reverse(sorted.rows[0].begin(), sorted.rows[0].end());
@@ -103,9 +104,9 @@ ValidRange AllowedCuts::range(size_t n_left) {
   if (!limits_->allow_column(feature_) || !limits_->allow_centers(n_left, n_right)) {
     range.end = range.first;
   } else if (limits_->least_of(1) > 0) {
-    if (in_bin_.empty()) count_bins();
-    range.first = reached(limits_->least_of(n_left), true);
-    range.end = reached(limits_->least_of(n_right), false);
+    if (bin_counts_.empty()) count_bins();
+    range.first = value_reaching(limits_->least_of(n_left), true);
+    range.end = value_reaching(limits_->least_of(n_right), false);
   }
   known_.emplace_back(n_left, range);
   return range;
