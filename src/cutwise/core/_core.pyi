@@ -485,9 +485,9 @@ def mistaken_rows(
     k: int,
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
     """
-    A child's rows whose cluster is not among its survivors, and these together with the rows of cluster -1.
+    The rows that the last cut separated from their cluster, and all rows of a child without a surviving cluster.
 
-    cluster (n_rows,): -1 for rows that were separated before.
+    rows: those of the child. cluster (n_rows,): the cluster of every row, -1 if an earlier cut separated them.
     """
 
 @overload
@@ -506,14 +506,14 @@ def fewest_mistakes(
     n_jobs: int = 1,
 ) -> tuple[int, NDArray[numpy.int32], NDArray[numpy.float64]]:
     """
-    The cuts that part the fewest rows from their centers and leave a surviving center on each side.
+    The cuts that separate the fewest rows from their centers and leave a surviving center on each side (IMM's Algorithm 1).
 
-    rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was separated before;
-    already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) of int64 or uint16, or
-    None, totals (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
-    or more. Gives the fewest mistakes (-1 when no cut parts the centers), and the
-    features and thresholds (left ends of gaps) of every cut that attains them, in order. Moshkovitz, Dasgupta, Rashtchian,
-    Frost (2020), Algorithm 1.
+    rows: all rows routed to the node. cluster (n_rows,): the surviving cluster of every row, -1 if an earlier cut separated them.
+    already_mistaken: those of the rows with cluster -1; they are no mistakes, but cuts on their two sides are different cuts.
+    histogram (n_slots, k, 1) int64 or uint16, or None, totals (k, 1): weights by slot and cluster. coordinates (k, d). survivors:
+    two or more clusters whose centers reached the node, increasing. Returns the fewest mistakes (-1 when no cut separates the
+    centers), and the features and thresholds (left ends of gaps) of every cut with so few, in order.
+    Moshkovitz, Dasgupta, Rashtchian, Frost (2020).
     """
 
 @overload
@@ -545,12 +545,11 @@ def best_surrogate_cut(
     n_jobs: int = 1,
 ) -> tuple[int, float, int, float, int, int] | None:
     """
-    The cut whose two sides cost least, each served by the one cluster that serves it best.
+    The cut whose two sides cost least, each served by its best cluster (Frost, Moshkovitz, Rashtchian 2020, Algorithm 2).
 
-    costs (n_rows, k); histogram (n_slots, k) or None: those of the node's rows by slot; totals (k,). is_zero_cost (n_rows,) or None: 1
-    for rows whose costs are all 0, which sums cannot show. Gives (cost, 0.0, feature, threshold, left label, right label), the
-    threshold being the left end of the gap, or None when no cut parts the rows. Frost, Moshkovitz, Rashtchian (2020),
-    Algorithm 2.
+    costs (n_rows, k). histogram (n_slots, k) or None, totals (k,): summed costs of the node's rows, by slot and over all.
+    is_zero_cost (n_rows,) or None: 1 for rows whose costs are all 0, which the histogram does not show. Returns (cost, 0.0, feature,
+    threshold, left label, right label), where the threshold is the left end of the gap, or None when no cut separates the rows.
     """
 
 @overload
@@ -567,7 +566,7 @@ def best_surrogate_cut(
 ) -> tuple[int, float, int, float, int, int] | None: ...
 
 class NodeLimits:
-    """Which cuts of a node are allowed."""
+    """The user's limits on the cuts of a node."""
 
     def __init__(
         self,
@@ -577,8 +576,9 @@ class NodeLimits:
         most_centers: int,
     ) -> None:
         """
-        columns (d,): 1 where a column may be cut; None: all. counts (n_rows,): what each row counts; None: 1. least: what a side
-        counts at least for each of its centers, or once where a cut separates none. most_centers: on a side, at most.
+        columns (d,): 1 where a column may be cut; None: all may. counts (n_rows,): the count of each row, such as its weight;
+        None: 1 each. least: the least count of a side, times its number of centers where the cut separates centers. most_centers: the
+        most centers on a side.
         """
 
 @overload
@@ -596,12 +596,12 @@ def best_disagreement_cut(
     gini_alone: bool = False,
 ) -> tuple[int, float, int, float, int, int] | None:
     """
-    The cut that leaves the fewest rows outside their side's commonest label; with gini, impurity decides between equals.
+    The cut that leaves the fewest rows outside their side's commonest label.
 
-    With gini_alone impurity times weight takes the place of these rows, in units of 2^-30, each side's rounded down.
-
-    labels (n_rows,): 0 to k - 1; histogram (n_slots, k) of int64 or uint16, or None, totals (k,): weights of the node's rows by label. Gives
-    (disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.
+    labels (n_rows,): 0 to k - 1. histogram (n_slots, k) int64 or uint16, or None, totals (k,): weights of the node's rows by label.
+    gini: impurity decides between equals. gini_alone: the disagreement is replaced by impurity times weight, in units of 2^-30,
+    rounded down on each side. Returns (disagreement, impurity, feature, threshold, left label, right label), or None when no cut
+    separates the rows.
     """
 
 @overload
@@ -679,9 +679,9 @@ def least_costs_of_sets(
     is_counts: bool,
 ) -> NDArray[numpy.int64]:
     """
-    What a set of levels and all others cost at least, each served by one cluster: one number a category.
+    For every category the least cost of a set of levels and its complement, each served by one cluster.
 
-    histogram (n_slots, k, 1): what the rows of every slot cost by each cluster or, with is_counts, their weight by label.
+    histogram (n_slots, k, 1): summed costs of the rows by slot and cluster or, with is_counts, their weight by slot and label.
     """
 
 def best_level_set(
@@ -692,11 +692,12 @@ def best_level_set(
     limits: NodeLimits | None = None,
 ) -> tuple[int, float, list[int], int, int] | None:
     """
-    The levels against all others whose two sides cost least, each served by one cluster.
+    The set of levels for which it and its complement cost least, each served by one cluster.
 
-    sums (n_levels, k): what the rows of every level cost by each cluster or, with is_counts, their weight by label; with gini,
-    impurity decides between equals, among the sets of pairs of labels and, for every label, those of the levels where its share
-    is largest. counts (n_levels,): of the node's rows, for the limits. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.
+    sums (n_levels, k): summed costs of the rows by level and cluster or, with is_counts, their weight by level and label. gini:
+    impurity decides between equal costs, among the sets of pairs of labels and, for every label, the sets of the levels where its
+    share is largest. counts (n_levels,): of the node's rows, for the limits. Returns (cost, impurity, levels of the left side, left
+    label, right label), or None when there is no set with levels on both sides.
     """
 
 MOST_MODE_GROUPS: int = 16
@@ -709,9 +710,9 @@ def may_separate(
     most: float,
 ) -> NDArray[numpy.bool_]:
     """
-    Whether sets of levels may separate no more than so much from the modes of the centers: one answer a category.
+    For every category, whether some set of levels may lose at most `most` by separating rows from the modes of their centers.
 
-    histogram (n_slots, k, width): its first numbers count. modes (n_categories, k): the level of each center.
+    histogram (n_slots, k, width): losses, in the first of the width numbers. modes (n_categories, k): the mode of each center.
     """
 
 def fewest_mode_mistakes(
@@ -724,11 +725,13 @@ def fewest_mode_mistakes(
     limits: NodeLimits | None = None,
 ) -> tuple[int, int, list[int], int] | None:
     """
-    The levels against all others that separate the fewest rows from the modes of their centers.
+    The set of levels, against all others, that separates the fewest rows from the modes of their centers.
 
-    sums (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
-    each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
-    Gives (mistakes, cost of the sides, levels of the left side, how many partitions separate so few), or None when no allowed partition has modes on both sides.
+    sums (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all rows of the node. modes
+    (n_survivors,): the mode of each survivor. costs (n_levels, k) or None: summed costs of the node's rows. Among equal sets the one
+    wins whose sides cost least, each served by its best survivor. counts (n_levels,): for the limits. Returns (mistakes, cost of
+    the sides, levels of the left side, how many partitions have so few mistakes), or None when no allowed partition has modes on
+    both sides.
     """
 
 @overload
@@ -751,11 +754,13 @@ def least_induced_modes(
     states: NDArray[numpy.int16] | None = None,
 ) -> tuple[int, tuple[bool, float, int, list[int]]] | None:
     """
-    The levels of one category against its others of least Price + penalty * DExp, centers on the sides of their modes.
+    The set of levels of one category, against its other levels, of least Price + penalty * DExp; centers are on their mode's side.
 
-    levels: of every category; columns: one of its columns, for limits and kills; modes (n_categories, k): the level of each center.
-    Other arguments as in best_induced_cut. histogram None: added up from the states; without these every partition is looked at.
-    known_score: of a valid cut; nothing worse is wanted. Gives the category, the first of equals, and (whether each side has as many distinct rows as centers, score, induced cost, levels of the left side).
+    levels: one Levels per category. columns: one encoded column of each category, for limits and kills. modes (n_categories, k): the
+    mode of each center. Other arguments as in best_induced_cut. histogram None: it is added up from the states; without states
+    every partition is evaluated. known_score: the score of a valid cut; worse ones are not returned. Returns (index of the category,
+    the first one of equals; (whether each side has at least as many distinct rows as centers, score, induced cost, levels of the left
+    side)), or None.
     """
 
 @overload
@@ -807,9 +812,10 @@ def mode_shares(
     modes: NDArray[numpy.int32],
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint64], NDArray[numpy.int64]]:
     """
-    What a batch of rows loses by level and the centers nearest to it: those of batches add up for least_modes_by_shares.
+    The losses of a batch of rows by level and set of groups of centers; least_modes_by_shares takes those of all batches.
 
-    codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's rows. Gives (level, centers' groups, loss), each once.
+    codes (n,): the level of every row. excess (n, k). weight (n_levels,): of the node's rows. Returns arrays (level, groups, loss): the
+    loss when the nearest groups of a row, those of the bit mask `groups`, are on the other side, beyond that of its smaller sets.
     """
 
 @overload
@@ -839,9 +845,9 @@ def least_modes_by_shares(
     limits: NodeLimits | None,
 ) -> tuple[bool, float, int, list[int]] | None:
     """
-    What least_induced_modes gives, by the shares of all rows of a node, (n,) each.
+    The set of levels of least_induced_modes for one category, from the level, groups and loss of mode_shares.
 
-    weight, distinct (n_levels,): of the rows of every level, and how many different ones there are. current: what all cost.
+    weight, distinct (n_levels,): the weight and the number of distinct rows of every level. current: the cost of the node.
     """
 
 def best_clique_cuts(
@@ -855,10 +861,11 @@ def best_clique_cuts(
     n_jobs: int = 1,
 ) -> list[tuple[int, int, int, int, int, float, int, int]]:
     """
-    The cuts that may part the fewest pairs of rows of one cluster, for the size of their sides; sizes (k,) are those of all rows.
+    The cuts that may separate the fewest pairs of rows of one cluster, for the size of their sides (SpEx).
 
-    One tuple for each: separated pairs and degree of the left side, the same of the right, feature, threshold (the left end of the
-    gap), left label, right label; by column, then by threshold. Their scores differ by no more than rounding.
+    labels (n_rows,): the cluster of every row. sizes (k,): the weight of each cluster over all rows of the table. Returns one tuple
+    per cut: separated pairs and degree of the left side, the same of the right, feature, threshold (the left end of the gap), left
+    label, right label; by column, then by threshold. Their scores differ by no more than rounding.
     """
 
 @overload
@@ -874,10 +881,10 @@ def cheapest_tied_cut(
     thresholds: NDArray[numpy.float64],
 ) -> int:
     """
-    Of several cuts the first one whose sides cost least, each side served by its best surviving center.
+    The index of the first of the given cuts whose sides cost least, each served by its best surviving center.
 
-    costs (n_rows, k), none negative; totals (k,): their sums over the node's rows. features, thresholds: the cuts, by column, then
-    by threshold. Other arguments as in fewest_mistakes.
+    costs (n_rows, k): none negative. totals (k,): their sums over the node's rows. features, thresholds (n_cuts,): the cuts, by
+    column, then by threshold. Other arguments as in fewest_mistakes.
     """
 
 @overload
@@ -902,9 +909,9 @@ def cheapest_tied_cut_of_clusters(
     thresholds: NDArray[numpy.float64],
 ) -> int:
     """
-    What cheapest_tied_cut gives where all rows of a node are with survivors and the cuts part none from its center.
+    The same as cheapest_tied_cut for a node whose rows all have a surviving cluster, and cuts without mistakes.
 
-    sums (k, k): what the rows of each cluster cost by every cluster.
+    sums (k, k): the costs of the rows of each cluster by every cluster.
     """
 
 @overload
@@ -927,15 +934,17 @@ def best_induced_cut(
     n_jobs: int = 1,
 ) -> tuple[float, int, int, float, bool] | None:
     """
-    The cut of least Price + penalty * DExp with a surviving center on each side.
+    The cut of least Price + penalty * DExp with a surviving center on each side (Laber, Murtinho, Oliveira 2023, Algorithms 1-3).
 
-    excess (n_rows, k): costs above the row's base. states: records of update_two_nearest, the two cheapest surviving clusters of
-    every row and what parting it from the first loses; (n_rows, 4) int16 or, from 2**15 clusters on, (n_rows, 3) int32 for
-    int32 costs, (n_rows, 2) int64 for int64. histogram (n_slots, k, 1 or 2) or None: losses, and weights when penalty is not 0,
-    by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. nearest_costs (k, 2): base, and excess under the nearest
-    cluster, of the rows by nearest cluster. coordinates (k, d). kills_left, kills_right (d,): 1 where the branch makes an
-    ancestor's condition redundant. Gives (score, induced cost, feature, threshold, whether each side has as many distinct rows as centers), or None when no cut parts the centers.
-    Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.
+    excess (n_rows, k): costs above the row's base. states: the records of update_two_nearest with the two cheapest surviving
+    clusters of every row, and its loss when it is separated from the first; (n_rows, 4) int16 or, from 2**15 clusters on,
+    (n_rows, 3) int32 for int32 costs, (n_rows, 2) int64 for int64 costs. histogram (n_slots, k, 1 or 2) or None: losses, and
+    weights when penalty is not 0, by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. nearest_costs
+    (k, 2): base, and excess by the nearest cluster, summed over the rows by nearest cluster. coordinates (k, d). kills_left,
+    kills_right (d,): 1 where a cut of the column makes an ancestor's condition redundant on that side.
+
+    Returns (score, induced cost, feature, threshold, whether each side has at least as many distinct rows as centers), or None when
+    no cut separates the centers.
     """
 
 @overload
@@ -992,10 +1001,11 @@ def best_cut_of_sides(
     limits: NodeLimits | None,
 ) -> tuple[float, int, int, float] | None:
     """
-    The cut of best_induced_cut around bins alone: score, induced cost, feature and threshold, or None when no valid cut parts the centers.
+    The best cut between bins without rows, by the score of best_induced_cut; bins inside which a better one may lie are requested.
 
-    sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: what all rows cost at least. valid (2, d, k): by column and
-    number of centers on the left, the first threshold that is valid, and the end of these.
+    sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: the cost of all rows that no cut changes. valid
+    (2, d, k): the first valid threshold, and the end of them, by column and number of centers on the left. Returns (score, induced
+    cost, feature, threshold), or None when no valid cut separates the centers.
     """
 
 @overload
@@ -1216,14 +1226,15 @@ def best_surrogate_interval(
     n_jobs: int = 1,
 ) -> tuple[int, float, int, float, float, int, int] | None:
     """
-    The interval whose inside and outside cost least together, each served by the cluster that serves it best.
+    The interval whose inside and outside cost least, each served by its best cluster (Fleissner et al. 2024, Section 5).
 
-    costs (n_rows, k), not negative, weights in them already: weights only form groups of values. totals (k,): summed costs of
-    the node's rows. limit: what the interval has to beat, such as the cost of the best one-sided cut. Gives (cost, 0.0, feature,
-    lower, upper, inside label, outside label), or None: lower is the largest value of the node below the interval, upper the
-    largest inside; of equals the lowest feature, then lower, then upper. Over all pairs of the node's values in columns of at
-    most 1,000 distinct ones there; other columns are searched on 256 or more groups of equal weight, and the ends of the best
-    pair moved to the best single values next to them. Fleissner, Vankadara, Ghoshdastidar (2024), Section 5.
+    costs (n_rows, k): not negative, with the weights multiplied in; weights (n_rows,) only decide how values are grouped. totals
+    (k,): summed costs of the node's rows. limit: the cost that the interval has to beat, such as that of the best one-sided cut.
+    Returns (cost, 0.0, feature, lower, upper, inside label, outside label), or None: lower is the largest value of the node below
+    the interval, upper the largest inside. Ties: the lowest feature, then lower, then upper.
+
+    In columns of at most 1,000 distinct values in the node all pairs of values are compared. Other columns are searched on 256 or
+    more groups of equal weight, and the ends of the best pair moved to the best single values next to them.
     """
 
 @overload
@@ -1251,18 +1262,18 @@ def best_disagreement_interval(
     """
     The interval that leaves the fewest rows outside their side's commonest label.
 
-    labels (n_rows,): 0 to k - 1; totals (k,): weights of the node's rows by label. With gini impurity decides between equals;
-    second_limit is the impurity that an interval as costly as limit has to beat. Gives (disagreement, impurity, feature, lower,
-    upper, inside label, outside label), or None.
+    labels (n_rows,): 0 to k - 1. totals (k,): weights of the node's rows by label. gini: impurity decides between equals, and
+    second_limit is the impurity that an interval has to beat whose disagreement equals limit. Returns (disagreement, impurity,
+    feature, lower, upper, inside label, outside label), or None.
     """
 
 class FeatureTable:
     """
-    Surrogate features of every column, ready for cuts.
+    The surrogate features of every column, for fewest_feature_mistakes.
 
-    values(column): the values that features are wanted for, increasing: all distinct ones, or, where they are more than 1,000,
-    the medians of 512 or more groups of equal weight; is_exact(column) tells which. add_features(column, values) copies features
-    of shape (n_features, n_values); drop_features(column) gives the memory back.
+    values(column): the values at which features have to be computed, increasing: all distinct values of the column if there are at
+    most 1,000, so that is_exact(column) is true, and otherwise the medians of 512 or more groups of equal weight.
+    add_features(column, values): adds features, (n_features, n_values). drop_features(column): frees their memory.
     """
 
     @property
@@ -1284,9 +1295,9 @@ def feature_table(
     n_jobs: int = 1,
 ) -> FeatureTable:
     """
-    A table that awaits the surrogate features of its columns.
+    A FeatureTable without features yet.
 
-    labels (n_rows,): reference clusters, 0 to k - 1; a center's coordinate is the mean of a feature over its rows.
+    labels (n_rows,): reference clusters, 0 to k - 1. A center's coordinate in a feature is the mean over the rows of its cluster.
     """
 
 def fewest_feature_mistakes(
@@ -1300,15 +1311,16 @@ def fewest_feature_mistakes(
     n_jobs: int = 1,
 ) -> tuple[int, int, int, float, float, NDArray[numpy.int32]] | None:
     """
-    The cut of a surrogate feature that parts the fewest rows from their centers.
+    The cut of a surrogate feature that separates the fewest rows from their centers (Fleissner et al. 2024, Algorithm 1).
 
-    A cut at a level has rows and surviving centers above it and at or below it, and counts where one of its sides is an interval
-    of the node's values on the column; columns without features are passed over. cluster (n_rows,): the surviving one, -1 where
-    a row was separated before. Of equals the lowest column, feature, level. one_sided: only thresholds on the column. any_level:
-    levels lie anywhere between neighboring values, so that centers between two values are separated at their own coordinates;
-    otherwise half way between values of rows that a center holds. Gives (mistakes, column, feature, lower, upper, left): rows
-    with lower < x <= upper go left, lower is -inf for a threshold, left are the survivors that go left. None when no cut has rows
-    and centers on both sides. Fleissner, Vankadara, Ghoshdastidar (2024), Algorithm 1.
+    A cut at a level has rows and surviving centers on both sides, above the level and at or below it, and one of its sides is an
+    interval of the node's values in the column. Columns without features are left out. cluster (n_rows,): the surviving cluster of
+    every row, -1 if an earlier cut separated them. one_sided: only cuts that are thresholds on the column. any_level: levels lie
+    anywhere between neighboring values, so that centers between two values can be separated too; otherwise half way between values
+    of rows with a cluster. Ties: the lowest column, feature, level.
+
+    Returns (mistakes, column, feature, lower, upper, left), or None when there is no such cut: rows with lower < x <= upper go left,
+    lower is -inf for a threshold, and left are the survivors that go left.
     """
 
 def near_best_means_cuts(

@@ -1,8 +1,8 @@
-// SpEx's search on the graph in which rows of one cluster are neighbors: the cut that parts fewest neighbors, by size of the
-// sides.
+// SpEx's search on the clique graph, in which any two rows of one cluster are joined by an edge: the cut that separates the
+// fewest edges for the size of its sides.
 //
-// SpEx: A Spectral Approach to Explainable Clustering (2025), clique graph. Scores are ratios of integers: floating point
-// leaves a handful of candidates, and their integers decide elsewhere.
+// SpEx: A Spectral Approach to Explainable Clustering (2025). Scores are sums of ratios of integers. The search compares them
+// in floating point and returns all cuts that may be the best; the caller compares those exactly.
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "nodes/node.hpp"
@@ -10,26 +10,26 @@
 namespace cutwise {
 namespace {
 
-constexpr double kSlack = 1e-12;  // relative: far above the rounding of a score, far below what tells scores apart
+constexpr double kSlack = 1e-12;  // relative; far above the rounding error of a score
 
-constexpr int32_t kTogether = 1024;  // columns of a sparse table that share a pass over the rows
+constexpr int32_t kColumnsPerPass = 1024;  // columns of a sparse table that share a pass over the rows
 
-// Edges from the rows of one side to anywhere else, and to anywhere.
+// The rows of one side: the number of edges that lead to the other side, and the sum of the rows' degrees.
 struct Side {
-  std::vector<int64_t> count;  // by cluster
+  std::vector<int64_t> count;  // weight by cluster
   uint64_t separated = 0, degree = 0;
 
   void add(int32_t label, int64_t weight, int64_t size) {
-    int64_t &here = count[label];
-    separated += static_cast<uint64_t>(weight) * static_cast<uint64_t>(size - 2 * here - weight);
+    int64_t &in_cluster = count[label];
+    separated += static_cast<uint64_t>(weight) * static_cast<uint64_t>(size - 2 * in_cluster - weight);
     degree += static_cast<uint64_t>(weight) * static_cast<uint64_t>(size - 1);
-    here += weight;
+    in_cluster += weight;
   }
   double score() const { return degree == 0 ? 0.0 : static_cast<double>(separated) / static_cast<double>(degree); }
   int32_t label() const { return static_cast<int32_t>(std::max_element(count.begin(), count.end()) - count.begin()); }
 };
 
-// Parted edges and degree of the left side, then of the right; feature, threshold, left label, right label.
+// Separated edges and degree of the left side, the same of the right; feature, threshold, left label, right label.
 using Candidate = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t, int32_t, double, int32_t, int32_t>;
 
 struct CliqueSearch : NodeRows {
@@ -44,7 +44,7 @@ struct CliqueSearch : NodeRows {
     std::vector<Candidate> cuts;
   };
 
-  // sorted: rows in the order of the column; where the table is sparse, all others are zeros.
+  // sorted: the rows by value or, in a sparse table, those that store a value; the others are zeros.
   Best of_column(int32_t feature, const std::vector<RowValue> &sorted, const Side &all) const {
     Side left{std::vector<int64_t>(k, 0)}, right = all;
     const auto pass = [&](int32_t label, int64_t weight) {
@@ -77,7 +77,7 @@ struct CliqueSearch : NodeRows {
     for (const Candidate &cut : best.cuts)
       if (std::tie(std::get<0>(cut), std::get<1>(cut), std::get<2>(cut), std::get<3>(cut)) ==
           std::tie(left.separated, left.degree, right.separated, right.degree))
-        return;  // of equals the lowest
+        return;  // of equal cuts the lowest is kept
     best.cuts.emplace_back(left.separated, left.degree, right.separated, right.degree, feature, threshold, left.label(),
                            right.label());
   }
@@ -86,14 +86,14 @@ struct CliqueSearch : NodeRows {
     std::vector<Best> found(n_cols);
     Side all{std::vector<int64_t>(k, 0)};
     for (int64_t i = 0; i < n; ++i) all.add(labels[rows[i]], weight_of(rows[i]), sizes[labels[rows[i]]]);
-    const int32_t step = encoded.sparse ? kTogether : n_cols;
+    const int32_t step = encoded.sparse ? kColumnsPerPass : n_cols;
     for (int32_t first = 0; first < n_cols; first += step) {
       const int32_t n_here = std::min(step, n_cols - first);
-      std::vector<int32_t> together(n_here);
-      std::iota(together.begin(), together.end(), first);
-      const std::vector<SortedBins> stored = encoded.sparse ? sorted_stored_rows(*this, together) : std::vector<SortedBins>();
+      std::vector<int32_t> features(n_here);
+      std::iota(features.begin(), features.end(), first);
+      const std::vector<SortedBins> stored = encoded.sparse ? sorted_stored_rows(*this, features) : std::vector<SortedBins>();
       parallel_for(n_jobs, n_here, [&](int64_t j) {
-        const int32_t f = together[j];
+        const int32_t f = features[j];
         found[f] = of_column(f, encoded.sparse ? stored[j].in_order() : sorted_rows(*this, f), all);
       });
     }
@@ -125,8 +125,9 @@ void bind_cliques(nb::module_ &m) {
       },
       "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "sizes"_a, "limits"_a.none() = nb::none(),
       "n_jobs"_a = 1,
-      R"(The cuts that may part the fewest pairs of rows of one cluster, for the size of their sides; sizes (k,) are those of all rows.
+      R"(The cuts that may separate the fewest pairs of rows of one cluster, for the size of their sides (SpEx).
 
-One tuple for each: separated pairs and degree of the left side, the same of the right, feature, threshold (the left end of the
-gap), left label, right label; by column, then by threshold. Their scores differ by no more than rounding.)");
+labels (n_rows,): the cluster of every row. sizes (k,): the weight of each cluster over all rows of the table. Returns one tuple
+per cut: separated pairs and degree of the left side, the same of the right, feature, threshold (the left end of the gap), left
+label, right label; by column, then by threshold. Their scores differ by no more than rounding.)");
 }

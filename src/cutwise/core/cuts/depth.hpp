@@ -7,15 +7,15 @@
 
 namespace cutwise {
 
-// Depths of all points added up (n times WAD) for a theoretical tree with `centers` leaves over `points` points whose nodes
-// split points and centers as one cut does: `left_low` .. `left_high` of `points` and `left_centers` of `centers`. With
-// left_low == left_high it is exact; else a lower bound over every cut with that many points on the left, since the points
-// of each theoretical node never decrease when its parent's do.
+// The summed depth of all points (n times WAD) in a theoretical tree with `centers` leaves over `points` points, all of whose
+// nodes split points and centers in the same proportion as one cut does: left_low .. left_high of the points and left_centers
+// of the centers. It is exact where left_low == left_high; otherwise a lower bound over all cuts with that many points on the
+// left, since the points of a theoretical node never decrease when those of its parent increase.
 inline int64_t total_depth(int64_t points, int64_t left_low, int64_t left_high, int64_t centers, int64_t left_centers) {
   struct Part {
     int64_t points, centers;
   };
-  // Of two parts the larger waits, so few do.
+  // The larger of two parts is put on the stack, so that the stack stays small.
   Part open[64];
   int n_open = 0;
   int64_t sum = 0;
@@ -41,7 +41,7 @@ inline int64_t total_depth(int64_t points, int64_t left_low, int64_t left_high, 
         n_right = 1 - n_left;
       } else {
         auto share = [&](int64_t left) {
-          // Both factors are at most 2^31 and a few more, so the product fits without a sign.
+          // Both factors are little more than 2^31 at most, so the product fits in an unsigned number.
           const uint64_t product = static_cast<uint64_t>(part.points) * static_cast<uint64_t>(left);
           const uint64_t ceiling = product / points + (product % points != 0);
           return std::clamp<int64_t>(static_cast<int64_t>(ceiling), 1, part.points - 1);
@@ -58,20 +58,21 @@ inline int64_t total_depth(int64_t points, int64_t left_low, int64_t left_high, 
   }
 }
 
-// Price + depth_penalty * DExp of the cuts of one node.
+// The score of the cuts of one node: Price + penalty * DExp.
 struct DepthScore {
-  int64_t current = 0;  // full cost of the node before the cut, in fixed-point units
+  int64_t current = 0;  // cost of the node before the cut, in fixed-point units
   int64_t points = 0;   // summed weight of its rows
   int64_t centers = 0;
   double penalty = 0.0;
-  const uint8_t *kills_left = nullptr, *kills_right = nullptr;  // by column: an ancestor's condition becomes redundant
+  // By column: 1 where a cut of it makes an ancestor's condition redundant on the left (right) side.
+  const uint8_t *kills_left = nullptr, *kills_right = nullptr;
 
   double price(int64_t induced) const {
     if (current == 0) return induced == 0 ? 1.0 : std::numeric_limits<double>::infinity();
     return static_cast<double>(induced) / static_cast<double>(current);
   }
 
-  // DExp times the points: a lower bound over cuts with left_low .. left_high points on the left; exact when both are equal.
+  // DExp times the points; a lower bound over cuts with left_low .. left_high points on the left, exact where both are equal.
   int64_t depth_of(int64_t left_low, int64_t left_high, int64_t left_centers, int32_t feature) const {
     if (penalty == 0.0 || points == 0) return 0;
     return without_kills(total_depth(points, left_low, left_high, centers, left_centers), left_low, left_high, feature);
@@ -88,12 +89,12 @@ struct DepthScore {
     return p + penalty * (static_cast<double>(depth) / static_cast<double>(points));
   }
 
-  // Whether two scores differ by no more than their rounding: they may be equal, or in the other order.
+  // Whether two scores differ by no more than rounding, so that their order is not certain.
   static bool is_near(double a, double b) {
     return std::abs(a - b) <= 0x1p-48 * std::min(std::max(std::abs(a), std::abs(b)), std::numeric_limits<double>::max());
   }
 
-  // The sign of the difference of two scores, from their terms where rounding could decide it.
+  // The sign of a - b for two scores, computed exactly from their terms where rounding could decide it.
   int compare(double a, int64_t a_induced, int64_t a_depth, double b, int64_t b_induced, int64_t b_depth) const {
     int order = a < b ? -1 : a > b;
     if (is_near(a, b)) {
@@ -105,8 +106,8 @@ struct DepthScore {
     return order;
   }
 
-  // A lower bound of the score of cuts with left_low .. left_high points on the left, weaker than by depth_of and in constant
-  // time.
+  // A lower bound on the score of cuts with left_low .. left_high points on the left, in constant time and weaker than
+  // depth_of().
   double quick_bound(int64_t induced, int64_t left_low, int64_t left_high, int64_t left_centers, int32_t feature) const {
     const double p = price(induced);
     if (penalty == 0.0 || points == 0) return p;
@@ -119,8 +120,8 @@ struct DepthScore {
 
  private:
 #ifdef __SIZEOF_INT128__
-  // The sign of induced / current + penalty * depth / points. Penalties of more digits than these integers have room for are
-  // no short fractions, by which costs and depths of tables would be equal: there the rounded order stands.
+  // The sign of induced / current + penalty * depth / points in 128-bit integers, or `rounded` where they overflow. That
+  // happens for penalties with many binary digits only, for which exact ties do not occur.
   int exact_order(int64_t induced, int64_t depth, int rounded) const {
     __extension__ using Wide = __int128;
     int exponent;
@@ -138,7 +139,7 @@ struct DepthScore {
 #endif
 };
 
-// Lower bounds on the depths of one node's cuts, computed once for cuts with similar numbers of points on the left.
+// Lower bounds on the depth of one node's cuts, shared by cuts with similar numbers of points on the left.
 class DepthBounds {
  public:
   explicit DepthBounds(const DepthScore &score)
@@ -154,7 +155,7 @@ class DepthBounds {
     int64_t depth = known.load(std::memory_order_relaxed);
     if (depth == 0) {
       depth = total_depth(points, at * share, std::min(points, (at + 2) * share - 1), score_.centers, left_centers);
-      known.store(depth, std::memory_order_relaxed);  // whichever thread is first, it is the same
+      known.store(depth, std::memory_order_relaxed);  // every thread would store the same number
     }
     return score_.without_kills(depth, left_low, left_high, feature);
   }
@@ -162,7 +163,7 @@ class DepthBounds {
  private:
   const DepthScore &score_;
   const int64_t n_shares_;
-  std::vector<std::atomic<int64_t>> known_;  // by centers on the left, and share of the points there; 0: not yet
+  std::vector<std::atomic<int64_t>> known_;  // by number of centers on the left, and share of the points there; 0: not computed
 };
 
 }  // namespace cutwise

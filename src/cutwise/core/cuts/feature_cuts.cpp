@@ -1,8 +1,9 @@
-// Kernel IMM's search: the cut of a surrogate feature that parts the fewest rows from their centers.
+// Kernel IMM's search: the cut of a surrogate feature that separates the fewest rows from their centers.
 //
-// Fleissner, Vankadara, Ghoshdastidar (2024), Algorithm 1. A feature is a function of one column; its cut at a level parts
-// the column's values into those above and those below. A cut counts where one of the two sides is an interval of the
-// node's values, so that a tree can test it on the column itself: always for monotone and unimodal features.
+// Fleissner, Vankadara, Ghoshdastidar (2024), Algorithm 1. A feature is a function of one column, and a cut at a level
+// separates the column's values whose feature is above the level from the others. Only cuts count of which one side is an
+// interval of the node's values, so that a tree can test it on the column itself; for monotone and unimodal features all cuts
+// do.
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "cuts/feature_walk.hpp"
@@ -15,11 +16,11 @@ struct FeatureCut {
   int64_t mistakes = kNone;
   int32_t column = -1, feature = -1;
   double level = 0.0;
-  int32_t n_above = 0;            // surviving centers above the level: the first of the feature's order
-  int32_t first = -1, last = -1;  // the interval, in places among the node's items
-  bool above_is_interval = true;  // which side of the level it is: above, or at and below
+  int32_t n_above = 0;            // surviving centers above the level, which are the first of the feature's order
+  int32_t first = -1, last = -1;  // the first and the last position of the interval
+  bool above_is_interval = true;  // whether the interval is the side above the level, or the other one
 
-  // Ties: the lowest column, the lowest feature, the lowest level, the most centers above it.
+  // Ties: the lowest column, then the lowest feature, the lowest level, and the most centers above it.
   auto rank() const { return std::make_tuple(mistakes, column, feature, level, -n_above); }
 };
 
@@ -33,17 +34,17 @@ struct FeatureSearch {
     double lower = -std::numeric_limits<double>::infinity(), upper = 0.0;
   };
 
-  // A column's best cut.
+  // The best cut of column f.
   FeatureCut best_of_column(int32_t f) const {
     const FeatureColumn &column = node.table.columns[f];
     FeatureCut best;
     if (column.n_features == 0) return best;
-    const Places places(node, column);
-    if (places.size() < 2) return best;
-    FeatureWalk walk(node, column, places, wanted);
+    const PresentItems items(node, column);
+    if (items.size() < 2) return best;
+    FeatureWalk walk(node, column, items, wanted);
     for (int32_t feature = 0; feature < column.n_features; ++feature)
       walk.each_cut(feature, [&](double level) {
-        // Levels fall along the walk: of equals in one feature the last is wanted, of several features the first.
+        // Levels fall along the walk, so of equal cuts of one feature the last is taken; of several features the first.
         if (walk.mistakes < best.mistakes || (walk.mistakes == best.mistakes && feature == best.feature))
           best = {walk.mistakes,         f, feature, level, static_cast<int32_t>(walk.n_above), walk.first, walk.last,
                   walk.above_is_interval};
@@ -56,12 +57,12 @@ struct FeatureSearch {
     result.cut = cut;
     if (cut.column < 0) return result;
     const FeatureColumn &column = node.table.columns[cut.column];
-    const Places places(node, column);
-    // A cut whose interval reaches to the last value is the threshold before it, and its left side the other one.
-    const bool to_the_end = cut.last == places.size() - 1;
+    const PresentItems items(node, column);
+    // A cut whose interval reaches the last value is a threshold before the interval, and its left side is the other one.
+    const bool to_the_end = cut.last == items.size() - 1;
     const bool left_is_above = cut.above_is_interval != to_the_end;
-    if (!to_the_end && cut.first > 0) result.lower = column.high[places.item[cut.first - 1]];
-    result.upper = column.high[places.item[to_the_end ? cut.first - 1 : cut.last]];
+    if (!to_the_end && cut.first > 0) result.lower = column.high[items.item[cut.first - 1]];
+    result.upper = column.high[items.item[to_the_end ? cut.first - 1 : cut.last]];
     std::vector<uint8_t> above(node.table.k, 0);
     int32_t n_above = 0;
     for (int64_t r = cut.feature * node.table.k; n_above < cut.n_above; ++r) {
@@ -111,13 +112,14 @@ void bind_feature_cuts(nb::module_ &m) {
                                to_numpy(std::move(found.left)));
       },
       "table"_a, "rows"_a, "cluster"_a, "weights"_a.none(), "survivors"_a, "one_sided"_a, "any_level"_a, "n_jobs"_a = 1,
-      R"(The cut of a surrogate feature that parts the fewest rows from their centers.
+      R"(The cut of a surrogate feature that separates the fewest rows from their centers (Fleissner et al. 2024, Algorithm 1).
 
-A cut at a level has rows and surviving centers above it and at or below it, and counts where one of its sides is an interval
-of the node's values on the column; columns without features are passed over. cluster (n_rows,): the surviving one, -1 where
-a row was separated before. Of equals the lowest column, feature, level. one_sided: only thresholds on the column. any_level:
-levels lie anywhere between neighboring values, so that centers between two values are separated at their own coordinates;
-otherwise half way between values of rows that a center holds. Gives (mistakes, column, feature, lower, upper, left): rows
-with lower < x <= upper go left, lower is -inf for a threshold, left are the survivors that go left. None when no cut has rows
-and centers on both sides. Fleissner, Vankadara, Ghoshdastidar (2024), Algorithm 1.)");
+A cut at a level has rows and surviving centers on both sides, above the level and at or below it, and one of its sides is an
+interval of the node's values in the column. Columns without features are left out. cluster (n_rows,): the surviving cluster of
+every row, -1 if an earlier cut separated them. one_sided: only cuts that are thresholds on the column. any_level: levels lie
+anywhere between neighboring values, so that centers between two values can be separated too; otherwise half way between values
+of rows with a cluster. Ties: the lowest column, feature, level.
+
+Returns (mistakes, column, feature, lower, upper, left), or None when there is no such cut: rows with lower < x <= upper go left,
+lower is -inf for a threshold, and left are the survivors that go left.)");
 }

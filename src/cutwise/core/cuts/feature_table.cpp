@@ -1,3 +1,4 @@
+// The columns of a FeatureTable: their items, and the order of items and centers in every feature.
 #include "cuts/feature_walk.hpp"
 
 #include "base/arrays.hpp"
@@ -98,11 +99,11 @@ void FeatureTable::add_features(int32_t f, const double *values, int32_t n_featu
 using namespace cutwise;
 
 void bind_feature_table(nb::module_ &m) {
-  nb::class_<FeatureTable>(m, "FeatureTable", R"(Surrogate features of every column, ready for cuts.
+  nb::class_<FeatureTable>(m, "FeatureTable", R"(The surrogate features of every column, for fewest_feature_mistakes.
 
-values(column): the values that features are wanted for, increasing: all distinct ones, or, where they are more than 1,000,
-the medians of 512 or more groups of equal weight; is_exact(column) tells which. add_features(column, values) copies features
-of shape (n_features, n_values); drop_features(column) gives the memory back.)")
+values(column): the values at which features have to be computed, increasing: all distinct values of the column if there are at
+most 1,000, so that is_exact(column) is true, and otherwise the medians of 512 or more groups of equal weight.
+add_features(column, values): adds features, (n_features, n_values). drop_features(column): frees their memory.)")
       .def_prop_ro("n_cols", &FeatureTable::n_cols)
       .def(
           "values", [](FeatureTable &table, int32_t column) { return to_numpy(std::vector<double>(table.at(column).middle)); },
@@ -133,7 +134,7 @@ of shape (n_features, n_values); drop_features(column) gives the memory back.)")
         return make_table(ranks, labels.data(), weight, k, n_jobs);
       },
       "ranks"_a, "labels"_a, "weights"_a.none(), "k"_a, "n_jobs"_a = 1,
-      R"(A table that awaits the surrogate features of its columns.
+      R"(A FeatureTable without features yet.
 
-labels (n_rows,): reference clusters, 0 to k - 1; a center's coordinate is the mean of a feature over its rows.)");
+labels (n_rows,): reference clusters, 0 to k - 1. A center's coordinate in a feature is the mean over the rows of its cluster.)");
 }

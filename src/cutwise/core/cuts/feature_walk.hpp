@@ -1,26 +1,26 @@
 // The cuts of a surrogate feature at one node, from the highest level down.
 //
-// A level parts the *places* of a column (the distinct values, or groups of them, that rows of the node have) into those above
-// it and those at or below it. A cut is reported where one of the two sides is an interval of places.
+// The *items* of a column are its distinct values, or groups of neighboring ones. The *positions* of a node in a column number,
+// in order, the items that its rows have. A level separates the positions whose feature is above it from the others, and a cut
+// is reported where one of the two sides is an interval of positions.
 #pragma once
 
 #include "nodes/ranks.hpp"
 
 namespace cutwise {
 
-// One column. Its *items* are its distinct values, or groups of neighboring ones, each with one value that stands for it.
+// One column and its features.
 struct FeatureColumn {
-  std::vector<double> low, high, middle;  // of every item; `middle` occurs in the column
-  bool exact = true;
-  std::vector<uint16_t> item;   // by row
-  std::vector<int64_t> weight;  // (n_items, k): of the rows of every reference cluster
+  std::vector<double> low, high, middle;  // by item: its least, largest and median value
+  bool exact = true;                      // whether every item is one value
+  std::vector<uint16_t> item;             // by row
+  std::vector<int64_t> weight;            // (n_items, k): weight of the rows of every reference cluster
 
-  // The features, one after the other.
   int32_t n_features = 0;
-  std::vector<double> value;                 // (n_features, n_items)
-  std::vector<double> center;                // (n_features, k), from the highest to the lowest
+  std::vector<double> value;                 // (n_features, n_items): the features at the median values
+  std::vector<double> center;                // (n_features, k): the centers' coordinates, from the highest to the lowest
   std::vector<int32_t> center_order;         // (n_features, k): the clusters in that order
-  std::vector<std::vector<uint16_t>> order;  // all items from the highest to the lowest
+  std::vector<std::vector<uint16_t>> order;  // by feature: all items from the highest to the lowest
 
   int32_t n_items() const { return static_cast<int32_t>(low.size()); }
 };
@@ -34,9 +34,8 @@ struct FeatureTable {
     require(column >= 0 && column < n_cols(), "a column of the table");
     return columns[column];
   }
-  // values: (n_features, n_items), finite; they stand for the features of the column's items.
+  // values: (n_features, n_items), finite: the features of a column at the median values of its items.
   void add_features(int32_t column, const double *values, int32_t n_features);
-  // Gives their memory back.
   void drop_features(int32_t column);
 };
 
@@ -44,10 +43,10 @@ struct FeatureNode {
   const FeatureTable &table;
   const int32_t *rows;
   int64_t n;
-  const int32_t *cluster;           // by row: the survivor that holds it, -1
+  const int32_t *cluster;           // by row: the surviving cluster that it is assigned to, -1 for none
   const int64_t *weights;           // by row, null: 1 each
   std::vector<int32_t> survivors;   // increasing
-  std::vector<int32_t> slot = {};   // of every cluster among the survivors, -1
+  std::vector<int32_t> slot = {};   // by cluster: its index among the survivors, -1
   std::vector<int64_t> total = {};  // weight by survivor
 
   int64_t weight_of(int32_t row) const { return weights ? weights[row] : 1; }
@@ -64,28 +63,28 @@ struct FeatureNode {
   }
 };
 
-// The node's rows on one column.
-struct Places {
-  std::vector<int32_t> place;     // of every item among those present, -1
-  std::vector<int32_t> item;      // of every place
-  std::vector<uint8_t> occupied;  // a survivor holds a row at the place
-  std::vector<int64_t> sums;      // (n_places + 1, survivors): their weight before every place
+// The items of one column that the node's rows have.
+struct PresentItems {
+  std::vector<int32_t> position;  // by item, -1 where no row has it
+  std::vector<int32_t> item;      // by position
+  std::vector<uint8_t> occupied;  // by position: whether a row there is assigned to a survivor
+  std::vector<int64_t> sums;      // (n_positions + 1, n_survivors): weight by survivor before every position
 
   int32_t size() const { return static_cast<int32_t>(item.size()); }
 
-  Places(const FeatureNode &node, const FeatureColumn &column) {
+  PresentItems(const FeatureNode &node, const FeatureColumn &column) {
     const int32_t n_items = column.n_items();
     const size_t m = node.width();
     std::vector<int64_t> cells(n_items * m, 0);
-    place.assign(n_items, -1);
+    position.assign(n_items, -1);
     for (int64_t i = 0; i < node.n; ++i) {
       const int32_t row = node.rows[i], at = column.item[row], c = node.cluster[row];
-      place[at] = 0;
+      position[at] = 0;
       if (c >= 0) cells[at * m + node.slot[c]] += node.weight_of(row);
     }
     for (int32_t i = 0; i < n_items; ++i) {
-      if (place[i] < 0) continue;
-      place[i] = size();
+      if (position[i] < 0) continue;
+      position[i] = size();
       item.push_back(i);
     }
     occupied.assign(item.size(), 0);
@@ -100,7 +99,8 @@ struct Places {
   }
 };
 
-// Which places lie above the level, as runs that grow and join; the ends of a run know each other.
+// The set of positions above the level, as runs of neighboring positions. The two ends of a run refer to each other, so that a
+// position is added in constant time.
 class Runs {
  public:
   explicit Runs(int32_t n) : n_(n), stamp_(n, 0), start_of_(n), end_of_(n) {}
@@ -119,12 +119,13 @@ class Runs {
     ++n_inside_;
     lowest_ = std::min(lowest_, p);
   }
-  bool parts() const { return n_inside_ > 0 && n_inside_ < n_; }
+  bool separates() const { return n_inside_ > 0 && n_inside_ < n_; }
   bool first_inside() const { return stamp_[0] == now_; }
   bool last_inside() const { return stamp_[n_ - 1] == now_; }
   bool is_threshold() const { return n_runs_ == 1 && (first_inside() || last_inside()); }
   bool is_interval() const { return n_runs_ == 1 || (n_runs_ == 2 && first_inside() && last_inside()); }
-  // The side that is an interval; of a threshold's two, the one above the level.
+  // The first and last position of the side that is an interval, and whether that is the side above the level, as it is for a
+  // threshold, both of whose sides are intervals.
   std::tuple<int32_t, int32_t, bool> interval() const {
     if (n_runs_ == 1) return {lowest_, end_of_[lowest_], true};
     return {end_of_[0] + 1, start_of_[n_ - 1] - 1, false};
@@ -140,41 +141,41 @@ class Runs {
 
 // Which cuts count.
 struct CutsWanted {
-  bool one_sided;  // only those that are a threshold on the column
-  bool any_level;  // all levels between two values, not only the middle: centers between them may be separated too
+  bool one_sided;  // only cuts that are a threshold on the column
+  bool any_level;  // all levels between two values and not only the middle, so that centers between them are separated too
 };
 
 class FeatureWalk {
  public:
-  FeatureWalk(const FeatureNode &node, const FeatureColumn &column, const Places &places, CutsWanted wanted)
-      : passed(node.width()), node_(node), column_(column), places_(places), wanted_(wanted), runs_(places.size()) {}
+  FeatureWalk(const FeatureNode &node, const FeatureColumn &column, const PresentItems &items, CutsWanted wanted)
+      : passed(node.width()), node_(node), column_(column), items_(items), wanted_(wanted), runs_(items.size()) {}
 
-  // The cut that is reported.
+  // The current cut.
   std::vector<uint8_t> passed;  // by survivor: whether its center lies above the level
-  size_t n_above = 0;           // how many do
+  size_t n_above = 0;           // the number of centers above the level
   int64_t mistakes = 0;
-  int32_t first = 0, last = 0;  // the side that is an interval, in places
+  int32_t first = 0, last = 0;  // the side that is an interval, in positions
   bool above_is_interval = true;
 
-  // Calls on_cut(level) for every cut of one feature. Levels lie between neighboring values of the rows that a survivor holds;
-  // the other rows of the node go where their value is.
+  // Calls on_cut(level) for every cut of one feature. Levels lie between neighboring values of the rows that are assigned to a
+  // survivor; the other rows are on the side of their value.
   template <class OnCut>
   void each_cut(int32_t feature, OnCut &&on_cut) {
     line_up_centers(feature);
     if (centers_.front().value == centers_.back().value) return;
     std::fill(passed.begin(), passed.end(), uint8_t{0});
     n_above = 0;
-    line_up_places(feature);
+    line_up_positions(feature);
     runs_.clear();
-    size_t added = 0;  // places above the level
+    size_t added = 0;  // positions above the level
     for (size_t next = 0;;) {
-      while (next < line_.size() && !places_.occupied[line_[next].place]) ++next;
+      while (next < line_.size() && !items_.occupied[line_[next].position]) ++next;
       if (next == line_.size()) return;
       const double below = line_[next].value;
-      if (added > 0) {  // a occupied value lies above this one
+      if (added > 0) {  // an occupied value lies above this one
         const double above = line_[added - 1].value;
         auto pass_until = [&](double level) {
-          while (added < next && line_[added].value > level) runs_.add(line_[added++].place);
+          while (added < next && line_[added].value > level) runs_.add(line_[added++].position);
           pass_centers(level);
         };
         if (!wanted_.any_level) {
@@ -183,7 +184,7 @@ class FeatureWalk {
           if (n_above == centers_.size()) return;
           offer(middle, on_cut);
         } else {
-          // Centers equal to a value go with it; those between the two are separated at each of their coordinates.
+          // Centers equal to a value are on its side; between the two values there is a cut at every center's coordinate.
           pass_until(std::nextafter(above, below));
           offer(above, on_cut);
           while (n_above < centers_.size() && centers_[n_above].value > below) {
@@ -194,16 +195,16 @@ class FeatureWalk {
           if (n_above == centers_.size()) return;
         }
       }
-      // Everything down to this value and at it.
-      while (added < line_.size() && line_[added].value >= below) runs_.add(line_[added++].place);
+      // Adds everything down to this value, and the value itself.
+      while (added < line_.size() && line_[added].value >= below) runs_.add(line_[added++].position);
       next = added;
     }
   }
 
  private:
-  struct Place {
+  struct Position {
     double value;
-    int32_t place;
+    int32_t position;
   };
   struct Center {
     double value;
@@ -219,12 +220,12 @@ class FeatureWalk {
     }
   }
 
-  // The places in the order of one feature.
-  void line_up_places(int32_t feature) {
+  // Fills line_ with the positions in the order of one feature.
+  void line_up_positions(int32_t feature) {
     const double *value = column_.value.data() + static_cast<int64_t>(feature) * column_.n_items();
     line_.clear();
     for (uint16_t item : column_.order[feature])
-      if (places_.place[item] >= 0) line_.push_back({value[item], places_.place[item]});
+      if (items_.position[item] >= 0) line_.push_back({value[item], items_.position[item]});
   }
 
   void pass_centers(double level) {
@@ -233,7 +234,7 @@ class FeatureWalk {
 
   template <class OnCut>
   void offer(double level, OnCut &&on_cut) {
-    if (n_above == 0 || n_above == centers_.size() || !runs_.parts()) return;
+    if (n_above == 0 || n_above == centers_.size() || !runs_.separates()) return;
     if (!(wanted_.one_sided ? runs_.is_threshold() : runs_.is_interval())) return;
     std::tie(first, last, above_is_interval) = runs_.interval();
     mistakes = count_mistakes();
@@ -242,7 +243,7 @@ class FeatureWalk {
 
   int64_t count_mistakes() const {
     const size_t m = node_.width();
-    const int64_t *from = places_.sums.data() + first * m, *to = places_.sums.data() + (last + 1) * m;
+    const int64_t *from = items_.sums.data() + first * m, *to = items_.sums.data() + (last + 1) * m;
     int64_t n_separated = 0;
     for (size_t s = 0; s < m; ++s) {
       const int64_t inside = to[s] - from[s], outside = node_.total[s] - inside;
@@ -253,10 +254,10 @@ class FeatureWalk {
 
   const FeatureNode &node_;
   const FeatureColumn &column_;
-  const Places &places_;
+  const PresentItems &items_;
   const CutsWanted wanted_;
   Runs runs_;
-  std::vector<Place> line_;      // from the highest to the lowest
+  std::vector<Position> line_;   // from the highest to the lowest
   std::vector<Center> centers_;  // likewise
 };
 

@@ -1,8 +1,9 @@
-// ExGreedy's and ExShallow's search: the cut after which the surviving centers of each side serve their points best.
+// ExGreedy's and ExShallow's search: the cut of least induced cost, which is the cost when every row is served by the best
+// surviving center on its side.
 //
-// Laber and Murtinho (2021); Laber, Murtinho, Oliveira (2023), Algorithm 1. Minima over the centers of a side are dear, so
-// they are taken only for *spans* (all cuts of a column between two neighboring centers) that a bound cannot rule out:
-// a row separated from its nearest center loses at least the distance to its second nearest.
+// Laber and Murtinho (2021); Laber, Murtinho, Oliveira (2023), Algorithm 1. Finding the best center of a side takes long, so it
+// is done only for those *spans* (all cuts of a column between two neighboring centers) that a lower bound does not rule out.
+// The bound: a row that is separated from its nearest center costs at least as much as by its second nearest.
 #include <map>
 
 #include "base/arrays.hpp"
@@ -13,12 +14,13 @@
 namespace cutwise {
 namespace {
 
+// The score of a cut with the numbers that it is made of; or lower bounds on them, for a set of cuts.
 struct Key {
   double score = std::numeric_limits<double>::infinity();
   int64_t induced = std::numeric_limits<int64_t>::max(), depth = 0;
-  Cut cut;
+  Cut cut;  // of a set of cuts the lowest
 
-  // Orders bounds.
+  // The order of bounds.
   friend bool operator<(const Key &a, const Key &b) {
     if (a.score != b.score) return a.score < b.score;
     if (a.induced != b.induced) return a.induced < b.induced;
@@ -26,54 +28,57 @@ struct Key {
   }
 };
 
-// Orders cuts: score, then induced cost where both are infinite, then the tie rule of every search.
+// The order of cuts: by score, then by induced cost where both scores are infinite, then by feature and threshold.
 bool is_before(const DepthScore &depth, const Key &a, const Key &b) {
   if (const int order = depth.compare(a.score, a.induced, a.depth, b.score, b.induced, b.depth)) return order < 0;
   if (std::isinf(a.score) && a.induced != b.induced) return a.induced < b.induced;
   return a.cut < b.cut;
 }
 
+// All cuts of a column between two neighboring centers: begin <= threshold < end.
 struct Span {
   int32_t feature;
-  size_t n_left;      // centers on the left
-  double begin, end;  // cuts with begin <= threshold < end
+  size_t n_left;  // centers on the left
+  double begin, end;
   Key bound;
-  ValidRange valid;  // of its cuts; bounds do without it
+  ValidRange valid;  // which of its thresholds are valid; the bound is over all of them
 };
 
-constexpr size_t kMostTogether = 8192;  // spans that share a pass over the rows
-constexpr int64_t kMostKept = 256;      // columns whose spans are kept: those of others are found again where they may win
+constexpr size_t kMostSpansAtOnce = 8192;  // spans that share a pass over the rows of a sparse table
+// Columns whose spans are kept between the two stages of the search; those of other columns are found again where they may win.
+constexpr int64_t kMostKeptColumns = 256;
 
-// A column, or one of its spans by the number of centers on its left; 0: the column.
+// What is still to be searched: a whole column, or one of its spans.
 struct HeapEntry {
   Key bound;
-  int32_t feature, n_left;
+  int32_t feature, n_left;  // n_left: centers on the left of the span; 0 for a whole column
   double begin = 0.0, end = 0.0;
 
   friend bool operator<(const HeapEntry &a, const HeapEntry &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
 };
 
-constexpr size_t kManyCenters = 64;  // of a node whose rows are worth lists of those near to them
+constexpr size_t kManyCenters = 64;  // nodes with more surviving clusters use NearLists
 constexpr int64_t kNear = 16;
 
-// The surviving clusters nearest to every row of a node, in order. Of many clusters most sides have one among the first few,
-// and nobody looks at all of the side. A list is made when a row asks for the second time.
+// For every row of a node a list of the kNear surviving clusters nearest to it, in order. Where there are many clusters, most
+// sides have one of these, and the other clusters of the side need not be compared. The list of a row is made when it is needed
+// for the second time. Threads may share an object.
 template <class Cost, class Index>
 class NearLists {
  public:
   NearLists(const NodeRows &node, const std::vector<int32_t> &survivors)
-      : survivors_(survivors), place_(new int32_t[node.encoded.n_rows]), state_(node.n), lists_(node.n * kNear) {
-    for (int64_t i = 0; i < node.n; ++i) place_[node.rows[i]] = static_cast<int32_t>(i);
+      : survivors_(survivors), position_(new int32_t[node.encoded.n_rows]), state_(node.n), lists_(node.n * kNear) {
+    for (int64_t i = 0; i < node.n; ++i) position_[node.rows[i]] = static_cast<int32_t>(i);
   }
 
-  // The least cost of a row on a side, or `none` where that takes a look at all of the side.
+  // The least cost of a row among the clusters of a side, or `none` where the list does not have it.
   Cost least(int32_t row, const Cost *cost, const std::vector<uint8_t> &is_left, bool left, Cost none) {
-    const int64_t place = place_[row];
-    Index *near = lists_.data() + place * kNear;
-    std::atomic<uint8_t> &state = state_[place];
+    const int64_t position = position_[row];
+    Index *near = lists_.data() + position * kNear;
+    std::atomic<uint8_t> &state = state_[position];
     uint8_t seen = state.load(std::memory_order_acquire);
-    if (seen == kNew) state.compare_exchange_strong(seen, kAsked);
-    else if (seen == kAsked && state.compare_exchange_strong(seen, kInWork)) {
+    if (seen == kNew) state.compare_exchange_strong(seen, kSeenOnce);
+    else if (seen == kSeenOnce && state.compare_exchange_strong(seen, kBeingMade)) {
       make(cost, near);
       state.store(seen = kMade, std::memory_order_release);
     }
@@ -84,7 +89,7 @@ class NearLists {
   }
 
  private:
-  enum : uint8_t { kNew, kAsked, kInWork, kMade };
+  enum : uint8_t { kNew, kSeenOnce, kBeingMade, kMade };
 
   void make(const Cost *cost, Index *near) const {
     int64_t n = 0;
@@ -97,7 +102,7 @@ class NearLists {
   }
 
   const std::vector<int32_t> &survivors_;
-  std::unique_ptr<int32_t[]> place_;  // by row of the table
+  std::unique_ptr<int32_t[]> position_;  // by row of the table: its position among the node's rows
   std::vector<std::atomic<uint8_t>> state_;
   std::vector<Index> lists_;
 };
@@ -111,43 +116,45 @@ struct InducedSearch {
   const Cost *excess = nullptr;  // (n_rows, k)
   PerRow<Index> second{};        // second nearest surviving cluster
   DepthScore depth{};
-  int64_t base = 0, current = 0;  // costs of the node that no cut changes, and all its costs
+  int64_t base = 0, current = 0;  // costs of the node: the part that no cut changes, and the whole
 
-  // What a row costs more than by its nearest center when served from one side only.
+  // How much more a row costs by the best center of the left (right) side than by its nearest center.
   struct Sides {
     int64_t left, right;
   };
 
   Key best{};
   bool is_valid = false;                  // whether each side of the best cut has as many distinct rows as centers
-  const ValidCuts *valid_cuts = nullptr;  // null: every cut that parts centers is valid
+  const ValidCuts *valid_cuts = nullptr;  // null: every cut that separates centers is valid
   struct SideTotals {
-    std::map<std::vector<uint8_t>, Sides> of;  // by the centers on the left
+    std::map<std::vector<uint8_t>, Sides> of;  // by which centers are on the left
     std::mutex mutex;
   };
   SideTotals *side_totals = nullptr;
   DepthBounds *depths = nullptr;
-  NearLists<Cost, Index> *near = nullptr;  // null: clusters are few
+  NearLists<Cost, Index> *near = nullptr;  // null where there are few clusters
 
-  // The bound of cuts that all cost so much more than it says.
+  // A bound on cuts that cost at least `by` more than `bound` says.
   Key raised(Key bound, int64_t by) const {
     bound.score += static_cast<double>(by) / static_cast<double>(current);
     bound.induced += by;
     return bound;
   }
 
-  // Without a depth term cuts are in order of two exact numbers, and of many that tie the first one rules out the others.
+  // Whether cuts of this bound may be better than `than`. Without a depth term, the induced cost and the position of the cut
+  // decide exactly, so that the first of many equal cuts rules out the others.
   bool may_win(const Key &bound, const Key &than) const {
     if (depth.penalty == 0.0) return bound.induced != than.induced ? bound.induced < than.induced : bound.cut < than.cut;
     return bound < than || DepthScore::is_near(bound.score, than.score);
   }
 
-  struct SideCosts {
+  // The costs of rows on both sides of a span's cuts, which all separate the centers in the same way.
+  struct SpanCosts {
     const InducedSearch &search;
     std::vector<int32_t> clusters[2];  // on the right, on the left
     std::vector<uint8_t> is_left;
 
-    SideCosts(const InducedSearch &s, const Span &span) : search(s), is_left(s.node.k, 0) {
+    SpanCosts(const InducedSearch &s, const Span &span) : search(s), is_left(s.node.k, 0) {
       const Survivors &all = s.node.survivors;
       for (const int32_t c : all.clusters) {
         is_left[c] = all.coordinates[static_cast<int64_t>(c) * all.n_cols + span.feature] <= span.begin;
@@ -155,8 +162,9 @@ struct InducedSearch {
       }
     }
 
-    // beyond: raised by what it costs above its second nearest center, where neither of the two is on the side.
-    int64_t of(int32_t row, bool left, int64_t &beyond) const {
+    // How much more a row costs on a side than by its nearest center. Where neither of its two nearest centers is there,
+    // `extra` is raised by how much more it costs than by the second nearest: the bound of the span does not include that.
+    int64_t of(int32_t row, bool left, int64_t &extra) const {
       const Index nearest = search.node.cluster[row];
       if (static_cast<bool>(is_left[nearest]) == left) return 0;
       const int64_t loss = search.node.loss_of(row);
@@ -165,23 +173,23 @@ struct InducedSearch {
       constexpr Cost kNoCost = std::numeric_limits<Cost>::max();
       Cost least = search.near == nullptr ? kNoCost : search.near->least(row, cost, is_left, left, kNoCost);
       if (least == kNoCost)
-        for (const int32_t c : clusters[left]) {  // costs come in no order: a mask keeps compilers from branches on them
+        for (const int32_t c : clusters[left]) {  // a mask in place of a branch, as costs are in no order
           const Cost here = cost[c];
           least ^= (least ^ here) & -static_cast<Cost>(here < least);
         }
       const int64_t more = least - cost[nearest];
-      beyond += more - loss;
+      extra += more - loss;
       return more;
     }
     int64_t of(int32_t row, bool left) const {
-      int64_t beyond = 0;
-      return of(row, left, beyond);
+      int64_t extra = 0;
+      return of(row, left, extra);
     }
 
     Sides both(int32_t row) const { return {of(row, true), of(row, false)}; }
   };
 
-  // Adds the spans of a column.
+  // Appends the spans of a column with their bounds; those without a cut that may be valid are left out.
   void find_spans(int32_t feature, std::vector<Span> &spans) const {
     const Column &column = node.encoded.columns[feature];
     const CenterLine line = node.survivors.along(feature);
@@ -199,7 +207,7 @@ struct InducedSearch {
       Span &span = spans[span_of[n_left]];
       if (!may_be_valid(span, left_low, left_high)) return;
       const int64_t induced = current + loss;
-      // The least score and the least induced cost may belong to different cuts: together they still bound every cut.
+      // The least score and the least induced cost may be those of different cuts: they are still bounds on every cut.
       Key &bound = span.bound;
       bound.cut = {feature, span.begin};
       bound.induced = std::min(bound.induced, induced);
@@ -226,13 +234,13 @@ struct InducedSearch {
 
   int64_t count_of(const Span &span) const { return static_cast<int64_t>(span.n_left); }
 
-  // A side needs at least as many rows as centers, and no row counts less than 1.
+  // A valid cut has at least as many rows as centers on each side, and every row has a weight of at least 1.
   bool may_be_valid(const Span &span, int64_t left_low, int64_t left_high) const {
     if (!valid_cuts || depth.points == 0) return true;
     return left_high >= count_of(span) && depth.points - left_low >= depth.centers - count_of(span);
   }
 
-  // Whether cuts of a span may, by bounds on their depth that are found faster than their depth.
+  // Whether cuts of a span with so many rows on the left may be better than `mine`, by bounds that are faster than the score.
   bool may_beat(const Key &mine, int64_t induced, int64_t left_low, int64_t left_high, const Span &span) const {
     const auto loses = [&](double bound) { return bound > mine.score && !DepthScore::is_near(bound, mine.score); };
     const int64_t n_left = count_of(span);
@@ -247,13 +255,13 @@ struct InducedSearch {
     if (mine.cut.feature < 0 || is_before(depth, key, mine)) mine = key;
   }
 
-  // Rows of one value, passed from the right to the left.
+  // A row, or rows of one value. cost: how much the induced cost changes when it moves from the right side to the left.
   struct Passed {
     double value;
     int64_t cost, count;
   };
 
-  std::vector<Passed> passed_rows(const SideCosts &sides, const std::vector<RowValue> &sorted) const {
+  std::vector<Passed> passed_rows(const SpanCosts &sides, const std::vector<RowValue> &sorted) const {
     std::vector<Passed> passed;
     passed.reserve(sorted.size());
     for (const RowValue &row : sorted) {
@@ -263,7 +271,8 @@ struct InducedSearch {
     return passed;
   }
 
-  // Every cut of the span among rows in order; sum: what all cost on the right, and what lies before them.
+  // Offers every cut of the span at the values of sorted rows. sum, count: the induced cost, and the weight on the left, of the
+  // cut before the first of them. from_begin: whether the cut at the begin of the span is among theirs.
   void sweep_rows(const Span &span, const std::vector<Passed> &sorted, int64_t sum, int64_t count, bool from_begin,
                   Key &mine) const {
     size_t i = 0;
@@ -280,8 +289,8 @@ struct InducedSearch {
     }
   }
 
-  // What all rows of the node cost when served from one side only: many columns have their centers in the same order.
-  Sides all_rows(const SideCosts &sides) const {
+  // The sums of both() over all rows of the node. They are kept, since many columns separate the centers in the same way.
+  Sides all_rows(const SpanCosts &sides) const {
     {
       std::lock_guard<std::mutex> lock(side_totals->mutex);
       const auto known = side_totals->of.find(sides.is_left);
@@ -297,21 +306,21 @@ struct InducedSearch {
     return side_totals->of[sides.is_left] = all;
   }
 
-  // What is known of a span of a sparse table once all stored values were passed, and what passing them asks for.
+  // Sums over the rows that store a value in the column of a span, for a sparse table.
   struct StoredSums {
-    int32_t feature, sides;  // and which of the ways that spans part the centers
+    int32_t feature, sides;  // sides: index of the SpanCosts, which spans share that separate the centers in the same way
     double begin, end;
-    int64_t cost = 0, count = 0, n_rows = 0;  // of all rows that store a value in the column
-    int64_t left_cost = 0, left_count = 0;    // of those that lie left of all cuts
-    std::vector<Passed> inside{};             // those between cuts
+    int64_t cost = 0, count = 0, n_rows = 0;  // all rows that store a value
+    int64_t left_cost = 0, left_count = 0;    // the rows left of all cuts of the span
+    std::vector<Passed> inside{};             // the rows between its cuts
 
     void add(const Passed &row) {
       cost += row.cost;
       count += row.count;
       ++n_rows;
-      place(row);
+      add_to_side(row);
     }
-    void place(const Passed &rows) {
+    void add_to_side(const Passed &rows) {
       if (rows.value <= begin) {
         left_cost += rows.cost;
         left_count += rows.count;
@@ -322,10 +331,10 @@ struct InducedSearch {
   };
 
   template <class T>
-  void add_stored(const Csr<T> &values, const std::vector<SideCosts> &sides, std::vector<StoredSums> &spans) const {
+  void add_stored(const Csr<T> &values, const std::vector<SpanCosts> &sides, std::vector<StoredSums> &spans) const {
     std::vector<int32_t> first(node.encoded.n_cols(), -1);
     for (size_t j = spans.size(); j-- > 0;) first[spans[j].feature] = static_cast<int32_t>(j);
-    std::vector<int64_t> cost(sides.size()), known_of(sides.size(), -1);  // one row costs the same in many columns
+    std::vector<int64_t> cost(sides.size()), known_of(sides.size(), -1);  // known_of: the row that `cost` was computed for
     for (int64_t i = 0; i < node.n; ++i) {
       const int32_t row = node.rows[i];
       const int64_t count = node.count_of(row);
@@ -333,49 +342,50 @@ struct InducedSearch {
         const int32_t f = values.indices[p];
         if (first[f] < 0) continue;
         for (auto j = static_cast<size_t>(first[f]); j < spans.size() && spans[j].feature == f; ++j) {
-          const int32_t own = spans[j].sides;
-          if (known_of[own] != i) {
-            const Sides both = sides[own].both(row);
-            cost[own] = both.left - both.right;
-            known_of[own] = i;
+          const int32_t s = spans[j].sides;
+          if (known_of[s] != i) {
+            const Sides both = sides[s].both(row);
+            cost[s] = both.left - both.right;
+            known_of[s] = i;
           }
-          spans[j].add({static_cast<double>(values.data[p]), cost[own], count});
+          spans[j].add({static_cast<double>(values.data[p]), cost[s], count});
         }
       }
     }
   }
   template <class Table>
-  void add_stored(const Table &, const std::vector<SideCosts> &, std::vector<StoredSums> &) const {}
+  void add_stored(const Table &, const std::vector<SpanCosts> &, std::vector<StoredSums> &) const {}
 
-  // Spans of a sparse table, in order of column: stored values are passed row after row, and all zeros of a column at once.
+  // Evaluates spans of a sparse table, sorted by column, in one pass over the stored values; the zeros of a column follow from
+  // the sums over all rows.
   void evaluate_stored(Span *spans, size_t n, Key &mine) const {
     std::map<std::vector<uint8_t>, int32_t> known;
-    std::vector<SideCosts> sides;
+    std::vector<SpanCosts> sides;
     std::vector<StoredSums> sums;
     sums.reserve(n);
     for (size_t j = 0; j < n; ++j) {
-      SideCosts own(*this, spans[j]);
-      const auto [at, is_new] = known.emplace(own.is_left, static_cast<int32_t>(sides.size()));
-      if (is_new) sides.push_back(std::move(own));
+      SpanCosts costs(*this, spans[j]);
+      const auto [at, is_new] = known.emplace(costs.is_left, static_cast<int32_t>(sides.size()));
+      if (is_new) sides.push_back(std::move(costs));
       sums.push_back({spans[j].feature, at->second, spans[j].begin, spans[j].end});
     }
     node.matrix.visit([&](const auto &values) { add_stored(values, sides, sums); });
     for (size_t j = 0; j < n; ++j) {
-      StoredSums &own = sums[j];
-      const Sides all = all_rows(sides[own.sides]);
-      if (own.n_rows < node.n) own.place({0.0, all.left - all.right - own.cost, depth.points - own.count});
-      sort_by_value(own.inside);
-      const int64_t sum = current + all.right + own.left_cost;
-      evaluate_valid(spans[j], [&](Key &key) { sweep_rows(spans[j], own.inside, sum, own.left_count, true, key); }, mine);
+      StoredSums &stored = sums[j];
+      const Sides all = all_rows(sides[stored.sides]);
+      if (stored.n_rows < node.n) stored.add_to_side({0.0, all.left - all.right - stored.cost, depth.points - stored.count});
+      sort_by_value(stored.inside);
+      const int64_t sum = current + all.right + stored.left_cost;
+      evaluate_valid(spans[j], [&](Key &key) { sweep_rows(spans[j], stored.inside, sum, stored.left_count, true, key); }, mine);
     }
   }
 
-  // What the rows of a bin cost on the left, on the right, and where each costs less.
+  // Costs of the rows of a bin: all on the left, all on the right, and each on its cheaper side.
   struct Bin {
     int64_t left = 0, right = 0, least = 0, count = 0;
   };
 
-  // The bins, the last excluded, that are neither left nor right of all cuts of a span.
+  // The range of bins (without the last) that are neither left of all cuts of a span nor right of all.
   std::pair<int32_t, int32_t> bins_between(const Span &span) const {
     const Column &column = node.encoded.columns[span.feature];
     const double *low = node.encoded.low.data() + column.value_begin;
@@ -386,7 +396,7 @@ struct InducedSearch {
     return {first, last};
   }
 
-  // A bin of several values: what cuts cost before it, and how many rows lie left of it.
+  // A bin of several values inside which the best cut may lie. sum, count, from_begin: as sweep_rows() takes them.
   struct BinCandidate {
     int32_t bin;
     int64_t sum, count;
@@ -394,7 +404,8 @@ struct InducedSearch {
     bool from_begin;
   };
 
-  // Offers the cuts of a span around its bins, from the first on; sum: what all rows cost where these lie right of the cut.
+  // Offers the cuts of a span between its bins, of which `first` is the first, and returns the bins inside which a better one
+  // may lie. sum, count: the induced cost, and the weight on the left, of the cut before the first bin.
   std::vector<BinCandidate> offer_around(const Span &span, int32_t first, const std::vector<Bin> &bins, int64_t sum,
                                          int64_t count, Key &mine) const {
     const Column &column = node.encoded.columns[span.feature];
@@ -426,8 +437,8 @@ struct InducedSearch {
 
   void evaluate(const Span &span, Key &mine) const {
     const Column &column = node.encoded.columns[span.feature];
-    const SideCosts sides(*this, span);
-    // Bins spare the order of rows, which takes longer than a look at every bin once rows are more.
+    const SpanCosts sides(*this, span);
+    // Sorting the rows takes longer than walking the bins where there are more rows than bins.
     if (node.prefers_rows(column) && (node.encoded.sparse || node.n < column.n_bins)) {
       const std::vector<RowValue> sorted = sorted_rows(node, span.feature);
       int64_t sum = current;
@@ -437,17 +448,17 @@ struct InducedSearch {
     }
     const auto [first, last] = bins_between(span);
     std::vector<Bin> middle(last - first);
-    int64_t sum = current, count = 0;  // everything in the middle counted as right, once added below
-    int64_t beyond = 0;                // the bound
+    int64_t sum = current, count = 0;
+    int64_t extra = 0;  // what the rows so far cost beyond the bound of the span, which ends the pass once that is too much
     const BinReader bin_of(node.encoded, column);
     const double room = mine.cut.feature < 0 ? std::numeric_limits<double>::infinity()
                                              : (mine.score - span.bound.score) * static_cast<double>(current);
     for (int64_t i = 0; i < node.n; ++i) {
       const int32_t row = node.rows[i], bin = bin_of(row);
       if (bin < first || bin >= last) {
-        sum += sides.of(row, bin < first, beyond);
+        sum += sides.of(row, bin < first, extra);
         if (bin < first) count += node.count_of(row);
-        if (static_cast<double>(beyond) > room && !may_win(raised(span.bound, beyond), mine)) return;
+        if (static_cast<double>(extra) > room && !may_win(raised(span.bound, extra), mine)) return;
       } else {
         const Sides cost = sides.both(row);
         Bin &here = middle[bin - first];
@@ -470,8 +481,8 @@ struct InducedSearch {
                  mine);
   }
 
-  // The best valid cut of a span, if evaluate() finds it. Which are valid is asked for only where one would be the best: the
-  // answer is dear.
+  // Offers the best valid cut of a span to `mine`. evaluate(key) offers the best cut within span.valid. Finding the valid
+  // thresholds takes long, so it is done only where the best cut would win; if that cut is not valid, evaluate() runs again.
   template <class Evaluate>
   void evaluate_valid(Span &span, Evaluate &&evaluate, Key &mine) const {
     if (node.limits) span.valid = node.allowed_cuts(span.feature).range(span.n_left);
@@ -487,8 +498,8 @@ struct InducedSearch {
     evaluate(mine);
   }
 
-  // Rows are elsewhere: the best valid cut around bins. sums (n_bins, 2 k + 1): see add_to_tallies. valid (2, d, k) holds by
-  // column and number of centers on the left the first valid threshold, and the end of these.
+  // The best valid cut between bins, where there are no rows. sums (n_bins, 2 k + 1): see add_to_tallies. valid (2, d, k): the
+  // first valid threshold, and the end of them, by column and number of centers on the left.
   void run_around(const int64_t *sums, const double *valid) {
     const int64_t d = node.encoded.n_cols(), width = 2 * node.k + 1;
     *node.encoded.requested = {};
@@ -508,11 +519,11 @@ struct InducedSearch {
         std::vector<Bin> middle;
         int64_t sum = base, count = 0;
         for (int32_t b = 0; b < column.n_bins; ++b) {
-          const int64_t *own = sums + (column.slot_begin + b) * width;
-          const int64_t left = own[2 + s], right = own[1 + node.k + s];
+          const int64_t *cell = sums + (column.slot_begin + b) * width;
+          const int64_t left = cell[2 + s], right = cell[1 + node.k + s];
           sum += b < first ? left : right;
-          if (b < first) count += own[1];
-          else if (b < last) middle.push_back({left, right, own[2], own[1]});
+          if (b < first) count += cell[1];
+          else if (b < last) middle.push_back({left, right, cell[2], cell[1]});
         }
         for (const BinCandidate &bin : offer_around(span, first, middle, sum, count, best))
           candidates.emplace_back(column.value_begin + bin.bin, bin.bound);
@@ -522,7 +533,7 @@ struct InducedSearch {
       if (may_win(bound, best)) node.encoded.requested->add(bin, bound.score);
   }
 
-  // The best valid cut; where there is none, the best one that parts centers.
+  // Finds the best valid cut or, where there is none, the best one that separates centers.
   void run(int n_jobs) {
     const ValidCuts cuts(node);
     SideTotals totals;
@@ -540,7 +551,8 @@ struct InducedSearch {
     if (best.cut.feature < 0) search(n_jobs);
   }
 
-  // By column, where rows store few values: whether there are any. All zeros lie on one side of a cut, which is not valid then.
+  // By column: whether the node's rows store any value in it. In a column of zeros only, no cut is valid. Empty where the rows
+  // store so many values that the answer is not worth a pass over them.
   std::vector<uint8_t> columns_stored() const {
     const Encoded &encoded = node.encoded;
     int64_t n_stored = 0;
@@ -557,33 +569,33 @@ struct InducedSearch {
     const int32_t d = node.encoded.n_cols();
     const bool is_sparse = node.encoded.sparse && node.histogram;
     const std::vector<uint8_t> is_stored = is_sparse && valid_cuts ? columns_stored() : std::vector<uint8_t>();
-    std::vector<std::vector<Span>> of_column(std::min<int64_t>(d, kMostKept));
+    std::vector<std::vector<Span>> of_column(std::min<int64_t>(d, kMostKeptColumns));
     std::vector<HeapEntry> heap(d);
     parallel_for(n_jobs, d, [&](int64_t f) {
       const auto feature = static_cast<int32_t>(f);
       heap[f] = {{}, -1, 0};
       if (!is_stored.empty() && !is_stored[f]) return;
-      if (is_sparse && depth.penalty == 0.0) {  // most of very many columns are ruled out before their centers are in order
+      if (is_sparse && depth.penalty == 0.0) {  // this bound, which needs no sorted centers, rules out most columns
         if (node.survivors.are_equal_along(feature) || !node.allows_column(feature)) return;
         const int64_t induced = current + least_loss_bound(node, feature);
         heap[f] = {{depth.price(induced), induced, 0, {feature, -std::numeric_limits<double>::infinity()}}, feature, 0};
         return;
       }
-      thread_local std::vector<Span> found;  // there are as many columns as words
+      thread_local std::vector<Span> found;  // reused, as there may be many thousand columns
       found.clear();
       find_spans(feature, found);
       heap[f].feature = found.empty() ? -1 : feature;
       for (const Span &span : found) heap[f].bound = std::min(heap[f].bound, span.bound);
-      if (f < kMostKept) of_column[f] = std::move(found);
+      if (f < kMostKeptColumns) of_column[f] = std::move(found);
     });
     heap.erase(std::remove_if(heap.begin(), heap.end(), [](const HeapEntry &column) { return column.feature < 0; }),
                heap.end());
     std::make_heap(heap.begin(), heap.end());
     const auto may_be_best = [&](const Key &bound) { return best.cut.feature < 0 || may_win(bound, best); };
     const auto may_go_on = [&] { return !heap.empty() && may_be_best(heap.front().bound); };
-    // Sparse columns share a pass over the rows: few at first, in the hope that no others need be looked at.
+    // The spans of sparse columns share a pass over the rows. The first passes take few, as their cuts may rule out the others.
     size_t size = is_sparse ? 4 : static_cast<size_t>(std::max(1, n_jobs));
-    for (; may_go_on(); size = is_sparse ? std::min(4 * size, kMostTogether) : size) {
+    for (; may_go_on(); size = is_sparse ? std::min(4 * size, kMostSpansAtOnce) : size) {
       std::vector<Span> batch;
       while (batch.size() < size && may_go_on()) {
         std::pop_heap(heap.begin(), heap.end());
@@ -591,7 +603,7 @@ struct InducedSearch {
         heap.pop_back();
         if (lowest.n_left == 0) {
           std::vector<Span> found;
-          if (lowest.feature < kMostKept) found = std::move(of_column[lowest.feature]);
+          if (lowest.feature < kMostKeptColumns) found = std::move(of_column[lowest.feature]);
           if (found.empty()) find_spans(lowest.feature, found);
           for (const Span &span : found) {
             if (!may_be_best(span.bound)) continue;
@@ -607,9 +619,9 @@ struct InducedSearch {
       if (is_sparse) std::sort(batch.begin(), batch.end(), [](const Span &a, const Span &b) { return a.feature < b.feature; });
       std::vector<Key> keys(n_pieces, best);
       parallel_for(n_jobs, static_cast<int64_t>(n_pieces), [&](int64_t i) {
-        Span *own = batch.data() + n * i / n_pieces;
-        if (is_sparse) evaluate_stored(own, batch.data() + n * (i + 1) / n_pieces - own, keys[i]);
-        else evaluate_valid(*own, [&](Key &key) { evaluate(*own, key); }, keys[i]);
+        Span *spans = batch.data() + n * i / n_pieces;
+        if (is_sparse) evaluate_stored(spans, batch.data() + n * (i + 1) / n_pieces - spans, keys[i]);
+        else evaluate_valid(*spans, [&](Key &key) { evaluate(*spans, key); }, keys[i]);
       });
       for (const Key &key : keys)
         if (key.cut.feature >= 0 && (best.cut.feature < 0 || is_before(depth, key, best))) best = key;
@@ -625,15 +637,17 @@ using namespace cutwise;
 void bind_induced(nb::module_ &m) {
   using FoundInduced = std::optional<std::tuple<double, int64_t, int32_t, double, bool>>;
   for_types<SmallState, MiddleState, LargeState>(
-      R"(The cut of least Price + penalty * DExp with a surviving center on each side.
+      R"(The cut of least Price + penalty * DExp with a surviving center on each side (Laber, Murtinho, Oliveira 2023, Algorithms 1-3).
 
-excess (n_rows, k): costs above the row's base. states: records of update_two_nearest, the two cheapest surviving clusters of
-every row and what parting it from the first loses; (n_rows, 4) int16 or, from 2**15 clusters on, (n_rows, 3) int32 for
-int32 costs, (n_rows, 2) int64 for int64. histogram (n_slots, k, 1 or 2) or None: losses, and weights when penalty is not 0,
-by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. nearest_costs (k, 2): base, and excess under the nearest
-cluster, of the rows by nearest cluster. coordinates (k, d). kills_left, kills_right (d,): 1 where the branch makes an
-ancestor's condition redundant. Gives (score, induced cost, feature, threshold, whether each side has as many distinct rows as centers), or None when no cut parts the centers.
-Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)",
+excess (n_rows, k): costs above the row's base. states: the records of update_two_nearest with the two cheapest surviving
+clusters of every row, and its loss when it is separated from the first; (n_rows, 4) int16 or, from 2**15 clusters on,
+(n_rows, 3) int32 for int32 costs, (n_rows, 2) int64 for int64 costs. histogram (n_slots, k, 1 or 2) or None: losses, and
+weights when penalty is not 0, by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. nearest_costs
+(k, 2): base, and excess by the nearest cluster, summed over the rows by nearest cluster. coordinates (k, d). kills_left,
+kills_right (d,): 1 where a cut of the column makes an ancestor's condition redundant on that side.
+
+Returns (score, induced cost, feature, threshold, whether each side has at least as many distinct rows as centers), or None when
+no cut separates the centers.)",
       [&](auto of_type, const char *doc) {
         using State = decltype(of_type);
         m.def(
@@ -707,8 +721,9 @@ Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)",
       },
       "bins"_a, "matrix"_a, "sums"_a, "base"_a, "coordinates"_a, "survivors"_a, "penalty"_a, "kills_left"_a, "kills_right"_a,
       "valid"_a, "limits"_a.none(),
-      R"(The cut of best_induced_cut around bins alone: score, induced cost, feature and threshold, or None when no valid cut parts the centers.
+      R"(The best cut between bins without rows, by the score of best_induced_cut; bins inside which a better one may lie are requested.
 
-sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: what all rows cost at least. valid (2, d, k): by column and
-number of centers on the left, the first threshold that is valid, and the end of these.)");
+sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: the cost of all rows that no cut changes. valid
+(2, d, k): the first valid threshold, and the end of them, by column and number of centers on the left. Returns (score, induced
+cost, feature, threshold), or None when no valid cut separates the centers.)");
 }

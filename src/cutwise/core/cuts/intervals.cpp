@@ -1,8 +1,8 @@
-// The interval `lower < x <= upper` whose inside and outside, each served by one cluster, cost least together.
+// The interval `lower < x <= upper` whose inside and outside cost least, each served by one cluster.
 //
-// Fleissner, Vankadara, Ghoshdastidar (2024), Section 5: Kernel ExKMC and Kernel Expand with two-sided cuts. A column's
-// prefix sums over its values give the cost of every pair of ends, so the search is quadratic in the number of values
-// and does not see the rows again. Pairs are looked at in blocks, and a block only where its bound can beat the best.
+// Fleissner, Vankadara, Ghoshdastidar (2024), Section 5: Kernel ExKMC and Kernel Expand with two-sided cuts. Prefix sums over
+// the values of a column give the cost of every pair of ends, so after one pass over the rows the search is quadratic in the
+// number of values. Pairs are searched in blocks, by branch and bound.
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
@@ -13,10 +13,12 @@
 namespace cutwise {
 namespace {
 
-constexpr int32_t kExactValues = 1000;  // columns of more distinct values in the node are searched on groups of values
+constexpr int32_t kExactValues = 1000;  // a column with more distinct values in the node is searched on kGroups groups of them
 constexpr int32_t kGroups = 256;
 
 constexpr int32_t kBlock = 16;  // ends in a block
+
+// An *end* is a position between two neighboring values (or groups) of a column: end e has the values before e on its left.
 
 // Scores of the intervals [a, b) for b = first .. first + n - 1.
 CUTWISE_CLONES void score_ends(const int64_t *sums, int64_t n_ends, int64_t k, const int64_t *total, int32_t a, int32_t first,
@@ -35,9 +37,9 @@ CUTWISE_CLONES void score_ends(const int64_t *sums, int64_t n_ends, int64_t k, c
   for (int32_t i = 0; i < n; ++i) scores[i] = in_least[i] + out_least[i];
 }
 
-// Running sums of the costs at every end, one line a cluster: ends lie side by side, so that pairs are scored in lanes.
+// Prefix sums of the costs of every cluster at every end. Ends are contiguous, so that pairs are scored in lanes.
 struct Prefixes {
-  int32_t n_ends = 0;         // ends 0 .. n_groups; end e has the groups before e on its left
+  int32_t n_ends = 0;         // the number of groups, and 1
   std::vector<int64_t> sums;  // (k, n_ends)
 
   int64_t at(int64_t j, int32_t end) const { return sums[j * n_ends + end]; }
@@ -46,23 +48,23 @@ struct Prefixes {
 
 struct CutPair {
   int64_t score = kNone;
-  double second = 0.0;
-  int32_t a = -1, b = -1;  // -1: not an interval, but the cut that intervals have to beat
+  double secondary = 0.0;
+  int32_t a = -1, b = -1;  // -1: the limit that an interval has to beat, and not an interval
 
-  bool beaten_by(int64_t other_score, double other_second, int32_t other_a, int32_t other_b) const {
+  bool beaten_by(int64_t other_score, double other_secondary, int32_t other_a, int32_t other_b) const {
     if (score != other_score) return other_score < score;
-    if (second != other_second) return other_second < second;
+    if (secondary != other_secondary) return other_secondary < secondary;
     return a >= 0 && std::tie(other_a, other_b) < std::tie(a, b);
   }
 };
 
-// What intervals cost: each of the two sides is served by its best cluster.
+// The cost of intervals: inside and outside are each served by their best cluster.
 struct IntervalCosts {
   int64_t k;
-  const int64_t *total;  // by cluster, of all rows of the node
-  bool gini;             // costs are those of 0/1 disagreement, and Gini impurity decides between equals
+  const int64_t *total;  // by cluster, over all rows of the node
+  bool gini;             // costs are those of 0/1 disagreement, and Gini impurity decides between equal costs
 
-  // Of the interval from `low`'s end a to `high`'s end b.
+  // The cost of the interval from end a of `low` to end b of `high`.
   int64_t score(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
     int64_t in_least = kNone, out_least = kNone;
     for (int64_t j = 0; j < k; ++j) {
@@ -73,11 +75,11 @@ struct IntervalCosts {
     return in_least + out_least;
   }
 
-  double second_score(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
+  double secondary_score(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
     return gini ? impurity(low, high, a, b) : 0.0;
   }
 
-  // Betters `best` to the best pair of ends 0 < a < b < n_ends - 1.
+  // Replaces `best` by the best pair of ends 0 < a < b < n_ends - 1, if that is better.
   void search_pairs(const Prefixes &sums, CutPair &best) const;
 
  private:
@@ -85,7 +87,8 @@ struct IntervalCosts {
   int64_t bound(const Prefixes &sums, int32_t a0, int32_t a1, int32_t b0, int32_t b1) const;
 };
 
-// Gini impurity of inside and outside, weighted by size; counts are what the costs of disagreement leave.
+// The Gini impurity of inside and outside, weighted by size. The cost of a label is the weight of all other labels, so the
+// weight of a label is the total weight minus its cost.
 double IntervalCosts::impurity(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
   int64_t all_in = 0, all = 0;
   for (int64_t j = 0; j < k; ++j) {
@@ -104,8 +107,8 @@ double IntervalCosts::impurity(const Prefixes &low, const Prefixes &high, int32_
   return (inside > 0 ? inside - squares_in / inside : 0.0) + (outside > 0 ? outside - squares_out / outside : 0.0);
 }
 
-// Lower bound over all intervals whose ends lie in two blocks. Inside and outside under one label cost what the uncut
-// node does, which no interval beats with: without a second score only different labels count.
+// A lower bound over all intervals with ends a in [a0, a1] and b in [b0, b1]. With one label for inside and outside the cost is
+// that of the uncut node, which cannot be better than the limit: without a secondary score only different labels matter.
 int64_t IntervalCosts::bound(const Prefixes &sums, int32_t a0, int32_t a1, int32_t b0, int32_t b1) const {
   MinPairSum pairs;
   for (int64_t j = 0; j < k; ++j) pairs.add(j, b0 > a1 ? sums.inside(j, a1, b0) : 0, total[j] - sums.inside(j, a0, b1));
@@ -113,7 +116,7 @@ int64_t IntervalCosts::bound(const Prefixes &sums, int32_t a0, int32_t a1, int32
 }
 
 void IntervalCosts::search_pairs(const Prefixes &sums, CutPair &best) const {
-  const int32_t last = sums.n_ends - 2;  // the last end with something on its right
+  const int32_t last = sums.n_ends - 2;  // the last end with values on its right
   struct BlockPair {
     int64_t bound;
     int32_t a, b;
@@ -139,14 +142,14 @@ void IntervalCosts::search_pairs(const Prefixes &sums, CutPair &best) const {
       score_ends(sums.sums.data(), sums.n_ends, k, total, a, first, count, scores);
       for (int32_t i = 0; i < count; ++i) {
         if (scores[i] > best.score) continue;
-        const double second = second_score(sums, sums, a, first + i);
-        if (best.beaten_by(scores[i], second, a, first + i)) best = {scores[i], second, a, first + i};
+        const double secondary = secondary_score(sums, sums, a, first + i);
+        if (best.beaten_by(scores[i], secondary, a, first + i)) best = {scores[i], secondary, a, first + i};
       }
     }
   }
 }
 
-// 0/1 disagreement: every cluster but the row's own costs its weight.
+// 0/1 disagreement: a row costs its weight by every cluster but that of its label.
 struct RowLabels {
   const int32_t *labels;
   const int64_t *weights;
@@ -160,12 +163,12 @@ struct RowLabels {
 
 struct IntervalCut {
   int64_t score = kNone;
-  double second = 0.0;
+  double secondary = 0.0;
   int32_t feature = -1;
   double lower = 0.0, upper = 0.0;
   int32_t inside_label = -1, outside_label = -1;
 
-  auto rank() const { return std::tie(score, second, feature, lower, upper); }
+  auto rank() const { return std::tie(score, secondary, feature, lower, upper); }
 };
 
 template <class Rows>
@@ -173,23 +176,23 @@ struct IntervalSearch {
   const Ranks &ranks;
   const int32_t *rows;
   int64_t n;
-  const int64_t *weights;  // of rows, null: 1 each; only where groups are formed
+  const int64_t *weights;  // by row, null: 1 each; they only decide how values are grouped
   Rows costs;
   IntervalCosts sides;
-  int64_t limit;  // what an interval has to beat
+  int64_t limit;  // the cost and the secondary score that an interval has to beat
   double second_limit;
 
-  // The distinct values of the node's rows on one column, and which of them every row has.
+  // The distinct values of the node's rows in one column, and the value of every row.
   struct NodeColumn {
-    std::vector<int32_t> unit;   // in order
-    std::vector<int32_t> place;  // by position among the node's rows: index into `unit`
+    std::vector<int32_t> unit;      // the units that occur, increasing
+    std::vector<int32_t> value_of;  // by position among the node's rows: index into `unit`
   };
 
   NodeColumn gather(int32_t feature) const {
     const std::vector<uint16_t> &unit_of = ranks.unit[feature];
     const int32_t n_units = ranks.columns[feature].n_units();
     NodeColumn node;
-    node.place.resize(n);
+    node.value_of.resize(n);
     std::vector<int32_t> index(n_units, 0);
     for (int64_t i = 0; i < n; ++i) index[unit_of[rows[i]]] = 1;
     for (int32_t u = 0; u < n_units; ++u) {
@@ -197,16 +200,16 @@ struct IntervalSearch {
       index[u] = static_cast<int32_t>(node.unit.size());
       node.unit.push_back(u);
     }
-    for (int64_t i = 0; i < n; ++i) node.place[i] = index[unit_of[rows[i]]];
+    for (int64_t i = 0; i < n; ++i) node.value_of[i] = index[unit_of[rows[i]]];
     return node;
   }
 
-  // Running sums over groups of values; group_of maps values to groups, -1 for values that are left out.
+  // Prefix sums over groups of values, beginning with `start`; group_of maps values to groups, -1 for those left out.
   Prefixes prefixes(const NodeColumn &node, const std::vector<int32_t> &group_of, int32_t n_groups,
                     const std::vector<int64_t> &start) const {
     std::vector<int64_t> cells(static_cast<size_t>(n_groups) * sides.k, 0);
     for (int64_t i = 0; i < n; ++i) {
-      const int32_t group = group_of[node.place[i]];
+      const int32_t group = group_of[node.value_of[i]];
       if (group >= 0) costs.add_row(cells.data() + group * sides.k, rows[i]);
     }
     Prefixes result;
@@ -220,7 +223,7 @@ struct IntervalSearch {
     return result;
   }
 
-  // What is found between two of the node's values, `from` and `to`: of low's end a and high's end b.
+  // The result for the interval from end a of `low` to end b of `high`, which are the node's ends `from` and `to`.
   IntervalCut labeled(int32_t feature, const NodeColumn &node, int32_t from, int32_t to, const CutPair &pair,
                       const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
     std::vector<int64_t> in(sides.k), out(sides.k);
@@ -232,14 +235,15 @@ struct IntervalSearch {
       return static_cast<int32_t>(std::min_element(sums.begin(), sums.end()) - sums.begin());
     };
     const std::vector<double> &ends = ranks.columns[feature].high;
-    return {pair.score, pair.second, feature, ends[node.unit[from - 1]], ends[node.unit[to - 1]], cheapest(in), cheapest(out)};
+    return {pair.score,   pair.secondary, feature, ends[node.unit[from - 1]], ends[node.unit[to - 1]],
+            cheapest(in), cheapest(out)};
   }
 
-  // Moves the ends of the best pair of groups to the best single values next to them, one end and then the other until
-  // neither moves: the cost never rises.
+  // Moves the ends of the best pair of groups to the best single values in the groups next to them, one end and then the other,
+  // until neither moves.
   IntervalCut refine(int32_t feature, const NodeColumn &node, const Prefixes &groups, const std::vector<int32_t> &first,
                      const CutPair &coarse) const {
-    // Ends among single values, of the two groups around each end: end e lies before value begin + e.
+    // The single values in the two groups around an end; end e of the window is before value begin + e.
     struct Window {
       int32_t begin, n_values;
       Prefixes sums;
@@ -248,11 +252,11 @@ struct IntervalSearch {
       Window window;
       window.begin = first[end - 1];
       window.n_values = first[end + 1] - window.begin;
-      std::vector<int32_t> value_of(node.unit.size(), -1);
-      for (int32_t v = 0; v < window.n_values; ++v) value_of[window.begin + v] = v;
+      std::vector<int32_t> window_of(node.unit.size(), -1);
+      for (int32_t v = 0; v < window.n_values; ++v) window_of[window.begin + v] = v;
       std::vector<int64_t> start(sides.k);
       for (int64_t j = 0; j < sides.k; ++j) start[j] = groups.at(j, end - 1);
-      window.sums = prefixes(node, value_of, window.n_values, start);
+      window.sums = prefixes(node, window_of, window.n_values, start);
       return window;
     };
     const Window low = window_around(coarse.a), high = window_around(coarse.b);
@@ -266,10 +270,10 @@ struct IntervalSearch {
         if (from < 1 || to <= from || to >= n_values) return;
         const int64_t score = sides.score(low.sums, high.sums, new_a, new_b);
         if (score > best.score) return;
-        const double second = sides.second_score(low.sums, high.sums, new_a, new_b);
-        if (score == best.score && !(second < best.second)) return;
+        const double secondary = sides.secondary_score(low.sums, high.sums, new_a, new_b);
+        if (score == best.score && !(secondary < best.secondary)) return;
         best.score = score;
-        best.second = second;
+        best.secondary = secondary;
         a = new_a;
         b = new_b;
         moved = true;
@@ -286,11 +290,11 @@ struct IntervalSearch {
     const NodeColumn node = gather(feature);
     const int32_t n_values = static_cast<int32_t>(node.unit.size());
     if (n_values < 3) return {};
-    std::vector<int32_t> first;  // of every group, and the end
+    std::vector<int32_t> first;  // the first value of every group, and after them n_values
     const bool grouped = n_values > kExactValues;
     if (grouped) {
       std::vector<int64_t> mass(n_values, 0);
-      for (int64_t i = 0; i < n; ++i) mass[node.place[i]] += weights ? weights[rows[i]] : 1;
+      for (int64_t i = 0; i < n; ++i) mass[node.value_of[i]] += weights ? weights[rows[i]] : 1;
       first = group_by_mass(mass, kGroups);
     } else {
       for (int32_t v = 0; v <= n_values; ++v) first.push_back(v);
@@ -300,16 +304,16 @@ struct IntervalSearch {
     for (int32_t g = 0; g < n_groups; ++g) std::fill(group_of.begin() + first[g], group_of.begin() + first[g + 1], g);
     const Prefixes sums = prefixes(node, group_of, n_groups, std::vector<int64_t>(sides.k, 0));
     CutPair best;
-    // Refinement may still better a pair of groups that does not beat the limit, so it is not asked for yet.
+    // A pair of groups need not beat the limit yet, as refine() may improve it.
     if (!grouped) {
       best.score = limit;
-      best.second = second_limit;
+      best.secondary = second_limit;
     }
     sides.search_pairs(sums, best);
     if (best.a < 0) return {};
     if (grouped) {
       const IntervalCut found = refine(feature, node, sums, first, best);
-      const bool beats = found.score < limit || (found.score == limit && found.second < second_limit);
+      const bool beats = found.score < limit || (found.score == limit && found.secondary < second_limit);
       return beats ? found : IntervalCut{};
     }
     return labeled(feature, node, best.a, best.b, best, sums, sums, best.a, best.b);
@@ -318,21 +322,22 @@ struct IntervalSearch {
   IntervalCut run(int n_jobs) const {
     const int32_t d = ranks.n_cols();
     std::vector<IntervalCut> found(d);
-    // Columns know nothing of each other's finds: what a grouped column comes to must not depend on the threads.
+    // Columns do not share the best interval so far: the result of a grouped column would depend on the threads.
     parallel_for(n_jobs, d, [&](int64_t f) { found[f] = search(static_cast<int32_t>(f)); });
     return *std::min_element(found.begin(), found.end(),
                              [](const IntervalCut &x, const IntervalCut &y) { return x.rank() < y.rank(); });
   }
 };
 
-// Cost, second score, feature, lower, upper, inside label, outside label.
+// Cost, secondary score, feature, lower, upper, inside label, outside label.
 using FoundInterval = std::optional<std::tuple<int64_t, double, int32_t, double, double, int32_t, int32_t>>;
 
 template <class Rows>
 FoundInterval run(const IntervalSearch<Rows> &search, int n_jobs) {
   const IntervalCut best = without_gil([&] { return search.run(n_jobs); });
   if (best.score == kNone) return std::nullopt;
-  return std::make_tuple(best.score, best.second, best.feature, best.lower, best.upper, best.inside_label, best.outside_label);
+  return std::make_tuple(best.score, best.secondary, best.feature, best.lower, best.upper, best.inside_label,
+                         best.outside_label);
 }
 
 }  // namespace
@@ -342,14 +347,15 @@ using namespace cutwise;
 
 void bind_intervals(nb::module_ &m) {
   for_types<int32_t, int64_t>(
-      R"(The interval whose inside and outside cost least together, each served by the cluster that serves it best.
+      R"(The interval whose inside and outside cost least, each served by its best cluster (Fleissner et al. 2024, Section 5).
 
-costs (n_rows, k), not negative, weights in them already: weights only form groups of values. totals (k,): summed costs of
-the node's rows. limit: what the interval has to beat, such as the cost of the best one-sided cut. Gives (cost, 0.0, feature,
-lower, upper, inside label, outside label), or None: lower is the largest value of the node below the interval, upper the
-largest inside; of equals the lowest feature, then lower, then upper. Over all pairs of the node's values in columns of at
-most 1,000 distinct ones there; other columns are searched on 256 or more groups of equal weight, and the ends of the best
-pair moved to the best single values next to them. Fleissner, Vankadara, Ghoshdastidar (2024), Section 5.)",
+costs (n_rows, k): not negative, with the weights multiplied in; weights (n_rows,) only decide how values are grouped. totals
+(k,): summed costs of the node's rows. limit: the cost that the interval has to beat, such as that of the best one-sided cut.
+Returns (cost, 0.0, feature, lower, upper, inside label, outside label), or None: lower is the largest value of the node below
+the interval, upper the largest inside. Ties: the lowest feature, then lower, then upper.
+
+In columns of at most 1,000 distinct values in the node all pairs of values are compared. Other columns are searched on 256 or
+more groups of equal weight, and the ends of the best pair moved to the best single values next to them.)",
       [&](auto zero, const char *doc) {
         using Cost = decltype(zero);
         m.def(
@@ -374,7 +380,7 @@ pair moved to the best single values next to them. Fleissner, Vankadara, Ghoshda
          int64_t limit, double second_limit, int n_jobs) {
         const int64_t k = totals.size();
         require(has_shape(labels, ranks.n_rows), "labels has one entry per row");
-        // Weight by label becomes cost by label: the weight of all other labels.
+        // The cost of a label is the weight of all other labels.
         int64_t all = 0;
         for (int64_t j = 0; j < k; ++j) all += totals.data()[j];
         std::vector<int64_t> costs(k);
@@ -388,7 +394,7 @@ pair moved to the best single values next to them. Fleissner, Vankadara, Ghoshda
       "ranks"_a, "rows"_a, "weights"_a.none(), "labels"_a, "totals"_a, "gini"_a, "limit"_a, "second_limit"_a, "n_jobs"_a = 1,
       R"(The interval that leaves the fewest rows outside their side's commonest label.
 
-labels (n_rows,): 0 to k - 1; totals (k,): weights of the node's rows by label. With gini impurity decides between equals;
-second_limit is the impurity that an interval as costly as limit has to beat. Gives (disagreement, impurity, feature, lower,
-upper, inside label, outside label), or None.)");
+labels (n_rows,): 0 to k - 1. totals (k,): weights of the node's rows by label. gini: impurity decides between equals, and
+second_limit is the impurity that an interval has to beat whose disagreement equals limit. Returns (disagreement, impurity,
+feature, lower, upper, inside label, outside label), or None.)");
 }

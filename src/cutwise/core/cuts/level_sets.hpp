@@ -1,17 +1,17 @@
-// A set of levels as people say it: the side of a cut with fewer levels is named, all others are outside.
+// Which side of a cut by levels a rule names: the side with fewer levels, so that the rule reads "is one of" or "is none of".
 #pragma once
 
 #include "base/standard.hpp"
 
 namespace cutwise {
 
-// Which of two sides is named: fewer present levels, then less weight, then without the first present level.
+// The named side: the one with fewer present levels, then with less weight, then the one without the first present level.
 struct NamedSide {
-  std::vector<int32_t> levels;  // named, increasing
+  std::vector<int32_t> levels;  // of the named side, increasing
   bool is_left = true;
   int64_t weight = 0;
 
-  // in_left: by level; weight: of its rows in the node, 0 where there are none.
+  // in_left: by level. weight: of the level's rows in the node; levels of weight 0 are not present.
   static NamedSide of(const std::vector<uint8_t> &in_left, const std::vector<int64_t> &weight) {
     NamedSide sides[2];
     int first = -1;
@@ -29,21 +29,21 @@ struct NamedSide {
     return sides[first == 0 ? 1 : 0];
   }
 
-  // Of cuts that are worth as much, the one that names fewer levels, then the lower ones.
+  // The order of equally good cuts: fewer named levels first, then lower ones.
   friend bool operator<(const NamedSide &a, const NamedSide &b) {
     if (a.levels.size() != b.levels.size()) return a.levels.size() < b.levels.size();
     return a.levels < b.levels;
   }
 };
 
-// Puts levels that cost as much on either side (2 in `side`) outside: on the side that is not named without them.
+// Gives levels that cost the same on both sides (2 in `side`) to the side that is not named.
 inline void assign_ties(std::vector<uint8_t> &side, const std::vector<int64_t> &weight) {
-  std::vector<int64_t> placed = weight;
+  std::vector<int64_t> without_ties = weight;
   bool any = false;
   for (size_t v = 0; v < side.size(); ++v)
-    if (side[v] == 2) placed[v] = 0, any = true;
+    if (side[v] == 2) without_ties[v] = 0, any = true;
   if (!any) return;
-  const uint8_t outside = NamedSide::of(side, placed).is_left ? 0 : 1;
+  const uint8_t outside = NamedSide::of(side, without_ties).is_left ? 0 : 1;
   for (auto &s : side)
     if (s == 2) s = outside;
 }

@@ -1,7 +1,7 @@
-// IMM's search: the cuts that part the fewest rows from their centers.
+// IMM's search: the cuts that separate the fewest rows from their centers (mistakes).
 //
-// Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1. Exact on coarse columns by branch and bound: a bin is opened
-// only where its bound can still meet the best cut known.
+// Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1. The search is exact on coarse columns too, by branch and bound:
+// the rows of a bin are sorted only where the bin's bound is not above the fewest mistakes so far.
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "nodes/separation.hpp"
@@ -9,7 +9,7 @@
 namespace cutwise {
 namespace {
 
-// The fewest mistakes that are known of: what has more is of no interest, in any column.
+// The fewest mistakes of a cut so far, over all columns.
 using Fewest = std::atomic<int64_t>;
 
 // The best cuts of one column so far.
@@ -33,8 +33,8 @@ struct MistakeSearch {
   using Node = SeparationNode<int32_t, int64_t, Cell>;
 
   const Node &node;
-  std::vector<int32_t> already_mistaken;  // rows of the node that no surviving cluster holds: they still tell cuts apart
-  std::map<int32_t, ColumnBest> best{};   // of the columns whose cuts are worth keeping
+  std::vector<int32_t> already_mistaken;  // rows without a surviving cluster; cuts on their two sides are different cuts
+  std::map<int32_t, ColumnBest> best{};   // by column
   std::mutex keeping{};
   Fewest fewest{kNone};
 
@@ -49,7 +49,9 @@ struct MistakeSearch {
     best[feature] = std::move(mine);
   }
 
-  // Which cuts differ when rows that no cluster holds lie between them is looked up only where cuts tie: `exact`.
+  // Collects the best cuts of a column between bins, and returns the bins inside which such cuts may lie. Two cuts are
+  // different when only already mistaken rows lie between them. Which bins have such rows is found out only with `exact`, for
+  // columns whose cuts tie; without it all bins may have some.
   std::vector<CandidateBin> scan_column(int32_t feature, bool exact) {
     const Column &column = node.encoded.columns[feature];
     ColumnBest mine;
@@ -69,15 +71,15 @@ struct MistakeSearch {
       keep(feature, std::move(mine));
       return candidates;
     }
-    const bool may_have = node.encoded.is_bins_only() || (!exact && !already_mistaken.empty());
-    std::vector<uint8_t> has;
+    const bool may_have_mistaken = node.encoded.is_bins_only() || (!exact && !already_mistaken.empty());
+    std::vector<uint8_t> has_mistaken;
     if (exact) {
-      has.assign(column.n_bins, 0);
+      has_mistaken.assign(column.n_bins, 0);
       const BinReader bin_of(node.encoded, column);
-      for (int32_t row : already_mistaken) has[bin_of(row)] = 1;
+      for (int32_t row : already_mistaken) has_mistaken[bin_of(row)] = 1;
     }
     walk_bins(
-        node, feature, line, [&](int32_t bin) { return may_have || (exact && has[bin] != 0); },
+        node, feature, line, [&](int32_t bin) { return may_have_mistaken || (exact && has_mistaken[bin] != 0); },
         [&](double threshold, const auto &at, bool passed) {
           if (passed && at.separates_centers() && allowed.holds(threshold, at.n_left()))
             mine.offer(at.loss(), threshold, fewest);
@@ -107,18 +109,13 @@ struct MistakeSearch {
     keep(feature, std::move(mine));
   }
 
-  // Opens the bins that may hold cuts of as few mistakes as are known, or fewer.
-  void search_inside_all(const CandidateBins &candidates, int n_jobs) {
-    search_inside_bins(
-        node, candidates, n_jobs, [&] { return fewest.load(); }, [&](const SortedBins &sorted) { search_inside(sorted); });
-  }
-
-  // All columns, or those whose cuts tie and which are looked at again.
+  // Searches n columns, given by column(i).
   template <class Column>
   void scan_columns(int64_t n, Column &&column, bool exact, int n_jobs) {
     CandidateBins candidates;
     parallel_for(n_jobs, n, [&](int64_t i) { candidates.add(column(i), scan_column(column(i), exact)); });
-    search_inside_all(candidates, n_jobs);
+    search_inside_bins(
+        node, candidates, n_jobs, [&] { return fewest.load(); }, [&](const SortedBins &sorted) { search_inside(sorted); });
   }
 
   void run(int n_jobs) {
@@ -147,12 +144,13 @@ void bind_mistakes(nb::module_ &m) {
       [](In1<int32_t> rows, In1<int32_t> cluster, In1<int32_t> survivors, int64_t k) {
         std::vector<int32_t> separated, already_mistaken;
         without_gil([&] {
-          std::vector<uint8_t> kind(k + 1, 2);  // 0: of a surviving cluster, 1: of none since before, 2: separated just now
-          kind[0] = 1;
-          for (size_t i = 0; i < survivors.size(); ++i) kind[survivors.data()[i] + 1] = 0;
+          // By cluster + 1: 0 where it survives, 1 for rows separated by an earlier cut, 2 where the last cut separated it.
+          std::vector<uint8_t> status(k + 1, 2);
+          status[0] = 1;
+          for (size_t i = 0; i < survivors.size(); ++i) status[survivors.data()[i] + 1] = 0;
           for (size_t i = 0; i < rows.size(); ++i) {
             const int32_t row = rows.data()[i];
-            const uint8_t here = kind[cluster.data()[row] + 1];
+            const uint8_t here = status[cluster.data()[row] + 1];
             if (here == 0) continue;
             already_mistaken.push_back(row);
             if (here == 2) separated.push_back(row);
@@ -161,18 +159,18 @@ void bind_mistakes(nb::module_ &m) {
         return std::make_tuple(to_numpy(std::move(separated)), to_numpy(std::move(already_mistaken)));
       },
       "rows"_a, "cluster"_a, "survivors"_a, "k"_a,
-      R"(A child's rows whose cluster is not among its survivors, and these together with the rows of cluster -1.
+      R"(The rows that the last cut separated from their cluster, and all rows of a child without a surviving cluster.
 
-cluster (n_rows,): -1 for rows that were separated before.)");
+rows: those of the child. cluster (n_rows,): the cluster of every row, -1 if an earlier cut separated them.)");
   for_types<int64_t, uint16_t>(
-      R"(The cuts that part the fewest rows from their centers and leave a surviving center on each side.
+      R"(The cuts that separate the fewest rows from their centers and leave a surviving center on each side (IMM's Algorithm 1).
 
-rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was separated before;
-already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) of int64 or uint16, or
-None, totals (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
-or more. Gives the fewest mistakes (-1 when no cut parts the centers), and the
-features and thresholds (left ends of gaps) of every cut that attains them, in order. Moshkovitz, Dasgupta, Rashtchian,
-Frost (2020), Algorithm 1.)",
+rows: all rows routed to the node. cluster (n_rows,): the surviving cluster of every row, -1 if an earlier cut separated them.
+already_mistaken: those of the rows with cluster -1; they are no mistakes, but cuts on their two sides are different cuts.
+histogram (n_slots, k, 1) int64 or uint16, or None, totals (k, 1): weights by slot and cluster. coordinates (k, d). survivors:
+two or more clusters whose centers reached the node, increasing. Returns the fewest mistakes (-1 when no cut separates the
+centers), and the features and thresholds (left ends of gaps) of every cut with so few, in order.
+Moshkovitz, Dasgupta, Rashtchian, Frost (2020).)",
       [&](auto zero, const char *doc) {
         using Cell = decltype(zero);
         m.def(

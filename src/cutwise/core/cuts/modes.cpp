@@ -1,8 +1,8 @@
-// Sets of levels for searches that separate centers: a center is on the side of its mode, the level most frequent in its
-// cluster; levels that are nobody's mode go where they cost less.
+// Cuts by sets of levels for the criteria that separate centers: IMM's mistakes and the induced cost. A center is on the side
+// of its mode, which is the most frequent level of its cluster; a level that is no center's mode goes to the cheaper side.
 //
-// The partitions of the modes are enumerated. What one costs is a sum over levels: of what is separated for mistakes, and for
-// induced cost of what rows lose without a set of modes, added up over its subsets.
+// The search enumerates the partitions of the modes into two sides. The cost of a partition is a sum over levels: for mistakes
+// of the separated rows, for the induced cost of the losses of rows whose nearest groups of modes are on the other side.
 #include "base/arrays.hpp"
 #include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"
@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kFewCandidates = 4;
 
+// The levels on the left side.
 std::vector<int32_t> levels_of(const std::vector<uint8_t> &side) {
   std::vector<int32_t> levels;
   for (size_t v = 0; v < side.size(); ++v)
@@ -24,7 +25,7 @@ std::vector<int32_t> levels_of(const std::vector<uint8_t> &side) {
 
 using FoundMistakes = std::optional<std::tuple<int64_t, int64_t, std::vector<int32_t>, size_t>>;
 
-// What rows add by level and group of their cluster; cell(level, cluster): by level and cluster.
+// Sums by group and level, (n_groups, n_levels), from cell(level, cluster), the sums by level and cluster.
 template <class Cell>
 std::vector<int64_t> sums_by_group(const ModeGroups &modes, size_t n_levels, Cell &&cell) {
   std::vector<int64_t> by_group(modes.n_groups * n_levels, 0);
@@ -59,7 +60,7 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *sums, cons
   };
   const DepthPrices none;
   Partitions partitions(modes, by_group, {}, none, std::numeric_limits<double>::infinity());
-  partitions.each([&](uint32_t mask, double mistakes) {  // weights add up exactly
+  partitions.each([&](uint32_t mask, double mistakes) {  // sums of weights are exact in float64
     if (limits) {
       add_up_sides(mask);
       if (!modes.are_allowed(mask, modes.sides(mask, right, left, weight), limits, counts)) return;
@@ -70,7 +71,7 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *sums, cons
     partitions.set_most(mistakes);
   });
   if (tied.empty()) return std::nullopt;
-  // Those alike in all levels that have rows are settled by their place in a Gray code.
+  // Partitions that differ only in levels without rows are equal below; the first in the order of a Gray code is taken.
   const auto gray_rank = [](uint32_t mask) {
     for (uint32_t rest = mask >> 1; rest != 0; rest >>= 1) mask ^= rest;
     return mask;
@@ -81,7 +82,8 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *sums, cons
   std::vector<int32_t> best_levels;
   for (uint32_t mask : tied) {
     add_up_sides(mask);
-    const std::vector<uint8_t> side = modes.sides(mask, right, left, weight);  // on the left, those of the right are mistakes
+    // A level on the left has the rows of the right groups as mistakes.
+    const std::vector<uint8_t> side = modes.sides(mask, right, left, weight);
     int64_t second = 0;
     if (costs) {
       int64_t of_side[2] = {kNone, kNone};
@@ -105,13 +107,14 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *sums, cons
 
 constexpr size_t kRowsAtOnce = 16;
 
-// The groups of some rows in order of cost: which are before a group, and what it costs more than the last of them.
+// For some rows the groups in order of cost: the set of groups cheaper than each group, and how much more the group costs than
+// the most expensive of those.
 template <class Cost>
 struct GroupOrder {
   Cost cost[kMostGroups][kRowsAtOnce], more[kMostGroups][kRowsAtOnce];
   std::make_unsigned_t<Cost> before[kMostGroups][kRowsAtOnce];
 
-  // Costs come in no order, so no branch depends on them, and all rows take the same steps.
+  // No branch depends on the costs, and all rows take the same steps, so that they are worked on in lanes.
   CUTWISE_INLINE void find(size_t n_groups) {
     for (size_t g = 0; g < n_groups; ++g)
       for (size_t i = 0; i < kRowsAtOnce; ++i) more[g][i] = cost[g][i], before[g][i] = 0;
@@ -131,7 +134,7 @@ struct GroupOrder {
 CUTWISE_CLONES void find_order(GroupOrder<int32_t> &order, size_t n_groups) { order.find(n_groups); }
 CUTWISE_CLONES void find_order(GroupOrder<int64_t> &order, size_t n_groups) { order.find(n_groups); }
 
-// What the centers of a side cost at least; pads (k,): 0 for these, more than any cost for all others.
+// The least cost of a row among the centers of a side. pads (k,): 0 for these centers, more than any cost for all others.
 template <class Cost>
 CUTWISE_INLINE Cost least_of_side(const Cost *cost, const Cost *pads, int64_t k) {
   Cost least = std::numeric_limits<Cost>::max();
@@ -146,7 +149,7 @@ CUTWISE_CLONES int64_t least_padded(const int64_t *cost, const int64_t *pads, in
   return least_of_side(cost, pads, k);
 }
 
-// Adds lines of n numbers up, n a multiple of 8.
+// Writes the sum of some lines of n numbers; n is a multiple of 8.
 CUTWISE_CLONES void add_lines(double *to, const std::vector<const double *> &lines, size_t n) {
   for (size_t v = 0; v < n; v += 8) {
     double sum[8] = {};
@@ -156,7 +159,7 @@ CUTWISE_CLONES void add_lines(double *to, const std::vector<const double *> &lin
   }
 }
 
-// Of every set of groups, in place: the sum over its subsets.
+// Replaces the number of every set of groups by the sum over its subsets.
 CUTWISE_CLONES void add_subsets(int64_t *sums, size_t n_groups) {
   for (size_t half = 1; half < size_t{1} << n_groups; half *= 2)
     for (size_t begin = half; begin < size_t{1} << n_groups; begin += 2 * half)
@@ -166,19 +169,20 @@ CUTWISE_CLONES void add_subsets(int64_t *sums, size_t n_groups) {
 using ModesCut = std::tuple<bool, double, int64_t, std::vector<int32_t>>;
 using FoundModes = std::optional<ModesCut>;
 
+// The search for the partition of least induced cost and depth, in one category.
 template <class State>
 struct InducedModes {
   using Cost = typename State::Cost;
 
   const ModeGroups &modes;
   const DepthScore &depth;
-  std::vector<int64_t> weight;  // of every level, from the first partition on that is looked at
+  std::vector<int64_t> weight;  // of the rows of every level; run() fills it in where it is not needed before
   int64_t k = 0;
-  int32_t column = 0;  // of which the kills are
+  int32_t column = 0;  // the column of the category, for kills_left and kills_right of `depth`
   const NodeLimits *limits = nullptr;
-  const int64_t *counts = nullptr;    // of every level, for the limits
-  double known_score = 0.0;           // of a cut that is as valid as a cut can be, so that nothing worse is wanted
-  const int64_t *distinct = nullptr;  // different rows of every level, where shares are given and no row is at hand
+  const int64_t *counts = nullptr;    // by level, for the limits
+  double known_score = 0.0;           // the score of a valid cut found before: worse cuts are not wanted
+  const int64_t *distinct = nullptr;  // the number of distinct rows by level, where shares are given in place of rows
 
   struct Rows {
     const Matrix *matrix = nullptr;
@@ -186,10 +190,10 @@ struct InducedModes {
     int64_t n = 0;
     const Cost *excess = nullptr;
     const int64_t *weights = nullptr;     // null: 1 each
-    const State *states = nullptr;        // null: nobody knows the nearest centers
-    std::vector<Cost> *thirds = nullptr;  // of the first of them, what it costs more without its second center too
-    std::vector<int32_t> codes{};         // of every one of them, the level: where they are looked at
-  } of{};
+    const State *states = nullptr;        // null: the nearest centers are not known
+    std::vector<Cost> *thirds = nullptr;  // for the first rows: cost of the third nearest center minus that of the second
+    std::vector<int32_t> codes{};         // the level of every row; run() fills it in
+  } rows{};
 
   struct Best {
     bool is_valid = false;
@@ -203,28 +207,30 @@ struct InducedModes {
   } best{};
 
   struct Candidate {
-    double least;  // of what it costs beyond the nearest centers, with its depth
-    uint32_t mask;
+    double least;   // a lower bound on the induced cost and the depth, less the cost by the nearest centers
+    uint32_t mask;  // the groups on the left
 
     friend bool operator<(const Candidate &a, const Candidate &b) {
       return std::tie(a.least, a.mask) < std::tie(b.least, b.mask);
     }
   };
 
-  // What rows of a level lose when they are served by none of the groups in the mask, beyond fewer of the groups nearest to
-  // them: a row of groups a, b, c in order of cost has a share for {a}, one for {a, b}. Added up, they are what any side costs.
+  // What the rows of a level lose further when not only the nearest groups of a smaller set but all groups of `groups` are on
+  // the other side. A row whose groups are a, b, c in order of cost has the shares {a}: cost of b - cost of a, and {a, b}: cost
+  // of c - cost of b. The loss on a side is the sum of the shares whose groups are all on the other side.
   struct Share {
     int32_t level;
     uint32_t groups;
     int64_t loss;
   };
   std::vector<Share> shares{};
-  int64_t looked_at = 0;  // rows
-  // Of a partition, by the mask of its groups on the left: what it costs beyond the node, the weight of its levels on the left,
-  // and of those that cost as much on either side.
+  int64_t n_read = 0;  // work of add_side_losses(), in rows
+  // By the mask of the groups on the left: the induced cost of the partition minus the node's cost, the weight of the levels on
+  // the left, and the weight of the levels that cost the same on both sides.
   std::vector<int64_t> lost{}, on_left{}, tied{};
 
-  // Of the rows, or of shares that are there already.
+  // Computes the shares of the rows, and adds them to those that are there already. adds_up: fills `lost`, `on_left` and
+  // `tied`.
   void add_shares(bool adds_up = true) {
     constexpr int64_t kMostCells = 1 << 20;
     const auto q = static_cast<size_t>(modes.n_groups), n_levels = weight.size();
@@ -246,15 +252,15 @@ struct InducedModes {
       for (const Share &share : given)
         if (static_cast<size_t>(share.level) - begin < at_once)
           cells[(static_cast<size_t>(share.level) - begin) << q | share.groups] += share.loss;
-      for (int64_t i = 0; i < of.n;) {
+      for (int64_t i = 0; i < rows.n;) {
         size_t level[kRowsAtOnce], some = 0;
-        for (; i < of.n && some < kRowsAtOnce; ++i) {
-          level[some] = static_cast<size_t>(of.codes[i]) - begin;
+        for (; i < rows.n && some < kRowsAtOnce; ++i) {
+          level[some] = static_cast<size_t>(rows.codes[i]) - begin;
           if (level[some] >= at_once) continue;
-          // Its level is always on the side of that group: where it is the nearest, the row loses nothing.
-          const int32_t own = modes.group_of_level[of.codes[i]];
-          if (of.states && own >= 0 && group_of[of.states[of.numbers[i]].nearest] == own) continue;
-          const Cost *cost = of.excess + static_cast<int64_t>(of.numbers[i]) * k;
+          // The level is a mode and so always on the side of its group: a row that this group is nearest to loses nothing.
+          const int32_t own_group = modes.group_of_level[rows.codes[i]];
+          if (rows.states && own_group >= 0 && group_of[rows.states[rows.numbers[i]].nearest] == own_group) continue;
+          const Cost *cost = rows.excess + static_cast<int64_t>(rows.numbers[i]) * k;
           Cost nearest = std::numeric_limits<Cost>::max();
           for (size_t g = 0; g < q; ++g) {
             Cost least = std::numeric_limits<Cost>::max();
@@ -262,7 +268,7 @@ struct InducedModes {
             order->cost[g][some] = least;
             nearest = std::min(nearest, least);
           }
-          some += own < 0 || order->cost[own][some] > nearest;
+          some += own_group < 0 || order->cost[own_group][some] > nearest;
         }
         find_order(*order, q);
         for (size_t g = 0; g < q; ++g)
@@ -273,32 +279,34 @@ struct InducedModes {
         if (groups != 0 && cells[cell] != 0) shares.push_back({static_cast<int32_t>(begin + (cell >> q)), groups, cells[cell]});
       }
       for (size_t v = begin; v < std::min(begin + at_once, n_levels); ++v) {
-        int64_t *of_set = cells.data() + ((v - begin) << q);  // from here on, what its rows lose without that set
+        // Shares by set of groups; after add_subsets() the loss when all groups of the set are on the other side.
+        int64_t *of_set = cells.data() + ((v - begin) << q);
         if (weight[v] == 0 || !adds_up) continue;
         of_set[0] = 0;
         add_subsets(of_set, q);
-        const int32_t own = modes.group_of_level[v];
+        const int32_t own_group = modes.group_of_level[v];
         for (size_t mask = 0; mask < lost.size(); ++mask) {
           const int64_t left = of_set[n_sets - 1 - mask], right = of_set[mask];
-          const bool is_left = own < 0 ? left < right : modes.is_left(static_cast<uint32_t>(mask), own);
+          const bool is_left = own_group < 0 ? left < right : modes.is_left(static_cast<uint32_t>(mask), own_group);
           lost[mask] += is_left ? left : right;
           on_left[mask] += is_left ? weight[v] : 0;
-          tied[mask] += own < 0 && left == right ? weight[v] : 0;
+          tied[mask] += own_group < 0 && left == right ? weight[v] : 0;
         }
       }
     }
   }
 
+  // Scores above this are not wanted.
   double limit() const { return std::min(best.is_valid ? best.score : std::numeric_limits<double>::infinity(), known_score); }
 
-  // The same of what a cut costs beyond the nearest centers, with its depth.
+  // The same limit for Candidate::least.
   double most() const {
     if (depth.current == 0) return std::numeric_limits<double>::infinity();
     const auto current = static_cast<double>(depth.current);
     return (limit() - 1.0) * current + 1.0 + (std::abs(limit()) + 1.0) * current * 0x1p-40;
   }
 
-  // By `lost`: the partitions that may win, those that cost least first.
+  // Evaluates the partitions that may win by `lost`, the cheapest first.
   void try_by_shares() {
     std::vector<Candidate> found;
     for (uint32_t mask = 1; mask < lost.size(); ++mask)
@@ -316,69 +324,71 @@ struct InducedModes {
   }
 
   bool is_valid(const std::vector<uint8_t> &side, size_t n_left, size_t n_right) const {
-    if (distinct) {  // rows of different levels differ
+    if (distinct) {  // rows of different levels are distinct, so the numbers add up
       size_t n_distinct[2] = {0, 0};
       for (size_t v = 0; v < side.size(); ++v) n_distinct[side[v] != 0] += static_cast<size_t>(distinct[v]);
       return n_distinct[1] >= n_left && n_distinct[0] >= n_right;
     }
-    return of.matrix->visit([&](auto values) {
+    return rows.matrix->visit([&](auto values) {
       DistinctRows left(values, 64), right(values, 64);
-      for (int64_t i = 0; i < of.n && (left.size() < n_left || right.size() < n_right); ++i) {
-        const bool is_left = side[of.codes[i]] != 0;
-        if (is_left && left.size() < n_left) left.add(of.numbers[i]);
-        if (!is_left && right.size() < n_right) right.add(of.numbers[i]);
+      for (int64_t i = 0; i < rows.n && (left.size() < n_left || right.size() < n_right); ++i) {
+        const bool is_left = side[rows.codes[i]] != 0;
+        if (is_left && left.size() < n_left) left.add(rows.numbers[i]);
+        if (!is_left && right.size() < n_right) right.add(rows.numbers[i]);
       }
       return left.size() >= n_left && right.size() >= n_right;
     });
   }
 
-  // What levels lose on either side, where that is the cheaper one or may be; whether the partition may win yet.
+  // Adds the losses of every level on the left and on the right, exactly where that side is or may be the cheaper one. Returns
+  // false as soon as the partition cannot win.
   //
-  // At least it is what rows lose without their nearest center. Those lose more that have not the second nearest one either:
-  // first they are looked at on the side that seems cheaper, then also on the other one where it may cost as little.
+  // A row loses at least the difference between its two nearest centers when the nearest is on the other side; it loses more
+  // when the second nearest is there too. Such rows are read in two phases: first on the side that seems cheaper for their
+  // level, then on the other side for the levels where it may cost as little.
   bool add_side_losses(uint32_t mask, const std::vector<int64_t> &by_group, Partitions &partitions, std::vector<int64_t> &left,
                        std::vector<int64_t> &right) {
     constexpr int64_t kRowsOfPiece = 4096;
     const auto n_levels = weight.size(), n_padded = partitions.n_levels();
     for (int32_t g = 0; g < modes.n_groups; ++g)
       for (size_t v = 0; v < n_levels; ++v) (modes.is_left(mask, g) ? right : left)[v] += by_group[g * n_levels + v];
-    std::vector<Cost> pads[2];  // of the right, of the left
+    std::vector<Cost> pads[2];  // for the right side, for the left
     for (auto &pad : pads) pad.assign(static_cast<size_t>(k), std::numeric_limits<Cost>::max());
     std::vector<uint8_t> is_left(k, 0);
     for (size_t s = 0; s < modes.survivors.size(); ++s) {
       is_left[modes.survivors[s]] = modes.is_left(mask, modes.group[s]);
       pads[is_left[modes.survivors[s]]][modes.survivors[s]] = 0;
     }
-    // By level and side of the nearest center, whether such rows are to be looked at.
-    std::vector<uint8_t> looks(2 * n_levels);
+    // By level and side of the nearest center: whether such rows are read in this phase.
+    std::vector<uint8_t> reads_rows(2 * n_levels);
     std::vector<uint8_t> cheaper(n_levels);
     for (size_t v = 0; v < n_levels; ++v) {
-      const int32_t own = modes.group_of_level[v];
-      cheaper[v] = own >= 0 ? modes.is_left(mask, own) : left[v] < right[v];
-      looks[2 * v + !cheaper[v]] = 1;
+      const int32_t own_group = modes.group_of_level[v];
+      cheaper[v] = own_group >= 0 ? modes.is_left(mask, own_group) : left[v] < right[v];
+      reads_rows[2 * v + !cheaper[v]] = 1;
     }
     std::vector<int32_t> found(kRowsOfPiece);
     std::vector<double> on_side[2];
     for (auto &cost : on_side) cost.assign(n_padded, 0.0);
     const auto c = static_cast<int64_t>(modes.centers_left(mask));
     for (int phase = 0; phase < 2; ++phase) {
-      for (int64_t begin = 0; begin < of.n; begin += kRowsOfPiece) {
+      for (int64_t begin = 0; begin < rows.n; begin += kRowsOfPiece) {
         int32_t n_found = 0;
-        const int64_t end = std::min(of.n, begin + kRowsOfPiece);
+        const int64_t end = std::min(rows.n, begin + kRowsOfPiece);
         for (int64_t i = begin; i < end; ++i) {
-          const State &state = of.states[of.numbers[i]];
+          const State &state = rows.states[rows.numbers[i]];
           const uint8_t side = is_left[state.nearest];
           found[n_found] = static_cast<int32_t>(i);
-          n_found += (side == is_left[state.second]) & looks[2 * of.codes[i] + side];
+          n_found += (side == is_left[state.second]) & reads_rows[2 * rows.codes[i] + side];
         }
         for (int32_t f = 0; f < n_found; ++f) {
-          const int32_t i = found[f], row = of.numbers[i];
-          const State &state = of.states[row];
-          const Cost *cost = of.excess + static_cast<int64_t>(row) * k;
+          const int32_t i = found[f], row = rows.numbers[i];
+          const State &state = rows.states[row];
+          const Cost *cost = rows.excess + static_cast<int64_t>(row) * k;
           const uint8_t side = is_left[state.nearest];
-          (side ? right : left)[of.codes[i]] += least_padded(cost, pads[!side].data(), k) - cost[state.nearest] - state.loss;
+          (side ? right : left)[rows.codes[i]] += least_padded(cost, pads[!side].data(), k) - cost[state.nearest] - state.loss;
         }
-        looked_at += (end - begin) / 4 + n_found;
+        n_read += (end - begin) / 4 + n_found;
         std::copy(right.begin(), right.end(), on_side[0].begin());
         std::copy(left.begin(), left.end(), on_side[1].begin());
         for (const int32_t v : modes.mode_levels) on_side[!cheaper[v]][v] = std::numeric_limits<double>::infinity();
@@ -387,17 +397,17 @@ struct InducedModes {
       bool any = false;
       for (size_t v = 0; v < n_levels; ++v) {
         const bool may_turn = modes.group_of_level[v] < 0 && (cheaper[v] ? right[v] <= left[v] : left[v] <= right[v]);
-        looks[2 * v] = looks[2 * v + 1] = 0;
-        if (may_turn) looks[2 * v + cheaper[v]] = 1, any = true;
+        reads_rows[2 * v] = reads_rows[2 * v + 1] = 0;
+        if (may_turn) reads_rows[2 * v + cheaper[v]] = 1, any = true;
       }
       if (!any) break;
     }
     return true;
   }
 
-  // By what all rows lose, or by shares.
+  // Offers one partition to `best`; its losses come from the rows, with by_group and partitions, or else from the shares.
   void evaluate(uint32_t mask, const std::vector<int64_t> *by_group = nullptr, Partitions *partitions = nullptr) {
-    std::vector<int64_t> left(weight.size(), 0), right(weight.size(), 0);  // what levels lose there
+    std::vector<int64_t> left(weight.size(), 0), right(weight.size(), 0);  // losses of every level on that side
     for (const Share &share : shares) {
       if ((share.groups & mask) == 0) left[share.level] += share.loss;
       if ((share.groups & ~mask) == 0) right[share.level] += share.loss;
@@ -422,7 +432,8 @@ struct InducedModes {
     best = {valid, score, induced, std::move(named), mask, levels_of(side)};
   }
 
-  // By bounds first, from what rows lose at least by group and level; or with prices null by the shares of all rows alone.
+  // by_group (n_groups, n_levels): least losses of the rows, for bounds on the partitions. With null prices there are no
+  // bounds, and all partitions are evaluated by shares.
   FoundModes run(const Levels *levels, const std::vector<int64_t> &by_group, const DepthPrices *prices) {
     std::vector<Candidate> found;
     std::optional<Partitions> partitions;
@@ -433,12 +444,12 @@ struct InducedModes {
     }
     std::vector<int64_t> own_counts;
     if (levels) {
-      of.codes.resize(of.n);
-      for (int64_t i = 0; i < of.n; ++i) of.codes[i] = (*levels)(of.numbers[i]);
+      rows.codes.resize(rows.n);
+      for (int64_t i = 0; i < rows.n; ++i) rows.codes[i] = (*levels)(rows.numbers[i]);
       if (depth.penalty == 0.0)
-        weight = levels->add_up(of.numbers, of.n, [&](int32_t row) { return of.weights ? of.weights[row] : 1; });
+        weight = levels->add_up(rows.numbers, rows.n, [&](int32_t row) { return rows.weights ? rows.weights[row] : 1; });
       if (limits)
-        own_counts = levels->add_up(of.numbers, of.n, [&](int32_t row) { return limits->count_of(row); }),
+        own_counts = levels->add_up(rows.numbers, rows.n, [&](int32_t row) { return limits->count_of(row); }),
         counts = own_counts.data();
     }
     if (!prices || !try_by_rows(std::move(found), by_group, *partitions)) {
@@ -448,32 +459,34 @@ struct InducedModes {
     return result();
   }
 
-  // The lowest bounds first, each partition in all rows, as long as that is less work than what the rows say of all; whether
-  // none is left that may win.
+  // Evaluates the candidates from the rows, those of the lowest bounds first. Returns false where that takes more work than
+  // add_shares(), which serves all partitions at once.
   bool try_by_rows(std::vector<Candidate> found, const std::vector<int64_t> &by_group, Partitions &partitions) {
-    const auto n = static_cast<double>(of.n), n_levels = static_cast<double>(weight.size());
+    const auto n = static_cast<double>(rows.n), n_levels = static_cast<double>(weight.size());
     const double q = modes.n_groups, n_sets = std::ldexp(1.0, modes.n_groups);
-    double left =
-        n * (static_cast<double>(k) + q * q / 4) / 2 + n_levels * n_sets * (q / 16 + 1);  // half of that, in nanoseconds
+    double left =  // half the work of add_shares(), in nanoseconds
+        n * (static_cast<double>(k) + q * q / 4) / 2 + n_levels * n_sets * (q / 16 + 1);
     if (found.size() > kFewCandidates) left -= rule_out(found, partitions, left);
     std::sort(found.begin(), found.end());
     for (const Candidate &cut : found) {
       partitions.set_most(most());
       if (!partitions.may_win(cut.least)) break;
       if (left < 0.0) return false;
-      looked_at = 0;
+      n_read = 0;
       evaluate(cut.mask, &by_group, &partitions);
-      left -= 8.0 * static_cast<double>(looked_at);
+      left -= 8.0 * static_cast<double>(n_read);
     }
     return true;
   }
 
-  // Drops candidates by what rows lose more where the groups of both centers nearest to them are on the other side: block by
-  // block, as long as that is little work and not few are left. Gives the work.
+  // Drops candidates by better bounds: rows whose two nearest centers are both on the other side lose at least the difference
+  // to the third nearest. Rows are read block by block, as long as there are candidates enough and the work is less than
+  // most_work. Returns the work, or 0 where it ended at that limit.
   double rule_out(std::vector<Candidate> &found, Partitions &partitions, double most_work) {
     if (modes.survivors.size() < 3) return 0.0;
     const auto q = static_cast<size_t>(modes.n_groups), n = partitions.n_levels();
-    std::vector<double> more(q * q * n, 0.0), on_side[2];  // by both groups, the first being the lower one
+    // Losses by the groups a <= b of the two nearest centers, and by level.
+    std::vector<double> more(q * q * n, 0.0), on_side[2];
     for (size_t g = 0; g < q; ++g) std::copy_n(partitions.lost(g), n, more.begin() + static_cast<int64_t>(g * (q + 1) * n));
     std::vector<const double *> lines;
     std::vector<Cost> pads(static_cast<size_t>(k), std::numeric_limits<Cost>::max());
@@ -484,20 +497,20 @@ struct InducedModes {
     }
     constexpr Cost kNever = std::numeric_limits<Cost>::max();
     double work = 0.0;
-    for (int64_t begin = 0, end = 2048; begin < of.n && found.size() > kFewCandidates; begin = end, end *= 2) {
-      work += 2.0 * static_cast<double>(std::min(end, of.n) - begin) + static_cast<double>(found.size() * q * q * n) / 32;
+    for (int64_t begin = 0, end = 2048; begin < rows.n && found.size() > kFewCandidates; begin = end, end *= 2) {
+      work += 2.0 * static_cast<double>(std::min(end, rows.n) - begin) + static_cast<double>(found.size() * q * q * n) / 32;
       if (work > most_work) return 0.0;
-      for (auto i = static_cast<int64_t>(of.thirds->size()); i < std::min(end, of.n); ++i) {
-        const State &state = of.states[of.numbers[i]];
-        const Cost *cost = of.excess + static_cast<int64_t>(of.numbers[i]) * k;
+      for (auto i = static_cast<int64_t>(rows.thirds->size()); i < std::min(end, rows.n); ++i) {
+        const State &state = rows.states[rows.numbers[i]];
+        const Cost *cost = rows.excess + static_cast<int64_t>(rows.numbers[i]) * k;
         pads[state.nearest] = pads[state.second] = kNever;
-        of.thirds->push_back(least_padded(cost, pads.data(), k) - cost[state.second]);
+        rows.thirds->push_back(least_padded(cost, pads.data(), k) - cost[state.second]);
         pads[state.nearest] = pads[state.second] = 0;
       }
-      for (int64_t i = begin; i < std::min(end, of.n); ++i) {
-        const State &state = of.states[of.numbers[i]];
+      for (int64_t i = begin; i < std::min(end, rows.n); ++i) {
+        const State &state = rows.states[rows.numbers[i]];
         const auto ends = std::minmax(group_of[state.nearest], group_of[state.second]);
-        more[(ends.first * q + ends.second) * n + of.codes[i]] += static_cast<double>((*of.thirds)[i]);
+        more[(ends.first * q + ends.second) * n + rows.codes[i]] += static_cast<double>((*rows.thirds)[i]);
       }
       const auto is_out = [&](Candidate &cut) {
         const int64_t c = static_cast<int64_t>(modes.centers_left(cut.mask));
@@ -537,16 +550,17 @@ void bind_modes(nb::module_ &m) {
         const std::vector<int32_t> clusters = survivors_of(survivors, k);
         require(has_shape(modes, levels.size(), k), "every category has modes");
         NewArray<bool, 1> found(levels.size());
-        std::vector<int32_t> own(clusters.size());
+        std::vector<int32_t> modes_of_survivors(clusters.size());
         const DepthPrices none;
         for (size_t j = 0; j < levels.size(); ++j) {
-          for (size_t s = 0; s < own.size(); ++s) own[s] = modes(j, clusters[s]);
+          for (size_t s = 0; s < modes_of_survivors.size(); ++s) modes_of_survivors[s] = modes(j, clusters[s]);
           const auto n_levels = static_cast<size_t>(levels[j]->size());
-          const ModeGroups groups(clusters, own.data(), std::vector<int64_t>(n_levels, 0));
+          const ModeGroups groups(clusters, modes_of_survivors.data(), std::vector<int64_t>(n_levels, 0));
           const std::vector<int64_t> sums = levels[j]->sums(histogram);
           const auto by_group =
               sums_by_group(groups, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
-          bool &may = found.data()[j] = groups.mode_levels.size() > kMostGroups;  // weights say which of them share a group
+          // Weights, which are not known here, would decide which modes share a group.
+          bool &may = found.data()[j] = groups.mode_levels.size() > kMostGroups;
           if (may) continue;
           Partitions partitions(groups, by_group, {}, none, most);
           partitions.each([&](uint32_t, double) {
@@ -557,9 +571,9 @@ void bind_modes(nb::module_ &m) {
         return found.to_numpy();
       },
       "levels"_a, "histogram"_a, "survivors"_a, "modes"_a, "most"_a,
-      R"(Whether sets of levels may separate no more than so much from the modes of the centers: one answer a category.
+      R"(For every category, whether some set of levels may lose at most `most` by separating rows from the modes of their centers.
 
-histogram (n_slots, k, width): its first numbers count. modes (n_categories, k): the level of each center.)");
+histogram (n_slots, k, width): losses, in the first of the width numbers. modes (n_categories, k): the mode of each center.)");
   m.def(
       "fewest_mode_mistakes",
       [](In2<int64_t> sums, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes, std::optional<In2<int64_t>> costs,
@@ -575,17 +589,21 @@ histogram (n_slots, k, width): its first numbers count. modes (n_categories, k):
       },
       "sums"_a, "weight"_a, "survivors"_a, "modes"_a, "costs"_a.none() = nb::none(), "counts"_a.none() = nb::none(),
       "limits"_a.none() = nb::none(),
-      R"(The levels against all others that separate the fewest rows from the modes of their centers.
+      R"(The set of levels, against all others, that separates the fewest rows from the modes of their centers.
 
-sums (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
-each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
-Gives (mistakes, cost of the sides, levels of the left side, how many partitions separate so few), or None when no allowed partition has modes on both sides.)");
+sums (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all rows of the node. modes
+(n_survivors,): the mode of each survivor. costs (n_levels, k) or None: summed costs of the node's rows. Among equal sets the one
+wins whose sides cost least, each served by its best survivor. counts (n_levels,): for the limits. Returns (mistakes, cost of
+the sides, levels of the left side, how many partitions have so few mistakes), or None when no allowed partition has modes on
+both sides.)");
   for_types<SmallState, MiddleState, LargeState>(
-      R"(The levels of one category against its others of least Price + penalty * DExp, centers on the sides of their modes.
+      R"(The set of levels of one category, against its other levels, of least Price + penalty * DExp; centers are on their mode's side.
 
-levels: of every category; columns: one of its columns, for limits and kills; modes (n_categories, k): the level of each center.
-Other arguments as in best_induced_cut. histogram None: added up from the states; without these every partition is looked at.
-known_score: of a valid cut; nothing worse is wanted. Gives the category, the first of equals, and (whether each side has as many distinct rows as centers, score, induced cost, levels of the left side).)",
+levels: one Levels per category. columns: one encoded column of each category, for limits and kills. modes (n_categories, k): the
+mode of each center. Other arguments as in best_induced_cut. histogram None: it is added up from the states; without states
+every partition is evaluated. known_score: the score of a valid cut; worse ones are not returned. Returns (index of the category,
+the first one of equals; (whether each side has at least as many distinct rows as centers, score, induced cost, levels of the left
+side)), or None.)",
       [&](auto of_type, const char *doc) {
         using State = decltype(of_type);
         using Cost = typename State::Cost;
@@ -612,23 +630,24 @@ known_score: of a valid cut; nothing worse is wanted. Gives the category, the fi
               std::optional<DepthPrices> prices;
               std::optional<std::pair<size_t, ModesCut>> best;
               double known = known_score.value_or(std::numeric_limits<double>::infinity());
-              std::vector<int32_t> own(clusters.size());
+              std::vector<int32_t> modes_of_survivors(clusters.size());
               std::vector<Cost> thirds;
               nb::gil_scoped_release release;
               for (size_t j = 0; j < levels.size(); ++j) {
                 require(levels[j]->n_rows() == matrix.n_rows(), "levels have one entry per row");
                 if (limits && !limits->allow_column(columns(j))) continue;
-                for (size_t s = 0; s < own.size(); ++s) own[s] = modes(j, clusters[s]);
+                for (size_t s = 0; s < modes_of_survivors.size(); ++s) modes_of_survivors[s] = modes(j, clusters[s]);
                 const auto n_levels = static_cast<size_t>(levels[j]->size());
                 std::vector<int64_t> sums, weight(n_levels, 0), by_group;
                 if (histogram && state) sums = levels[j]->sums(*histogram);
-                // Weights settle ties, and which modes share a group where there are too many: most columns need none.
+                // Weights decide depth, and which modes share a group where there are too many; otherwise run() adds them up
+                // late.
                 if (width == 2 && !sums.empty())
                   for (size_t v = 0; v < n_levels; ++v)
                     for (const int32_t c : clusters) weight[v] += sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
-                else if (penalty != 0.0 || own.size() > kMostGroups)
+                else if (penalty != 0.0 || modes_of_survivors.size() > kMostGroups)
                   weight = levels[j]->add_up(rows.data(), n, [&](int32_t row) { return row_weights ? row_weights[row] : 1; });
-                const ModeGroups groups(clusters, own.data(), weight);
+                const ModeGroups groups(clusters, modes_of_survivors.data(), weight);
                 if (groups.n_groups < 2) continue;
                 if (!histogram && state) {
                   sums.assign(n_levels * k, 0);
@@ -642,7 +661,7 @@ known_score: of a valid cut; nothing worse is wanted. Gives the category, the fi
                                  points, depth.centers,
                                  static_cast<double>(std::accumulate(by_group.begin(), by_group.end(), int64_t{0})));
                 InducedModes<State> search{groups, depth, std::move(weight), k, columns(j), limits, nullptr, known};
-                search.of = {&matrix, rows.data(), n, excess.data(), row_weights, state, &thirds};
+                search.rows = {&matrix, rows.data(), n, excess.data(), row_weights, state, &thirds};
                 FoundModes found = search.run(levels[j], by_group, sums.empty() ? nullptr : &*prices);
                 if (!found) continue;
                 const auto rank = [](const ModesCut &cut) {
@@ -659,9 +678,10 @@ known_score: of a valid cut; nothing worse is wanted. Gives the category, the fi
             doc);
       });
   for_types<SmallState, LargeState>(
-      R"(What a batch of rows loses by level and the centers nearest to it: those of batches add up for least_modes_by_shares.
+      R"(The losses of a batch of rows by level and set of groups of centers; least_modes_by_shares takes those of all batches.
 
-codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's rows. Gives (level, centers' groups, loss), each once.)",
+codes (n,): the level of every row. excess (n, k). weight (n_levels,): of the node's rows. Returns arrays (level, groups, loss): the
+loss when the nearest groups of a row, those of the bit mask `groups`, are on the other side, beyond that of its smaller sets.)",
       [&](auto of_type, const char *doc) {
         using State = decltype(of_type);
         using Cost = typename State::Cost;
@@ -681,8 +701,8 @@ codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's
               without_gil([&] {
                 const DepthScore none;
                 InducedModes<State> found{groups, none, of_level, k};
-                found.of = {nullptr, rows.data(), n, excess.data()};
-                found.of.codes.assign(codes.data(), codes.data() + n);
+                found.rows = {nullptr, rows.data(), n, excess.data()};
+                found.rows.codes.assign(codes.data(), codes.data() + n);
                 found.add_shares(false);
                 for (const auto &share : found.shares) {
                   level.push_back(share.level);
@@ -702,7 +722,7 @@ codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's
          const NodeLimits *limits) -> FoundModes {
         const std::vector<int64_t> of_level = copied(weight);
         require(of_groups.size() == level.size() && loss.size() == level.size(), "a share has a level, groups and a loss");
-        require(distinct.size() == weight.size(), "one count of different rows a level");
+        require(distinct.size() == weight.size(), "one count of distinct rows a level");
         require(!limits || (counts && counts->size() == weight.size()), "with limits there is one count a level");
         const ModeGroups groups(survivors, k, modes, of_level);
         if (groups.n_groups < 2) return std::nullopt;
@@ -727,7 +747,7 @@ codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's
       },
       "level"_a, "groups"_a, "loss"_a, "weight"_a, "distinct"_a, "survivors"_a, "modes"_a, "k"_a, "current"_a, "penalty"_a,
       "kills_left"_a, "kills_right"_a, "known_score"_a.none(), "counts"_a.none(), "limits"_a.none(),
-      R"(What least_induced_modes gives, by the shares of all rows of a node, (n,) each.
+      R"(The set of levels of least_induced_modes for one category, from the level, groups and loss of mode_shares.
 
-weight, distinct (n_levels,): of the rows of every level, and how many different ones there are. current: what all cost.)");
+weight, distinct (n_levels,): the weight and the number of distinct rows of every level. current: the cost of the node.)");
 }

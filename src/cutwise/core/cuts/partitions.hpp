@@ -1,4 +1,4 @@
-// Partitions of the modes of centers: who is with whom, and which of them may cost no more than so much.
+// Partitions of the modes of centers into a left and a right side, enumerated by branch and bound.
 #pragma once
 
 #include "base/arrays.hpp"
@@ -12,14 +12,14 @@ namespace cutwise {
 
 constexpr int32_t kMostGroups = 16;
 
-// The surviving centers by mode. The lightest modes share a group where there are too many to enumerate.
+// The surviving centers of a node in groups, one per mode. Where there are more modes than kMostGroups, the lightest share one.
 struct ModeGroups {
-  std::vector<int32_t> survivors, group;  // of every survivor
-  std::vector<int32_t> group_of_level;    // -1: nobody's mode
-  std::vector<int32_t> mode_levels;       // all others
+  std::vector<int32_t> survivors, group;  // the surviving clusters, and the group of each
+  std::vector<int32_t> group_of_level;    // -1: no center's mode
+  std::vector<int32_t> mode_levels;       // the levels that are modes
   int32_t n_groups = 0;
 
-  // clusters: of k, those that survive; mode: of each of them; weight: of every level.
+  // clusters: the survivors among k clusters. mode: the level of each survivor. weight: the weight of every level.
   ModeGroups(const In1<int32_t> &clusters, int64_t k, const In1<int32_t> &mode, const std::vector<int64_t> &weight)
       : ModeGroups(survivors_of(clusters, k), mode.data(), weight) {
     require(mode.size() == clusters.size(), "one mode a survivor");
@@ -37,9 +37,10 @@ struct ModeGroups {
     for (size_t s = 0; s < group.size(); ++s) group[s] = group_of_level[mode[s]];
   }
 
+  // mask: bit g is set where group g is on the left.
   bool is_left(uint32_t mask, int32_t g) const { return ((mask >> g) & 1) != 0; }
 
-  // Whether limits allow the sides of a partition; counts: of every level.
+  // Whether the limits allow the sides of a partition. counts: by level.
   bool are_allowed(uint32_t mask, const std::vector<uint8_t> &side, const NodeLimits *limits, const int64_t *counts) const {
     if (!limits) return true;
     int64_t count[2] = {0, 0};
@@ -52,7 +53,7 @@ struct ModeGroups {
     return std::count_if(group.begin(), group.end(), [&](int32_t g) { return is_left(mask, g); });
   }
 
-  // The side of every level: `left_cost`, `right_cost` of having it there.
+  // The side of every level, 1 for left: that of its group, or else the cheaper one. left_cost, right_cost: by level.
   std::vector<uint8_t> sides(uint32_t mask, const std::vector<int64_t> &left_cost, const std::vector<int64_t> &right_cost,
                              const std::vector<int64_t> &weight) const {
     std::vector<uint8_t> side(weight.size());
@@ -65,14 +66,15 @@ struct ModeGroups {
   }
 };
 
-// What depth costs beside losses, bounded by prices of weight: whatever a unit of weight on the left is said to cost, the
-// levels' cheaper sides by it and the least of depth less it are together no more than what losses and depth add up to.
+// Lower bounds on the depth term of a partition by Lagrangian relaxation: for any price p per unit of weight on the left,
+//   losses + depth >= (least losses when weight on the left costs p extra) + (least of depth minus p times the weight there).
 class DepthPrices {
  public:
-  DepthPrices() = default;  // depth costs nothing
-  // test: what a unit of weight costs that is one test deeper. The prices are parts of what a unit of weight loses.
-  DepthPrices(double test, int64_t points, int64_t centers, double loss)
-      : of_all(test * static_cast<double>(points)), n_centers_(centers) {
+  DepthPrices() = default;  // for a depth penalty of 0
+  // level_cost: the cost of one unit of weight one level deeper. loss: the summed losses of all rows, for the size of the
+  // prices.
+  DepthPrices(double level_cost, int64_t points, int64_t centers, double loss)
+      : of_all(level_cost * static_cast<double>(points)), n_centers_(centers) {
     if (of_all <= 0.0 || centers > kMostCenters) return;
     price = {0.0};
     for (const double part : {0.3, 1.0})
@@ -83,8 +85,8 @@ class DepthPrices {
       for (int64_t low = 0; low <= points; low += share) {
         const int64_t high = std::min(points, low + share - 1);
         const double depth =
-            test * static_cast<double>(std::min(total_depth(points, low, high, centers, c),
-                                                total_depth(points, points - high, points - low, centers, centers - c)));
+            level_cost * static_cast<double>(std::min(total_depth(points, low, high, centers, c),
+                                                      total_depth(points, points - high, points - low, centers, centers - c)));
         for (size_t p = 0; p < price.size(); ++p) {
           double &least = least_[(p * centers + c) * centers + c];
           least = std::min(least, depth - price[p] * static_cast<double>(price[p] < 0.0 ? low : high));
@@ -98,22 +100,22 @@ class DepthPrices {
         }
   }
 
-  // At least what depth costs less the price of the weight on the left, with low .. high centers there.
+  // A lower bound on the depth term minus price[p] times the weight on the left, for low .. high centers on the left.
   double least(size_t p, int64_t low, int64_t high) const {
-    if (least_.empty()) return of_all;  // every row is one test deep
+    if (least_.empty()) return of_all;  // every row is at least one level deep
     return least_[(p * n_centers_ + std::max<int64_t>(low, 1)) * n_centers_ + std::min(high, n_centers_ - 1)];
   }
 
   std::vector<double> price{0.0};
-  double of_all = 0.0;  // when all are one test deeper
+  double of_all = 0.0;  // the cost of all rows one level deeper
 
  private:
   static constexpr int64_t kMostCosts = 1 << 14, kMostCenters = 128;
   int64_t n_centers_ = 0;
-  std::vector<double> least_;  // by price, and by the fewest and the most centers on the left
+  std::vector<double> least_;  // by price, fewest and most centers on the left
 };
 
-// What levels cost at least on their cheaper side, a unit of weight on the left beside its loss at this price.
+// The sum over levels of the cheaper of two sides, where a unit of weight on the left costs `price` extra. n: a multiple of 8.
 CUTWISE_CLONES inline double cost_of_sides(const double *on_left, const double *on_right, const double *weight, double price,
                                            size_t n) {
   Lanes sum[2] = {};
@@ -139,11 +141,12 @@ CUTWISE_CLONES inline void add_levels(double *to, const double *from, const doub
   for (size_t v = 0; v < n; ++v) to[v] = from[v] + more[v];
 }
 
-// The partitions of mode groups that may cost no more than so much, by what rows lose at least when they are parted.
+// Enumerates the partitions of the groups whose cost may be at most a limit, by lower bounds on the losses of the rows.
 class Partitions {
  public:
-  // by_group (n_groups, n_levels): what rows of a level lose where it is not on their group's side. weight: of every level; it
-  // may be empty where depth costs nothing. kills: whether a side may make a test above redundant.
+  // by_group (n_groups, n_levels): the least loss of the rows of a level and a group where these are on different sides.
+  // weight: of every level; it may be empty where the depth penalty is 0. most: the limit. kills: whether a side may make an
+  // ancestor's condition redundant, which lowers the depth.
   Partitions(const ModeGroups &modes, const std::vector<int64_t> &by_group, const std::vector<int64_t> &weight,
              const DepthPrices &depth, double most, bool kills = false)
       : modes_(modes),
@@ -167,12 +170,12 @@ class Partitions {
     set_most(most);
   }
 
-  size_t n_levels() const { return n_; }  // and some that nobody has
+  size_t n_levels() const { return n_; }  // rounded up to a multiple of 8, with levels without rows
   const double *lost(size_t group) const { return lost_.data() + group * n_; }
   void set_most(double most) { most_ = most + rounding_; }
 
-  // At least what a partition costs that has low .. high centers on its left, as soon as that is too much; on_left, on_right:
-  // what every level costs there at least.
+  // A lower bound on the cost of a partition with low .. high centers on the left; any bound above the limit will do. on_left,
+  // on_right: the least losses of every level on that side.
   double bound(const double *on_left, const double *on_right, int64_t low, int64_t high) {
     double most = -std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < depth_.price.size() && most <= most_; ++i) {
@@ -185,23 +188,23 @@ class Partitions {
   }
   bool may_win(double bound) const { return bound <= most_; }
 
-  // Calls visit(mask of the groups on the left, its bound) for all that may win; the last group is right. Groups find their
-  // sides one after the other: left first, then right.
+  // Calls visit(mask, bound) for every partition that may win, with the last group always on the right. A depth-first search
+  // gives the groups their sides one after the other, left before right.
   template <class Visit>
   void each(Visit &&visit) {
     const int32_t q = modes_.n_groups;
     if (q < 2) return;
-    struct Placed {
-      const double *on_side[2];  // what levels cost on the right, on the left
-      int64_t n_left = 0, n_open = 0;
+    struct Partial {
+      const double *on_side[2];        // least losses of the levels on the right, on the left
+      int64_t n_left = 0, n_open = 0;  // centers on the left, and centers without a side yet
     };
     std::vector<double> costs(n_ * q, 0.0);
-    std::vector<Placed> placed(q);
-    placed[0] = {{costs.data(), lost_.data() + (q - 1) * n_}, 0, static_cast<int64_t>(modes_.group.size()) - size_[q - 1]};
+    std::vector<Partial> partial(q);
+    partial[0] = {{costs.data(), lost_.data() + (q - 1) * n_}, 0, static_cast<int64_t>(modes_.group.size()) - size_[q - 1]};
     uint32_t mask = 0;
     for (int32_t g = 0, is_left = 1;;) {
-      const Placed &from = placed[g];
-      Placed &to = placed[g + 1];
+      const Partial &from = partial[g];
+      Partial &to = partial[g + 1];
       double *other = costs.data() + (g + 1) * n_;
       add_levels(other, from.on_side[!is_left], lost_.data() + g * n_, n_);
       to = from;
@@ -231,11 +234,11 @@ class Partitions {
   const ModeGroups &modes_;
   const DepthPrices &depth_;
   size_t n_;
-  std::vector<double> lost_;  // by group and level; infinite where the level is the group's mode
+  std::vector<double> lost_;  // by_group, but infinite where the level is the group's mode
   std::vector<double> weight_;
   std::vector<int64_t> size_;  // centers of every group
   double constant_ = 0.0, most_ = 0.0, rounding_ = 0.0;
-  size_t first_ = 0;  // the price that ruled out the last one
+  size_t first_ = 0;  // the price that ruled out the last partition, which is tried first
 };
 
 }  // namespace cutwise

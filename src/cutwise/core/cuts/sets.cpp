@@ -1,7 +1,7 @@
-// Sets of levels for searches in which each side of a cut is served by one cluster: ExKMC's and Expand's.
+// Cuts by sets of levels for the criteria that serve each side of a cut by one cluster: ExKMC's and Expand's.
 //
-// For a fixed pair of clusters every level goes to the one that serves it at less cost, so the best set is that of the pair
-// whose sums of lesser costs are least: exact, after the sums by level.
+// For a given pair of clusters every level goes to the cheaper of the two, so the cost of the pair is the sum over levels of
+// the lesser cost. The search compares all pairs, which is exact.
 #include "base/arrays.hpp"
 #include "cuts/level_sets.hpp"
 #include "cuts/surrogate_sums.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 struct BestSet {
   int64_t cost = kNone;
-  double second = 0.0;
+  double secondary = 0.0;
   NamedSide named;
   std::vector<uint8_t> in_left;
 };
@@ -21,12 +21,14 @@ struct BestSet {
 template <class Sums>
 struct SetSearch {
   const Sums &sums;
-  const int64_t *cells;  // (n_levels, k)
+  const int64_t *cells;  // (n_levels, k): summed costs, or label counts
   size_t n_levels;
   int64_t k;
-  const int64_t *counts;                        // of every level, for the limits
-  const NodeLimits *limits;                     // null: every set is allowed
-  std::vector<int64_t> total, weight, n_level;  // by cluster; by level, 1 where rows are known of; what levels add up to
+  const int64_t *counts;             // by level, for the limits
+  const NodeLimits *limits;          // null: every set is allowed
+  std::vector<int64_t> total;        // by cluster: the sum over levels
+  std::vector<int64_t> weight;       // by level: 0 where it has no rows; otherwise its weight, or 1 where costs are summed
+  std::vector<int64_t> level_total;  // by level: the sum over clusters
   BestSet best;
 
   const int64_t *at(size_t v) const { return cells + static_cast<int64_t>(v) * k; }
@@ -34,11 +36,11 @@ struct SetSearch {
   void prepare() {
     total.assign(k, 0);
     weight.assign(n_levels, 0);
-    n_level.assign(n_levels, 0);
+    level_total.assign(n_levels, 0);
     for (size_t v = 0; v < n_levels; ++v)
       for (int64_t j = 0; j < k; ++j) {
         total[j] += at(v)[j];
-        n_level[v] += at(v)[j];
+        level_total[v] += at(v)[j];
         if (Sums::is_counts) weight[v] += at(v)[j];
         else if (at(v)[j] != 0 || (counts && counts[v] > 0)) weight[v] = 1;  // limits count rows that cost nothing
       }
@@ -47,15 +49,15 @@ struct SetSearch {
   void offer(const std::vector<uint8_t> &in_left, const int64_t *part) {
     const int64_t cost = sums.left(part) + sums.right(total.data(), part);
     if (cost > best.cost || !is_allowed(in_left)) return;
-    const double second = sums.second(total.data(), part);
-    if (cost == best.cost && second > best.second) return;
+    const double secondary = sums.secondary(total.data(), part);
+    if (cost == best.cost && secondary > best.secondary) return;
     NamedSide named = NamedSide::of(in_left, weight);
     if (named.levels.empty()) return;
-    if (cost == best.cost && second == best.second && !(named < best.named)) return;
-    best = {cost, second, std::move(named), in_left};
+    if (cost == best.cost && secondary == best.secondary && !(named < best.named)) return;
+    best = {cost, secondary, std::move(named), in_left};
   }
 
-  // Of the levels on the left.
+  // The cells summed over the levels on the left.
   std::vector<int64_t> sums_of(const std::vector<uint8_t> &in_left) const {
     std::vector<int64_t> part(k, 0);
     for (size_t v = 0; v < n_levels; ++v)
@@ -70,10 +72,10 @@ struct SetSearch {
     return limits->allow_sides(1, 1, count[1], count[0]);
   }
 
-  // What level v costs under cluster j.
-  int64_t cost(size_t v, int64_t j) const { return Sums::is_counts ? n_level[v] - at(v)[j] : at(v)[j]; }
+  // The cost of level v by cluster j.
+  int64_t cost(size_t v, int64_t j) const { return Sums::is_counts ? level_total[v] - at(v)[j] : at(v)[j]; }
 
-  // What the levels cost, each by the cheaper of two clusters: by pair, (k, k).
+  // The cost of every pair of clusters, (k, k): each level by the cheaper of the two.
   std::vector<int64_t> costs_of_pairs() const {
     std::vector<int64_t> of_pair(k * k, kNone);
     for (int64_t i = 0; i < k; ++i) std::fill_n(of_pair.begin() + i * k + i + 1, k - i - 1, int64_t{0});
@@ -83,6 +85,7 @@ struct SetSearch {
     return of_pair;
   }
 
+  // Offers the sets of the cheapest pairs.
   void pairs() {
     const std::vector<int64_t> of_pair = costs_of_pairs();
     const int64_t least = *std::min_element(of_pair.begin(), of_pair.end());
@@ -99,24 +102,26 @@ struct SetSearch {
       }
   }
 
-  // The best set of every pair whose sides both count enough. Where the cheaper side of every level leaves one side short,
-  // levels move there at the least added cost: those of least added cost a row come first, and what a part of one more of
-  // them would add bounds what is still to come.
+  // For every pair the best set whose sides both have the least count that the limits ask for. Where one side has too little
+  // when every level is on its cheaper side, levels have to move to it. That is a knapsack problem, solved by branch and bound:
+  // levels of the least added cost per count come first, and the bound allows a fraction of the last one.
   struct Bounded {
     struct Move {
       size_t level;
       int64_t added, count;
       double a_row() const { return static_cast<double>(added) / static_cast<double>(count); }
     };
-    static constexpr int64_t kMostSteps = 100'000;  // of a pair; the best set until then is taken
+    static constexpr int64_t kMostSteps = 100'000;  // per pair; after these the best set so far is taken
 
     SetSearch &search;
     std::vector<size_t> present;
     std::vector<int64_t> rest_count;
     std::vector<uint8_t> side;
     std::vector<Move> moves;
+    // The least cost so far; the count that the short side lacks; the most count that may move to it; steps taken for this
+    // pair.
     int64_t least = kNone, lack = 0, most = 0, steps = 0;
-    uint8_t to = 0;
+    uint8_t to = 0;  // the short side
 
     explicit Bounded(SetSearch &s) : search(s), side(s.n_levels, 0) {
       for (size_t v = 0; v < s.n_levels; ++v)
@@ -151,7 +156,8 @@ struct SetSearch {
       move(0, cost, 0);
     }
 
-    // At least what the moves from here on add until nothing is lacking; a little less, for rounded shares are in order.
+    // A lower bound on the cost that the moves from `at` on add until nothing is lacking. It is lowered a little because costs
+    // per count are rounded.
     int64_t bound(size_t at, int64_t moved) const {
       double added = 0.0;
       for (; moved < lack; moved += moves[at].count, ++at)
@@ -181,7 +187,7 @@ struct SetSearch {
       for (int64_t j = i + 1; j < k; ++j) bounded.run(i, j);
   }
 
-  // Of one label's levels those in which it has the largest share, one more each time.
+  // Offers for every label the sets of the levels in which it has its largest shares: the first one, the first two, and so on.
   void prefixes() {
     std::vector<size_t> order;
     for (size_t v = 0; v < n_levels; ++v)
@@ -207,7 +213,7 @@ struct SetSearch {
     prepare();
     if (limits && limits->least_of(1) > 0) bounded_pairs();
     else pairs();
-    if (sums.has_second()) prefixes();
+    if (sums.has_secondary()) prefixes();
     if (best.cost == kNone) return std::nullopt;
     const std::vector<int64_t> part = sums_of(best.in_left);
     std::vector<int64_t> rest = total;
@@ -215,7 +221,7 @@ struct SetSearch {
     std::vector<int32_t> levels;
     for (size_t v = 0; v < n_levels; ++v)
       if (best.in_left[v] && weight[v] > 0) levels.push_back(static_cast<int32_t>(v));
-    return std::make_tuple(best.cost, best.second, levels, sums.label_left(part.data()), sums.label_left(rest.data()));
+    return std::make_tuple(best.cost, best.secondary, levels, sums.label_left(part.data()), sums.label_left(rest.data()));
   }
 };
 
@@ -246,9 +252,9 @@ void bind_sets(nb::module_ &m) {
         return found.to_numpy();
       },
       "levels"_a, "histogram"_a, "is_counts"_a,
-      R"(What a set of levels and all others cost at least, each served by one cluster: one number a category.
+      R"(For every category the least cost of a set of levels and its complement, each served by one cluster.
 
-histogram (n_slots, k, 1): what the rows of every slot cost by each cluster or, with is_counts, their weight by label.)");
+histogram (n_slots, k, 1): summed costs of the rows by slot and cluster or, with is_counts, their weight by slot and label.)");
   m.def(
       "best_level_set",
       [](In2<int64_t> sums, bool is_counts, bool gini, std::optional<In1<int64_t>> counts, const NodeLimits *limits) {
@@ -264,9 +270,10 @@ histogram (n_slots, k, 1): what the rows of every slot cost by each cluster or, 
         return run(CostSums<int64_t>{nullptr, k});
       },
       "sums"_a, "is_counts"_a, "gini"_a = false, "counts"_a.none() = nb::none(), "limits"_a.none() = nb::none(),
-      R"(The levels against all others whose two sides cost least, each served by one cluster.
+      R"(The set of levels for which it and its complement cost least, each served by one cluster.
 
-sums (n_levels, k): what the rows of every level cost by each cluster or, with is_counts, their weight by label; with gini,
-impurity decides between equals, among the sets of pairs of labels and, for every label, those of the levels where its share
-is largest. counts (n_levels,): of the node's rows, for the limits. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.)");
+sums (n_levels, k): summed costs of the rows by level and cluster or, with is_counts, their weight by level and label. gini:
+impurity decides between equal costs, among the sets of pairs of labels and, for every label, the sets of the levels where its
+share is largest. counts (n_levels,): of the node's rows, for the limits. Returns (cost, impurity, levels of the left side, left
+label, right label), or None when there is no set with levels on both sides.)");
 }

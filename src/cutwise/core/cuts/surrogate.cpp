@@ -1,8 +1,8 @@
-// ExKMC's search: the cut whose two sides, each served by one cluster, cost least.
+// ExKMC's search: the cut whose two sides cost least, each served by one cluster.
 //
-// Frost, Moshkovitz, Rashtchian (2020), Algorithm 2. The same walk serves costs given as numbers (surrogate cost, kernel
-// distances) and 0/1 disagreement with labels (Expand), whose sums are counts per label. Exact on coarse columns: a bin
-// is opened only where its bound can beat the best cut known.
+// Frost, Moshkovitz, Rashtchian (2020), Algorithm 2. The search takes costs (surrogate cost, kernel distances) or, for Expand,
+// 0/1 disagreement with labels. It is exact on coarse columns too, by branch and bound: the rows of a bin are sorted only where
+// the bin's bound is not above the best cost so far.
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
@@ -38,17 +38,17 @@ CUTWISE_CLONES void add_numbers(int64_t *sums, const uint16_t *numbers, int64_t 
 
 namespace {
 
-constexpr size_t kCostsAhead = 8;  // rows in order of value lie anywhere in memory: their costs are asked for ahead of use
+constexpr size_t kCostsAhead = 8;  // costs are prefetched so many rows ahead, as sorted rows are scattered in memory
 
 struct BestCut {
   int64_t score = kNone;
-  double second = 0.0;
+  double secondary = 0.0;
   Cut cut;
   int32_t left_label = -1, right_label = -1;
 
-  bool beats(int64_t other_score, double other_second, const Cut &other_cut) const {
+  bool beats(int64_t other_score, double other_secondary, const Cut &other_cut) const {
     if (score != other_score) return score < other_score;
-    if (second != other_second) return second < other_second;
+    if (secondary != other_secondary) return secondary < other_secondary;
     return !(other_cut < cut);
   }
 };
@@ -56,7 +56,7 @@ struct BestCut {
 template <class Sums, class Cell>
 struct SurrogateSearch : NodeRows {
   const Cell *histogram;        // (n_slots, k), null: sort every column
-  const uint8_t *is_zero_cost;  // by row: adds nothing to any sum, so only the raw rows tell that it is there; null: none
+  const uint8_t *is_zero_cost;  // by row: 1 if all its costs are 0, so that the histogram does not show it; null: no row is
   Sums sums;
   int64_t k;
   std::vector<int64_t> total;
@@ -65,23 +65,20 @@ struct SurrogateSearch : NodeRows {
   BestCut best{};
   std::mutex best_mutex{};
 
-  // Sides count as sides with a center each.
+  // For the limits each side counts as having one center.
   AllowedCuts allowed_cuts(int32_t feature) const { return {limits, *this, feature, 2}; }
 
   void offer(int32_t feature, double threshold, int64_t score, const int64_t *part, AllowedCuts &allowed, BestCut &mine) const {
     if (score > mine.score || !allowed.holds(threshold, 1)) return;
-    offer(feature, threshold, score, sums.second(total.data(), part), part, mine);
-  }
-
-  void offer(int32_t feature, double threshold, int64_t score, double second, const int64_t *part, BestCut &mine) const {
+    const double secondary = sums.secondary(total.data(), part);
     const Cut cut{feature, threshold};
-    if (mine.score != kNone && mine.beats(score, second, cut)) return;
+    if (mine.score != kNone && mine.beats(score, secondary, cut)) return;
     std::vector<int64_t> rest(k);
     for (int64_t j = 0; j < k; ++j) rest[j] = total[j] - part[j];
-    mine = {score, second, cut, sums.label_left(part), sums.label_left(rest.data())};
+    mine = {score, secondary, cut, sums.label_left(part), sums.label_left(rest.data())};
   }
 
-  // The best cut of all columns so far: what costs more is of no interest in any.
+  // The best cut of all columns so far.
   BestCut known() {
     std::lock_guard<std::mutex> lock(best_mutex);
     return best;
@@ -90,11 +87,12 @@ struct SurrogateSearch : NodeRows {
   void share(const BestCut &mine) {
     if (mine.score == kNone) return;
     std::lock_guard<std::mutex> lock(best_mutex);
-    if (best.score == kNone || !best.beats(mine.score, mine.second, mine.cut)) best = mine;
+    if (best.score == kNone || !best.beats(mine.score, mine.secondary, mine.cut)) best = mine;
   }
 
-  // Rows in order of one column, starting from `part`. The last cut is left out: it is the end of the bin or of the node.
-  // Some at a time are passed at once, and one by one where a bound on the cuts among them may beat the best.
+  // Offers the cuts among sorted rows, of which `part` has the sums to the left; not the cut after the last row, which is the
+  // end of a bin or of the node. Rows are added several at a time, and one by one only where a bound says that a cut among them
+  // may be the best.
   void walk(int32_t feature, const std::vector<RowValue> &sorted, std::vector<int64_t> &part, AllowedCuts &allowed,
             BestCut &mine) const {
     constexpr size_t kAtOnce = 8;
@@ -123,10 +121,9 @@ struct SurrogateSearch : NodeRows {
   }
 
   void sort_column(int32_t feature, BestCut &mine) const {
-    const std::vector<RowValue> sorted = sorted_rows(*this, feature);
     std::vector<int64_t> part(k, 0);
     AllowedCuts allowed = allowed_cuts(feature);
-    walk(feature, sorted, part, allowed, mine);
+    walk(feature, sorted_rows(*this, feature), part, allowed, mine);
   }
 
   const Cell *cells(const Column &column, int32_t bin, const std::vector<Cell> &rest) const {
@@ -146,7 +143,7 @@ struct SurrogateSearch : NodeRows {
     return rest;
   }
 
-  // The bins inside which a cut may be better.
+  // Offers the cuts between the bins of a column, and returns the bins inside which a better cut may lie.
   std::vector<CandidateBin> walk_column(int32_t feature, BestCut &mine) const {
     std::vector<CandidateBin> candidates;
     const Column &column = encoded.columns[feature];
@@ -171,7 +168,7 @@ struct SurrogateSearch : NodeRows {
       const int64_t left_before = left, right = sums.right(total.data(), part.data());
       left = sums.left(part.data());
       const double low = encoded.low[column.value_begin + bin], high = encoded.high[column.value_begin + bin];
-      // A weak bound is at hand. The first bin is kept: see take_lowest().
+      // A weak bound first, as it costs nothing. The first bin is always a candidate, for take_lowest().
       const bool may_win = bin == first || left_before + right <= mine.score;
       if (low < high && may_win && allowed.reaches(low, high, 1)) {
         before = part;
@@ -183,11 +180,11 @@ struct SurrogateSearch : NodeRows {
     return candidates;
   }
 
-  // Lower bound on the cost of every cut inside a bin. Both sides under one label cost what the uncut node costs under it,
-  // wherever the cut lies, so without a second score only different labels count: else the bins of a pure node, which no
-  // cut improves, would all have to be opened.
+  // A lower bound on the cost of every cut inside a bin. With one label on both sides a cut costs what the uncut node costs, so
+  // without a secondary score only different labels matter. Otherwise all bins of a pure node, which no cut improves, would
+  // have to be sorted.
   int64_t bound_inside(const int64_t *before, const int64_t *after) const {
-    if (sums.has_second()) return sums.left(before) + sums.right(total.data(), after);
+    if (sums.has_secondary()) return sums.left(before) + sums.right(total.data(), after);
     return sums.bound_of_different_labels(total.data(), before, after);
   }
 
@@ -199,9 +196,7 @@ struct SurrogateSearch : NodeRows {
     AllowedCuts allowed = allowed_cuts(sorted.feature);
     int32_t reached = 0;
     for (size_t i = 0; i < sorted.bins.size(); ++i) {
-      for (; reached < sorted.bins[i]; ++reached) {
-        add_numbers(part.data(), cells(column, reached, rest), k);
-      }
+      for (; reached < sorted.bins[i]; ++reached) add_numbers(part.data(), cells(column, reached, rest), k);
       std::vector<int64_t> inside = part;
       walk(sorted.feature, sorted.rows[i], inside, allowed, mine);
     }
@@ -221,17 +216,18 @@ struct SurrogateSearch : NodeRows {
       else sort_column(feature, mine);
       share(mine);
     });
-    // No cut costs more than the uncut node. One that costs as much has both sides under one label, which bounds leave out.
+    // No cut costs more than the uncut node. Cuts of equal cost may have one label on both sides, which the bounds leave out.
     const int64_t uncut = sums.left(total.data());
     auto limit = [&] {
       std::lock_guard<std::mutex> lock(best_mutex);
-      return sums.has_second() || best.score < uncut ? best.score : uncut - 1;
+      return sums.has_secondary() || best.score < uncut ? best.score : uncut - 1;
     };
     search_inside_bins(*this, candidates, n_jobs, limit, [&](const SortedBins &sorted) { search_inside(sorted); });
-    if (!sums.has_second() && best.score >= uncut) take_lowest(candidates);
+    if (!sums.has_secondary() && best.score >= uncut) take_lowest(candidates);
   }
 
-  // All cuts cost the same: the lowest of the lowest column is wanted, and lies behind the node's lowest value.
+  // Called where no cut is better than the uncut node, so that all cost the same: offers the lowest cut of the lowest column,
+  // which lies after the node's lowest value and so in the first bin with rows.
   void take_lowest(const CandidateBins &candidates) {
     if (encoded.is_bins_only() && !encoded.requested->bin.empty()) return;
     for (const auto &[f, bins] : candidates.of_column) {
@@ -245,7 +241,7 @@ struct SurrogateSearch : NodeRows {
   }
 };
 
-// Cost, second score, feature, threshold, left label, right label.
+// Cost, secondary score, feature, threshold, left label, right label.
 using FoundCut = std::optional<std::tuple<int64_t, double, int32_t, double, int32_t, int32_t>>;
 
 template <class Sums, class Cell>
@@ -253,7 +249,7 @@ FoundCut found(SurrogateSearch<Sums, Cell> &search, int n_jobs) {
   without_gil([&] { search.run(n_jobs); });
   const BestCut &best = search.best;
   if (best.score == kNone) return std::nullopt;
-  return std::make_tuple(best.score, best.second, best.cut.feature, best.cut.threshold, best.left_label, best.right_label);
+  return std::make_tuple(best.score, best.secondary, best.cut.feature, best.cut.threshold, best.left_label, best.right_label);
 }
 
 }  // namespace
@@ -264,12 +260,11 @@ using namespace cutwise;
 
 void bind_surrogate(nb::module_ &m) {
   for_types<int32_t, int64_t>(
-      R"(The cut whose two sides cost least, each served by the one cluster that serves it best.
+      R"(The cut whose two sides cost least, each served by its best cluster (Frost, Moshkovitz, Rashtchian 2020, Algorithm 2).
 
-costs (n_rows, k); histogram (n_slots, k) or None: those of the node's rows by slot; totals (k,). is_zero_cost (n_rows,) or None: 1
-for rows whose costs are all 0, which sums cannot show. Gives (cost, 0.0, feature, threshold, left label, right label), the
-threshold being the left end of the gap, or None when no cut parts the rows. Frost, Moshkovitz, Rashtchian (2020),
-Algorithm 2.)",
+costs (n_rows, k). histogram (n_slots, k) or None, totals (k,): summed costs of the node's rows, by slot and over all.
+is_zero_cost (n_rows,) or None: 1 for rows whose costs are all 0, which the histogram does not show. Returns (cost, 0.0, feature,
+threshold, left label, right label), where the threshold is the left end of the gap, or None when no cut separates the rows.)",
       [&](auto zero, const char *doc) {
         using Cost = decltype(zero);
         m.def(
@@ -292,19 +287,20 @@ Algorithm 2.)",
             "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
       });
 
-  nb::class_<NodeLimits>(m, "NodeLimits", "Which cuts of a node are allowed.")
+  nb::class_<NodeLimits>(m, "NodeLimits", "The user's limits on the cuts of a node.")
       .def(
           nb::init<std::optional<In1<uint8_t>>, Weights, int64_t, int64_t>(), "columns"_a.none(), "counts"_a.none(), "least"_a,
           "most_centers"_a,
-          R"(columns (d,): 1 where a column may be cut; None: all. counts (n_rows,): what each row counts; None: 1. least: what a side
-counts at least for each of its centers, or once where a cut separates none. most_centers: on a side, at most.)");
+          R"(columns (d,): 1 where a column may be cut; None: all may. counts (n_rows,): the count of each row, such as its weight;
+None: 1 each. least: the least count of a side, times its number of centers where the cut separates centers. most_centers: the
+most centers on a side.)");
   for_types<int64_t, uint16_t>(
-      R"(The cut that leaves the fewest rows outside their side's commonest label; with gini, impurity decides between equals.
+      R"(The cut that leaves the fewest rows outside their side's commonest label.
 
-With gini_alone impurity times weight takes the place of these rows, in units of 2^-30, each side's rounded down.
-
-labels (n_rows,): 0 to k - 1; histogram (n_slots, k) of int64 or uint16, or None, totals (k,): weights of the node's rows by label. Gives
-(disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.)",
+labels (n_rows,): 0 to k - 1. histogram (n_slots, k) int64 or uint16, or None, totals (k,): weights of the node's rows by label.
+gini: impurity decides between equals. gini_alone: the disagreement is replaced by impurity times weight, in units of 2^-30,
+rounded down on each side. Returns (disagreement, impurity, feature, threshold, left label, right label), or None when no cut
+separates the rows.)",
       [&](auto zero, const char *doc) {
         using Cell = decltype(zero);
         m.def(
@@ -317,28 +313,29 @@ labels (n_rows,): 0 to k - 1; histogram (n_slots, k) of int64 or uint16, or None
               require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
               require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
               const NodeRows node(encoded, matrix, rows);
-              // Rows in order of a column have counts for every label: of very many labels few are in a node.
+              // Where there are many labels and no histogram, the labels are renumbered to those that occur in the node.
               std::vector<int64_t> counts = copied(totals);
               std::vector<int32_t> present;
               for (int32_t label = 0; label < k; ++label)
                 if (counts[label] != 0) present.push_back(label);
-              const bool is_short = !histogram && !present.empty() && static_cast<int64_t>(present.size()) < k;
-              std::unique_ptr<int32_t[]> own(is_short ? new int32_t[encoded.n_rows] : nullptr);
-              if (is_short) {
+              const bool renumbers = !histogram && !present.empty() && static_cast<int64_t>(present.size()) < k;
+              std::unique_ptr<int32_t[]> renumbered(renumbers ? new int32_t[encoded.n_rows] : nullptr);
+              if (renumbers) {
                 std::vector<int32_t> number(k);
                 for (size_t j = 0; j < present.size(); ++j) {
                   number[present[j]] = static_cast<int32_t>(j);
                   counts[j] = counts[present[j]];
                 }
                 counts.resize(present.size());
-                for (int64_t i = 0; i < node.n; ++i) own[node.rows[i]] = number[labels.data()[node.rows[i]]];
+                for (int64_t i = 0; i < node.n; ++i) renumbered[node.rows[i]] = number[labels.data()[node.rows[i]]];
               }
               const auto n_labels = static_cast<int64_t>(counts.size());
-              const LabelCounts sums{is_short ? own.get() : labels.data(), checked(weights, encoded.n_rows), n_labels, purity};
+              const LabelCounts sums{renumbers ? renumbered.get() : labels.data(), checked(weights, encoded.n_rows), n_labels,
+                                     purity};
               SurrogateSearch<LabelCounts, Cell> search{node,     data_or_null(histogram), nullptr, sums,
                                                         n_labels, std::move(counts),       limits};
               FoundCut best = found(search, n_jobs);
-              if (is_short && best)
+              if (renumbers && best)
                 for (int32_t *label : {&std::get<4>(*best), &std::get<5>(*best)}) *label = present[*label];
               return best;
             },

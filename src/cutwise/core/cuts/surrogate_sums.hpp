@@ -1,7 +1,8 @@
-// What rows add up to on the two sides of a cut, and what each side costs under its best cluster.
+// The cost of the two sides of a cut, each served by its best cluster, from sums over the rows of the left side.
 //
-// CostSums: every cluster has its own cost for each row, and the sums are summed costs. LabelCounts: 0/1 disagreement with
-// labels, and the sums are counts per label. A search takes either.
+// A search takes CostSums, whose sums are summed costs by cluster, or LabelCounts, whose sums are weights by label and whose
+// costs are 0/1 disagreement. Throughout, `total` is the sums over all rows of the node and `part` those over the left side,
+// (k,) each.
 #pragma once
 
 #include "base/simd.hpp"
@@ -9,22 +10,22 @@
 
 namespace cutwise {
 
-// Of k values, and of what they leave of a total.
+// The minimum of k values, and that of total - part.
 int64_t least(const int64_t *values, int64_t k);
 int64_t least_rest(const int64_t *total, const int64_t *part, int64_t k);
 void add_numbers(int64_t *sums, const int64_t *numbers, int64_t k);
 void add_numbers(int64_t *sums, const int32_t *numbers, int64_t k);
 void add_numbers(int64_t *sums, const uint16_t *numbers, int64_t k);
 
-// The least sum of an entry of one list and an entry of another that stands elsewhere in it; none in lists of one.
+// The least sum left[i] + right[j] of two lists that are given entry by entry.
 class MinPairSum {
  public:
   void add(int64_t j, int64_t left, int64_t right) {
     left_.add(j, left);
     right_.add(j, right);
   }
-  // The same wherever the two stand.
   int64_t of_any() const { return left_.first + right_.first; }
+  // The least with i != j; kNone for lists of one entry.
   int64_t of_different() const {
     if (left_.second == kNone) return kNone;
     if (left_.where != right_.where) return left_.first + right_.first;
@@ -47,7 +48,7 @@ class MinPairSum {
   TwoLeast left_, right_;
 };
 
-// What rows add, and what a cut costs, when every cluster has its own cost per row.
+// Sums where every row has a cost by each cluster. costs: (n_rows, k).
 template <class Cost>
 struct CostSums {
   static constexpr bool is_counts = false;
@@ -59,9 +60,10 @@ struct CostSums {
   void prefetch_row(int32_t row) const { prefetch(costs + static_cast<int64_t>(row) * k, 1); }
   int64_t left(const int64_t *part) const { return least(part, k); }
   int64_t right(const int64_t *total, const int64_t *part) const { return least_rest(total, part, k); }
-  double second(const int64_t *, const int64_t *) const { return 0.0; }
-  bool has_second() const { return false; }
-  // The least that rows up to `before` and rows after `after` can cost under two different clusters.
+  double secondary(const int64_t *, const int64_t *) const { return 0.0; }
+  bool has_secondary() const { return false; }
+  // A lower bound on the cost of all cuts inside a bin when the sides have different clusters. before, after: the sums over the
+  // rows left of the bin, and up to its end.
   int64_t bound_of_different_labels(const int64_t *total, const int64_t *before, const int64_t *after) const {
     MinPairSum pairs;
     for (int64_t j = 0; j < k; ++j) pairs.add(j, before[j], total[j] - after[j]);
@@ -70,8 +72,8 @@ struct CostSums {
   int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::min_element(part, part + k) - part); }
 };
 
-// What the counts of one side add up to. Integers all the way (weights add up to less than 2^32), so that it does not matter
-// which rows came first.
+// Figures of the label counts of one side. They are integers (weights add up to less than 2^32), so the order of the rows does
+// not matter.
 struct SideCounts {
   int64_t sum = 0, most = 0;
   uint64_t squares = 0;
@@ -80,18 +82,18 @@ struct SideCounts {
     const double n = static_cast<double>(sum);
     return sum > 0 ? n - static_cast<double>(squares) / n : 0.0;
   }
-  void take_in(int64_t c) {
+  void add(int64_t c) {
     sum += c;
     most = std::max(most, c);
     squares += static_cast<uint64_t>(c) * static_cast<uint64_t>(c);
   }
 };
 
-// What label counts of a side are worth: the rows outside its commonest label, with or without Gini impurity between equals, or
-// impurity itself, in units of 2^-30 of a row, rounded down so that no cut seems to cost more than the uncut node.
+// The cost of a side: the weight outside its commonest label, without or with Gini impurity as the secondary score; or the
+// impurity itself, in units of 2^-30 and rounded down, so that no cut seems to cost more than the uncut node.
 enum class Purity { kMajority, kMajorityThenGini, kGini };
 
-// The same for labels: sums are label counts.
+// Sums that are weights by label.
 struct LabelCounts {
   static constexpr bool is_counts = true;
 
@@ -112,7 +114,7 @@ struct LabelCounts {
   int64_t right(const int64_t *total, const int64_t *part) const {
     return cost_of_counts([&](int64_t j) { return total[j] - part[j]; });
   }
-  bool has_second() const { return purity == Purity::kMajorityThenGini; }
+  bool has_secondary() const { return purity == Purity::kMajorityThenGini; }
   int64_t bound_of_different_labels(const int64_t *total, const int64_t *before, const int64_t *after) const {
     if (purity == Purity::kGini) return left(before) + right(total, after);
     int64_t n_left = 0, n_right = 0;
@@ -124,13 +126,13 @@ struct LabelCounts {
     for (int64_t j = 0; j < k; ++j) pairs.add(j, n_left - before[j], n_right - (total[j] - after[j]));
     return pairs.of_different();
   }
-  // Gini impurity of the two sides, weighted by size: tells apart cuts that disagree equally.
-  double second(const int64_t *total, const int64_t *part) const {
-    if (!has_second()) return 0.0;
+  // The Gini impurity of the two sides, weighted by size, which decides between cuts of equal disagreement.
+  double secondary(const int64_t *total, const int64_t *part) const {
+    if (!has_secondary()) return 0.0;
     SideCounts left, right;
     for (int64_t j = 0; j < k; ++j) {
-      left.take_in(part[j]);
-      right.take_in(total[j] - part[j]);
+      left.add(part[j]);
+      right.add(total[j] - part[j]);
     }
     return left.impurity() + right.impurity();
   }
@@ -140,7 +142,7 @@ struct LabelCounts {
   template <class Count>
   int64_t cost_of_counts(Count &&count) const {
     SideCounts side;
-    for (int64_t j = 0; j < k; ++j) side.take_in(count(j));
+    for (int64_t j = 0; j < k; ++j) side.add(count(j));
     return cost(side);
   }
 };

@@ -1,9 +1,8 @@
-// Settles ties between cuts that part equally few rows from their centers.
+// Decides between cuts with equally few mistakes: the one wins whose sides cost least, each served by its best surviving
+// center.
 //
-// Of the cuts that tie, the one is wanted whose sides cost least when each is served by its best surviving center. Where
-// rows and centers repeat a pattern nearly every cut ties, at every node of a tree that may be as deep as it has leaves:
-// so what all rows cost is handed from node to node, only the smaller side of a cut is ever added up, and
-// bounds leave out many columns before that.
+// Where rows and centers repeat a pattern, nearly all cuts tie, at every node of a tree that may be as deep as it has leaves.
+// Therefore the summed costs of all rows are handed from node to node, and the largest part of the rows is never added up.
 #include "base/arrays.hpp"
 #include "base/simd.hpp"
 #include "nodes/node.hpp"
@@ -16,25 +15,26 @@ CUTWISE_CLONES void add_costs(const Cost *costs, int64_t m, int64_t *sums) {
   for (int64_t j = 0; j < m; ++j) sums[j] += costs[j];
 }
 
-// What a cut costs, from the sums over the rows of one side: the least of its own centers, and of the others the least rest.
+// The cost of one side by its best center, and that of the other side by its best center. sums: over the rows of the one side.
 struct SideCosts {
-  int64_t own, other;
+  int64_t one, other;
 };
 
+// at (m,): the coordinates of the m surviving centers in the column. is_left: whether the one side is the left one.
 CUTWISE_CLONES SideCosts side_costs(const int64_t *sums, const int64_t *total, const double *at, int64_t m, double threshold,
                                     bool is_left) {
   SideCosts least{kNone, kNone};
   for (int64_t j = 0; j < m; ++j) {
-    const bool own = (at[j] <= threshold) == is_left;
+    const bool on_side = (at[j] <= threshold) == is_left;
     const int64_t sum = sums[j], rest = total[j] - sum;
-    const int64_t mine = own ? sum : kNone, others = own ? kNone : rest;
-    least.own = mine < least.own ? mine : least.own;
-    least.other = others < least.other ? others : least.other;
+    const int64_t one = on_side ? sum : kNone, other = on_side ? kNone : rest;
+    least.one = one < least.one ? one : least.one;
+    least.other = other < least.other ? other : least.other;
   }
   return least;
 }
 
-// The cuts that tie, by column and threshold, and the cheapest of those looked at.
+// The cuts that tie, by column, then by threshold, and the cheapest of those offered so far.
 struct TiedCuts {
   const In2<double> &coordinates;  // (k, d)
   std::vector<int32_t> survivors;
@@ -58,7 +58,7 @@ struct TiedCuts {
     for (int32_t c : survivors) total_.push_back(totals(c));
   }
 
-  // settle(first, last, the survivors' coordinates): the cuts first .. last - 1 of one column
+  // Calls settle(first, last, the survivors' coordinates) for the cuts first .. last - 1 of every column; returns the best cut.
   template <class Settle>
   int64_t run(Settle &&settle) {
     std::vector<double> at(survivors.size());
@@ -70,12 +70,12 @@ struct TiedCuts {
     return best_;
   }
 
-  // sums: what the rows of one side of the cut cost by each survivor
+  // sums: the costs by each survivor, summed over the rows of one side of the cut.
   void offer(int64_t cut, const std::vector<int64_t> &sums, const std::vector<double> &at, bool is_left) {
     const SideCosts least =
         side_costs(sums.data(), total_.data(), at.data(), static_cast<int64_t>(at.size()), thresholds[cut], is_left);
-    if (least.own == kNone || least.other == kNone) return;
-    const int64_t score = least.own + least.other;
+    if (least.one == kNone || least.other == kNone) return;
+    const int64_t score = least.one + least.other;
     if (best_ >= 0 && (score > best_score_ || (score == best_score_ && cut > best_))) return;
     best_score_ = score;
     best_ = cut;
@@ -85,7 +85,7 @@ struct TiedCuts {
   int64_t best_ = -1, best_score_ = kNone;
 };
 
-// Of cuts that part no row from its center, all of a node's rows being with theirs: whole clusters change sides.
+// For cuts without mistakes in a node whose rows are all with their centers: the left side has whole clusters.
 int64_t settle_by_cluster(TiedCuts &tied, const In2<int64_t> &sums_by_cluster) {
   const std::vector<int32_t> &survivors = tied.survivors;
   const auto m = static_cast<int64_t>(survivors.size());
@@ -115,8 +115,9 @@ struct TieSettler : NodeRows {
     return tied.run([&](int64_t begin, int64_t end, const std::vector<double> &at) { settle(begin, end, at); });
   }
 
-  // The tied cuts begin .. end - 1 of one column. Between two neighboring ones lies a segment of rows; those of the fullest
-  // are never added up, for what all rows cost is known.
+  // Offers the cuts begin .. end - 1 of one column. The rows between two neighboring cuts are a segment. The rows of the
+  // fullest segment are never added up: the cuts left of it need the sums from the left, those right of it the sums from the
+  // right.
   void settle(int64_t begin, int64_t end, const std::vector<double> &at) {
     const int64_t n_segments = end - begin + 1;
     const std::vector<int32_t> segment_of_row = segments(begin, end);
@@ -138,7 +139,7 @@ struct TieSettler : NodeRows {
     }
   }
 
-  // The segment of every row of the node: the number of cuts that it lies right of.
+  // The segment of every row of the node: the number of cuts that are left of the row.
   std::vector<int32_t> segments(int64_t begin, int64_t end) const {
     const int32_t feature = tied.features[begin];
     const Column &column = encoded.columns[feature];
@@ -179,10 +180,10 @@ using namespace cutwise;
 
 void bind_ties(nb::module_ &m) {
   for_types<int32_t, int64_t>(
-      R"(Of several cuts the first one whose sides cost least, each side served by its best surviving center.
+      R"(The index of the first of the given cuts whose sides cost least, each served by its best surviving center.
 
-costs (n_rows, k), none negative; totals (k,): their sums over the node's rows. features, thresholds: the cuts, by column, then
-by threshold. Other arguments as in fewest_mistakes.)",
+costs (n_rows, k): none negative. totals (k,): their sums over the node's rows. features, thresholds (n_cuts,): the cuts, by
+column, then by threshold. Other arguments as in fewest_mistakes.)",
       [&](auto zero, const char *doc) {
         using Cost = decltype(zero);
         m.def(
@@ -209,7 +210,7 @@ by threshold. Other arguments as in fewest_mistakes.)",
         return settle_by_cluster(tied, sums);
       },
       "sums"_a, "totals"_a, "coordinates"_a, "survivors"_a, "features"_a, "thresholds"_a,
-      R"(What cheapest_tied_cut gives where all rows of a node are with survivors and the cuts part none from its center.
+      R"(The same as cheapest_tied_cut for a node whose rows all have a surviving cluster, and cuts without mistakes.
 
-sums (k, k): what the rows of each cluster cost by every cluster.)");
+sums (k, k): the costs of the rows of each cluster by every cluster.)");
 }
