@@ -177,12 +177,11 @@ def assign(
     """
     The nearest center of every row (the lowest number on ties), its cost, the largest excess, and all costs if kept.
 
-    centers (k, d); objective "kmeans": squared Euclidean, "kmedians": l1 distance, summed over the columns in their order in
-    float64 from the differences themselves, so a common offset of all values loses nothing. CSR rows of up to 64 columns give
-    the same bits; with more columns it is the cost of the all-zero row, corrected at the stored values, and only the labels are
-    those of the dense rows to the bit. The excess is the largest, over all rows, of the largest less the smallest
-    cost of a row; infinite or not a number where costs are beyond float64. A row's numbers depend on that row and the centers
-    alone. keep: also give the costs by every center, (n_rows, k).
+    centers (k, d). objective: "kmeans" for squared Euclidean distance, "kmedians" for l1 distance, summed over the columns in order in
+    float64 from the differences, so that a common offset of all values loses no digits. CSR rows of up to 64 columns give the same
+    bits as dense rows; with more columns the costs may differ in the last bits, and the labels do not. The excess of a row is its
+    largest minus its smallest cost; it is infinite where costs overflow float64. The numbers of a row depend on that row and the
+    centers only. keep: also return the costs by every center, (n_rows, k).
     """
 
 def assign_given(
@@ -203,11 +202,11 @@ def fixed_costs(
     """
     Costs of the rows by every center in fixed point.
 
-    scale: units per unit of cost; a power of two keeps equal costs equal and integer costs exact. wide: the excess is int64 in
-    place of int32; weights need that. An unweighted excess may reach 2**30 or 2**51 units; beyond: ValueError.
-    Gives excess (n_rows, k) = weight * rint(scale * (cost - smallest cost of the row)), base
-    (n_rows,) = weight * rint(scale * smallest cost), the sums of the excess (k,), and the sum over the rows of weight times
-    the binary digits of the unweighted excess of the second nearest center.
+    scale: units per unit of cost; a power of two keeps equal costs equal and integer costs exact. wide: the excess is int64 and not
+    int32; weights need that. An unweighted excess may be at most 2**30 units, or 2**51 with wide; larger ones raise ValueError.
+    Returns excess (n_rows, k) = weight * rint(scale * (cost - smallest cost of the row)), base (n_rows,) = weight * rint(scale *
+    smallest cost), the sums of the excess (k,), and the sum over the rows of weight times the number of binary digits of the
+    unweighted excess of the second nearest center.
     """
 
 def fixed_costs_given(
@@ -226,7 +225,7 @@ def center_costs(
     n_jobs: int = 1,
 ) -> NDArray[numpy.float64]:
     """
-    Cost of every row by every center, (n_rows, k), bit for bit what assign and fixed_costs use.
+    The cost of every row by every center, (n_rows, k), with the same bits that assign and fixed_costs use.
     """
 
 def label_costs(
@@ -237,7 +236,7 @@ def label_costs(
     n_jobs: int = 1,
 ) -> NDArray[numpy.float64]:
     """
-    Cost of every row by the center of its label, (n_rows,), the bits of assign; 0 where the label is negative. The last bits may differ where a sparse row of more than 64 columns is about equally far from two centers.
+    The cost of every row by the center of its label, (n_rows,), with the same bits as assign; 0 where the label is negative. The last bits may differ where a sparse row of more than 64 columns is about equally far from two centers.
     """
 
 def exact_sum(
@@ -245,7 +244,7 @@ def exact_sum(
     weights: NDArray[numpy.int64] | NDArray[numpy.float64] | None = None,
 ) -> float:
     """
-    The (weighted) sum of finite values, whatever their order; an int64 weight is a repeated value exactly.
+    The (weighted) sum of finite values, which does not depend on their order; int64 weights equal repeated values exactly.
     """
 
 def cluster_sums(
@@ -258,9 +257,10 @@ def cluster_sums(
     n_jobs: int = 1,
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
     """
-    Exact sums of a batch of rows by cluster, high and low parts (n_clusters, d), and weights: parts of cluster_means.
+    Exact sums of a batch of rows by cluster, as high and low parts, (n_clusters, d), and the weights, (n_clusters,).
 
-    sizes (d,): the largest absolute value of every column, and total_weight, both of all batches.
+    The sums of all batches add up for means_of_sums. sizes (d,), total_weight: the largest absolute value of every column, and the
+    weight, over all batches.
     """
 
 def means_of_sums(
@@ -271,7 +271,7 @@ def means_of_sums(
     total_weight: float,
 ) -> NDArray[numpy.float64]:
     """
-    The means that cluster_means gives, (n_clusters, d), from the sums of all batches together.
+    The means, (n_clusters, d), with the same bits as those of cluster_means, from the added sums of all batches.
     """
 
 def cluster_means(
@@ -286,11 +286,11 @@ def cluster_means(
     """
     Weighted means of the rows of each cluster, (n_clusters, d), and the weight of each cluster.
 
-    Rows of a negative label are left out; nan for clusters without weight. Terms are split into integers and summed exactly
-    (to 2**-80 of a column's largest value for a million rows): offsets cost no digits, neither threads nor the order of rows
-    change a bit, and an int64 weight is a repeated row. Integer weights add up to 2**45 at most.
-    column_sizes: the largest absolute value of every column, where it is known: one reading of the rows less. squares_around
-    (d,), for dense rows: means of the squared distances from these in place of the values; nan where one is beyond float64.
+    Rows with a negative label are left out; clusters without weight are nan. Terms are split into integers and summed exactly (to
+    2**-80 of a column's largest value for a million rows): offsets lose no digits, threads and the order of rows do not change a bit,
+    and an int64 weight equals a repeated row. Integer weights add up to 2**45 at most. column_sizes (d,): the largest absolute value
+    of every column, if it is known, which saves a pass over the rows. squares_around (d,), for dense rows: returns means of the
+    squared differences from these numbers in place of the values; nan where one overflows float64.
     """
 
 def cluster_medians(
@@ -303,10 +303,9 @@ def cluster_medians(
     """
     Weighted median of every column over the rows of each cluster, (n_clusters, d), and the weight of each cluster.
 
-    The lower median: the smallest value such that the rows at or below it have at least half of the cluster's weight. Rows of a
-    negative label are left out; nan for clusters without weight. Found by selection, of CSR rows on the stored values alone.
-    Integer weights add up to less than 2**61; fractions are rounded to at least 40 binary digits of the largest for a million
-    rows, so equal ones stay equal and none but 0 becomes 0.
+    The lower median: the smallest value such that the rows at or below it have at least half of the cluster's weight. Rows with a
+    negative label are left out; clusters without weight are nan. Integer weights add up to less than 2**61. Fractional weights are
+    rounded to at least 40 binary digits of the largest for a million rows; equal ones stay equal, and only 0 becomes 0.
     """
 
 def lloyd(
@@ -321,17 +320,17 @@ def lloyd(
     most_start_cost: float = float('inf'),
 ) -> tuple[NDArray[numpy.float64], int, NDArray[numpy.int64], float, float]:
     """
-    Lloyd's iterations from centers (k, d), with bounds that leave out rows whose center cannot have changed (Hamerly 2010).
+    Lloyd's iterations from centers (k, d), which skip rows whose nearest center cannot have changed (Hamerly 2010).
 
-    "kmeans": rows go to the center nearest in Euclidean distance, centers to the mean of their rows; "kmedians": l1 distance
-    and median. weights are positive; a weight is a repeated row to the bit. Stops when moving the centers lowers the cost by no
-    more than this share of the first iteration's (for k-medians, cannot lower it by more); 0 goes on until no row changes its
-    center; and after one iteration where rows cost more than most_start_cost, in the mean. Gives the centers, where one that
-    loses all its rows starts again at the row farthest from every center, the number of iterations, what the rows of each
-    cluster weighed in the last of them, (k,), the mean cost of the rows at the start, and, if costed, at the end, each by the
-    center that it was assigned to last; as large as float64 where that is too small. Distances are direct differences in
-    float64, means exact sums and medians values of the data: neither threads nor the order
-    of rows decide anything.
+    objective: "kmeans" for Euclidean distance and means, "kmedians" for l1 distance and medians. weights: positive; a weight equals a
+    repeated row to the bit. The iterations stop after max_iter; when no row changes its center; when moving the centers lowers the
+    cost by no more than tolerance times the first cost (for k-medians: cannot lower it by more); and after the first one, if the mean
+    cost of the rows by the given centers is above most_start_cost.
+
+    Returns the centers, the number of iterations, the weight of each cluster in the last of them, (k,), the mean cost of the rows by
+    the given centers, and, if costed, the mean cost at the end, each row by the center that it was assigned to last, otherwise nan.
+    Mean costs that overflow float64 are its largest number. A center that loses all its rows moves to the row farthest from all
+    centers. Results do not depend on threads or the order of the rows.
     """
 
 def plusplus(
@@ -342,11 +341,11 @@ def plusplus(
     centers: NDArray[numpy.float64] | None = None,
 ) -> NDArray[numpy.int64]:
     """
-    Rows to start Lloyd's iterations from, (k,): greedy k-means++ (Arthur, Vassilvitskii 2007).
+    The numbers of the rows to start Lloyd's iterations from, (k,), by greedy k-means++ (Arthur, Vassilvitskii 2007).
 
-    uniforms (k, n_trials): numbers in [0, 1), one for each candidate; of the candidates of a seed, each drawn by its share of
-    the cost, the one that lowers the cost most is kept. Distinct points as long as there are any. centers (n_centers, d): those
-    that there are already; the first candidate is then the row that costs most.
+    uniforms (k, n_trials): numbers in [0, 1), one for each candidate. Candidates are drawn with a probability proportional to their
+    cost, and for each seed the candidate that lowers the cost most is kept. Seeds are distinct points as long as there are any. centers
+    (n_centers, d): existing centers; the first candidate of each seed is then the row of largest cost.
     """
 
 def drop_centers(
@@ -357,8 +356,9 @@ def drop_centers(
     objective: str = 'kmeans',
 ) -> NDArray[numpy.float64]:
     """
-    So many of the centers (k, d): again and again the one goes without which all rows cost least, once the centers next to
-    them have moved for them. Weights are positive.
+    n_left of the centers (k, d): one center at a time is dropped, each time the one whose rows add least cost elsewhere.
+
+    That cost is after the centers that get the rows have moved. Weights are positive.
     """
 
 def principal_axes(
@@ -369,10 +369,10 @@ def principal_axes(
     n_rounds: int,
 ) -> NDArray[numpy.float64]:
     """
-    About the directions in which some rows reach farthest from the origin, (n_cols, n_axes), orthonormal.
+    Approximate principal axes of some rows about the origin, (n_cols, n_axes), orthonormal.
 
-    By so many rounds of subspace iteration from random signs (Halko, Martinsson, Tropp 2011), the same for every matrix of as many
-    columns. n_axes is a multiple of 16; axes beyond the rank of the rows are zero.
+    They come from n_rounds of subspace iteration (Halko, Martinsson, Tropp 2011), started from pseudorandom signs that depend on the
+    number of columns only. n_axes: a multiple of 16; axes beyond the rank of the rows are zero.
     """
 
 def project(
@@ -381,7 +381,8 @@ def project(
     axes: NDArray[numpy.float64],
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
-    The coordinates of some rows along orthonormal axes, (len(rows), n_axes), and how far each is from their span, squared.
+    The coordinates of some rows along orthonormal axes, (len(rows), n_axes), and the squared distance of each row from the
+    span of the axes.
     """
 
 def apply(

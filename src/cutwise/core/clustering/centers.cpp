@@ -1,4 +1,4 @@
-// Costs of rows by centers: the inner loops. The conventions are in centers.hpp.
+// The inner loops that compute the costs of rows by centers; centers.hpp describes how.
 #include "clustering/centers.hpp"
 
 #include "base/simd.hpp"
@@ -12,7 +12,7 @@ CUTWISE_INLINE void make_term(Lanes &difference) {
   else absolute(difference);
 }
 
-// R rows against V * 4 centers: R * V running sums stay in registers.
+// Measures R rows by V * 4 centers, so that the R * V running sums stay in registers.
 template <bool squares, int R, int V>
 CUTWISE_INLINE void dense_rows(const double *row, int64_t stride, int64_t d, const double *panel, const double *start,
                                double *costs, int64_t cost_stride) {
@@ -105,7 +105,7 @@ CUTWISE_CLONES SmallestTwo smallest_two(const double *row, int64_t padded) {
   }
   store(part, smallest);
   store(part + kLanes, second);
-  // Pair by pair, so that none waits for many others.
+  // In pairs, which makes a short chain of dependent operations.
   const double a = smaller(part[0], part[1]), b = smaller(part[2], part[3]);
   const double of_four = smaller(larger(a, b), smaller(larger(part[0], part[1]), larger(part[2], part[3])));
   return {smaller(a, b), smaller(of_four, smaller(smaller(part[4], part[5]), smaller(part[6], part[7])))};
@@ -152,13 +152,13 @@ void CostTile::sparse_row(int64_t row, double *costs) {
   for (int64_t lane = 0; lane < c_.k(); lane += CenterPanels::kPanel)
     kernel(corrected, c_.panel(lane), lane + CenterPanels::kPanel <= c_.padded(), c_.start() + lane, costs + lane);
   finish_sparse(costs, 0, c_.k());
-  part_near(costs);
+  measure_nearest_exactly(costs);
 }
 
-// Costs of a sparse and of a dense row are off by so little, each in its own way. Where that leaves open which center is the
-// nearest, those that may be are measured as by a dense row, and ties are split alike; numbers whose sums are exact need not
-// be.
-void CostTile::part_near(double *costs) {
+// The corrected costs of a sparse row and those of the same dense row have different rounding errors. Where that leaves open
+// which center is the nearest, those that may be are measured as for a dense row, so that both get the same label; unless all
+// sums are exact.
+void CostTile::measure_nearest_exactly(double *costs) {
   const double *start = c_.start(), share = static_cast<double>(2 * c_.n_cols() + 40) * 0x1p-52;
   double most = std::numeric_limits<double>::infinity();
   for (int64_t j = 0; j < c_.k(); ++j) most = smaller(most, costs[j] + share * (start[j] + costs[j]));
@@ -185,20 +185,20 @@ StoredRow CostTile::read_sparse(int64_t row) {
 }
 
 void CostTile::finish_sparse(double *costs, int64_t first, int64_t last) {
-  for (size_t place = 0; place < c_.direct().size(); ++place)
-    for (int64_t j = first; j < last; ++j) costs[j] += c_.term(direct_values_[place] - c_.center(j)[c_.direct()[place]]);
+  for (size_t i = 0; i < c_.direct().size(); ++i)
+    for (int64_t j = first; j < last; ++j) costs[j] += c_.term(direct_values_[i] - c_.center(j)[c_.direct()[i]]);
   sum_cancelled(costs, first, last);
 }
 
-// The stored values of the other columns; those of the columns summed directly are put aside.
+// Moves the stored values of the columns that are summed directly to direct_values_, and returns the others.
 StoredRow CostTile::take_direct() {
   direct_values_.assign(c_.direct().size(), 0.0);
   other_columns_.clear();
   other_values_.clear();
   for (int64_t p = 0; p < stored_.n; ++p) {
-    const int8_t place = c_.direct_index()[stored_.columns[p]];
-    if (place >= 0) {
-      direct_values_[place] = stored_.values[p];
+    const int8_t i = c_.direct_index()[stored_.columns[p]];
+    if (i >= 0) {
+      direct_values_[i] = stored_.values[p];
     } else {
       other_columns_.push_back(stored_.columns[p]);
       other_values_.push_back(stored_.values[p]);
@@ -207,8 +207,9 @@ StoredRow CostTile::take_direct() {
   return {other_columns_.data(), other_values_.data(), static_cast<int64_t>(other_values_.size())};
 }
 
-// Where a cost is small beside the terms that were added and taken away again, their rounding is what is left of it: such a
-// cost is summed over the columns instead, as in a dense row. The common case, a row that equals its center, is cheaper.
+// A cost that is small compared with the terms that were added and subtracted consists mostly of their rounding errors. It is
+// summed again over the columns, as for a dense row; except in the common case of a row that equals its center, whose cost is
+// 0.
 void CostTile::sum_cancelled(double *costs, int64_t first, int64_t last) {
   bool spread = false;
   for (int64_t j = first; j < last; ++j) {

@@ -1,14 +1,15 @@
 // Centers laid out for the cost kernels, and the costs of a few rows by every center.
 //
-// The cost of a row by a center is the sum over the columns, one after the other, of (x - c)^2 (k-means) or |x - c|
-// (k-medians) in float64. No expansion into |x|^2 - 2 x.c + |c|^2: on a timestamp column that loses every digit. So a cost
-// depends on its row and its center alone, and on nothing else by not a single bit: not on threads, nor on the rows beside it.
+// The cost of a row by a center is the sum over the columns, in their order, of (x - c)^2 (k-means) or |x - c| (k-medians) in
+// float64. There is no expansion into |x|^2 - 2 x.c + |c|^2, which loses every digit on a column of timestamps. So a cost
+// depends, to the bit, on its row and its center only, and not on threads or other rows.
 //
-// CSR rows of few columns are spread out, a tile at a time, and give the very bits of dense rows. Those of many columns do not:
-// the cost of the all-zero row, corrected at the stored values by (x - c)^2 - c^2. Where c^2 is huge beside the distances
-// between centers (again timestamps) the correction would cancel, and such columns, 32 at most, are summed directly. Where a
-// cost comes out small beside what was corrected all the same, it is summed anew over all columns; and so are the costs by
-// centers of which rounding leaves open which is the nearest, so that a row goes where the same dense row goes.
+// CSR rows with few columns are made dense, a tile at a time, and give the same bits as dense rows. With many columns, a cost
+// is that of the all-zero row, corrected at the stored values by (x - c)^2 - c^2. Where c^2 is much larger than the distances
+// between the centers (as for timestamps), the correction would cancel digits, and such columns, at most 32, are summed
+// directly. Where a cost is still small compared with the corrections, it is summed again over all columns. The same is done
+// for the costs by those centers of which rounding leaves open which is the nearest, so that a sparse row and the same dense
+// row get the same label.
 #pragma once
 
 #include "base/parallel.hpp"
@@ -25,15 +26,17 @@ inline Objective read_objective(const std::string &name) {
   throw std::invalid_argument("the objective is 'kmeans' or 'kmedians', not '" + name + "'");
 }
 
-// Whole numbers of 1/256 that are not large: differences and their squares are exact, and so are sums of these up to a limit.
+// Whether a value is a small multiple of 1/256: differences of such values and their squares are exact, and so are sums of
+// these below kExactBelow.
 inline bool is_coarse(double value) {
   return std::fabs(value) <= 0x1p16 && static_cast<double>(static_cast<int32_t>(value * 256.0)) == value * 256.0;
 }
 constexpr double kExactBelow = 0x1p36;
 
+// Centers in panels of eight, for the kernels that measure a row by all centers at once.
 class CenterPanels {
  public:
-  // centers: k x d, row-major; they are read as long as these panels are. by_all: rows are measured by all centers at once.
+  // centers: (k, d), row-major; they must outlive the panels. by_all: false where rows are only measured by single centers.
   CenterPanels(const double *centers, int64_t k, int64_t d, Objective objective, bool sparse, bool by_all = true)
       : k_(k), d_(d), padded_((k + kLanes - 1) / kLanes * kLanes), objective_(objective), centers_(centers) {
     if (by_all) panels_.assign(padded_ * d, 0.0);
@@ -41,7 +44,7 @@ class CenterPanels {
       const int64_t lane = j / kPanel * kPanel, width = std::min(kPanel, padded_ - lane);
       for (int64_t f = 0; f < d; ++f) panels_[lane * d + f * width + (j - lane)] = centers[j * d + f];
     }
-    // The lanes beyond the last center start at infinity, so that none of them is ever the nearest.
+    // The sums of the lanes beyond the last center start at infinity, so that none of them is the nearest.
     start_.assign(padded_, std::numeric_limits<double>::infinity());
     std::fill(start_.begin(), start_.begin() + k, 0.0);
     if (sparse) prepare_sparse();
@@ -54,15 +57,15 @@ class CenterPanels {
   const double *center(int64_t j) const { return centers_ + j * d_; }
   const double *start() const { return start_.data(); }
 
-  // Panels hold eight centers side by side, column after column; the last may hold four.
+  // A panel has eight centers side by side, column after column; the last panel may have four.
   static constexpr int64_t kPanel = 2 * kLanes;
   const double *panel(int64_t lane) const { return panels_.data() + lane * d_; }
 
-  // Sparse: the columns summed directly, and for every column its place among them or -1.
+  // Sparse: the columns summed directly, and for every column its index among these, or -1.
   const std::vector<int32_t> &direct() const { return direct_; }
   const std::vector<int8_t> &direct_index() const { return direct_index_; }
   int64_t n_stored(int64_t j) const { return n_stored_[j]; }
-  // The first center of the same values, itself where there is none before it.
+  // The first center with the same values as center j.
   int64_t first_equal(int64_t j) const { return first_equal_[j]; }
   bool has_exact_sums(int64_t j) const { return coarse_[j] != 0; }
 
@@ -87,7 +90,7 @@ class CenterPanels {
     }
   }
 
-  // From the centers alone, so that a row's cost stays a function of the row and the centers.
+  // The choice depends on the centers only, so that a cost is a function of the row and the centers.
   void choose_direct() {
     std::vector<double> size(d_, 0.0);
     double spread = 0.0;
@@ -129,8 +132,8 @@ struct SmallestTwo {
 };
 SmallestTwo smallest_two(const double *row, int64_t padded);
 
-// The first center of that cost, found without a branch that depends on where it is. The last where there is none: costs beyond
-// float64 may be no numbers.
+// The first center of a given cost, found without branches that depend on the costs. It is the last center where there is none,
+// as costs that overflow float64 may be nan.
 CUTWISE_INLINE int32_t first_of(const double *row, int64_t k, int64_t padded, double cost) {
   double part[kLanes], number[kLanes] = {0.0, 1.0, 2.0, 3.0}, last = static_cast<double>(k - 1);
   const double step[kLanes] = {kLanes, kLanes, kLanes, kLanes};
@@ -148,33 +151,33 @@ CUTWISE_INLINE int32_t first_of(const double *row, int64_t k, int64_t padded, do
   return static_cast<int32_t>(smaller(smaller(part[0], part[1]), smaller(part[2], part[3])));
 }
 
-// Costs of the rows of a table by every center, a tile at a time. One per thread.
+// Computes the costs of rows by every center, a tile at a time. Every thread has its own.
 class CostTile {
  public:
   CostTile(const RowReader &x, const CenterPanels &centers);
 
   int64_t capacity() const { return capacity_; }  // rows
 
-  // Row-major, `centers.padded()` wide; valid until the next call.
+  // The costs of rows first .. first + n - 1, row-major with centers.padded() columns; valid until the next call.
   const double *compute(int64_t first, int64_t n);
-  // The same for dense rows that are at hand.
+  // The same for dense rows that the caller has.
   const double *compute(const Tile &tile, int64_t n);
-  // Of a sparse row by one center.
+  // The cost of a sparse row by one center.
   double of_sparse(int64_t row, int64_t center);
 
-  // The rows of the last call by number, if they were read as dense.
+  // The rows of the last compute(first, n), if they were read as dense rows.
   const Tile &tile() const { return tile_; }
 
  private:
   void sparse_row(int64_t row, double *costs);
-  // The stored values that the all-zero row's costs are corrected at.
+  // Reads a row, and returns the stored values at which the costs of the all-zero row are corrected.
   StoredRow read_sparse(int64_t row);
-  // Costs by the centers from first up to last, once they are corrected.
+  // Completes the costs by the centers first .. last - 1 after the correction.
   void finish_sparse(double *costs, int64_t first, int64_t last);
   StoredRow take_direct();
   void sum_cancelled(double *costs, int64_t first, int64_t last);
-  void part_near(double *costs);
-  // The row as a dense one, as long as it is looked at.
+  void measure_nearest_exactly(double *costs);
+  // Writes the stored values of the row into dense_, which is all zeros otherwise.
   void spread_stored();
   void clear_spread();
   double cost_of_spread(int64_t center) const;
@@ -204,9 +207,9 @@ void for_each_tile(const RowReader &x, const CenterPanels &centers, int n_jobs, 
   });
 }
 
-// What other stages use of medians.cpp. Nothing here touches Python; call it without the GIL.
+// The functions of medians.cpp for other files. They do not use Python; they are called without the GIL.
 
-// The rows of every cluster, one cluster after the other, each in increasing order; negative labels are left out.
+// The rows of every cluster, each list in increasing order; rows with negative labels are left out.
 struct ClusterRows {
   ClusterRows(const int32_t *labels, int64_t n, int64_t k);
 
@@ -216,15 +219,15 @@ struct ClusterRows {
   std::vector<int64_t> begin, order;
 };
 
-// Least weight of the rows at or below a median.
+// The least weight of the rows at or below a median, for a cluster of this weight.
 inline int64_t half_of(int64_t weight) { return weight - weight / 2; }
 
-// -0.0 and 0.0 are one value; which of them is met depends on the order of the rows.
+// Turns -0.0 into 0.0. They are equal, and which of them is selected would depend on the order of the rows.
 inline double plain_zero(double value) { return value + 0.0; }
 
-// The lower weighted median of every column of the clusters marked in `wanted` (all where it is null), into k x d `medians`;
-// of clusters without weight they do not change. The search starts at the previous values, and is faster near the medians;
-// nan means no start value. Weights (null: 1 each) add up to less than 2^62.
+// Writes the lower weighted median of every column into medians (k, d), for the clusters marked in `wanted` (null: all); those
+// of clusters without weight do not change. The values in `medians` before are guesses, or nan, and a near guess is faster.
+// Weights (null: 1 each) add up to less than 2^62.
 void medians_of(const RowReader &x, const ClusterRows &clusters, const int64_t *weights, const char *wanted, double *medians,
                 int n_jobs);
 

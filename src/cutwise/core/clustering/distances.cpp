@@ -1,4 +1,4 @@
-// Nearest centers, and costs in fixed point for the searches; from centers, or from costs that are given.
+// Nearest centers of rows, and costs in fixed point for the searches. Costs are computed from centers, or given by the caller.
 #include "base/arrays.hpp"
 #include "base/exact_sums.hpp"
 #include "base/matrix.hpp"
@@ -11,9 +11,10 @@
 namespace cutwise {
 namespace {
 
-// ---- what is made of a tile of costs
+// ---- from a tile of costs
 
-// Smallest cost, its first center, and the largest cost less the smallest, of each row; the lanes beyond k hold infinity.
+// For each row the smallest cost and its first center; raises max_excess to the largest difference between the largest and the
+// smallest cost of a row. The lanes beyond k are infinite.
 CUTWISE_CLONES void nearest_of_tile(const double *costs, int64_t n, int64_t k, int64_t padded, int32_t *label, double *min_cost,
                                     double &max_excess) {
   for (int64_t r = 0; r < n; ++r) {
@@ -41,7 +42,7 @@ CUTWISE_CLONES void nearest_of_tile(const double *costs, int64_t n, int64_t k, i
     low = smaller(smaller(part[0], part[1]), smaller(part[2], part[3]));
     if (label != nullptr) label[r] = first_of(row, k, padded, low);
     min_cost[r] = low;
-    // Infinity less infinity: costs beyond float64 show in the largest excess, whichever row they are in.
+    // Infinity minus infinity is nan: the excess is infinite then, so that costs that overflow float64 are noticed in any row.
     const double excess = high - low == high - low ? high - low : std::numeric_limits<double>::infinity();
     max_excess = excess > max_excess ? excess : max_excess;
   }
@@ -87,7 +88,7 @@ class CostsByCenters {
   const RowReader &rows() const { return *rows_; }
   const CenterPanels &panels() const { return panels_; }
 
-  // work(first row, number of rows, costs, the rows where they are dense)
+  // Calls work(first row, number of rows, costs, tile of the rows if they are dense).
   template <class Work>
   void each_tile(int n_jobs, Work &&work) const {
     for_each_tile(*rows_, panels_, n_jobs, work);
@@ -98,7 +99,7 @@ class CostsByCenters {
   CenterPanels panels_;
 };
 
-// Costs that the caller gives, padded as the centers' costs are.
+// Costs that the caller gives, in tiles with the same padding as those of centers.
 class CostsGiven {
  public:
   explicit CostsGiven(const Matrix &costs) : rows_(RowReader::of(costs)) {
@@ -132,13 +133,13 @@ class CostsGiven {
 
 // ---- the kernels
 
-// Costs without the padding.
+// Copies costs without the padding.
 void copy_costs(const double *costs, int64_t n, int64_t k, int64_t padded, double *out) {
   for (int64_t r = 0; r < n; ++r)
     for (int64_t j = 0; j < k; ++j) out[r * k + j] = costs[r * padded + j];
 }
 
-// Labels, own costs, the largest excess, and the costs by every center where they are kept.
+// Labels, costs by the nearest center, the largest excess, and the costs by every center if they are kept.
 using Nearest = std::tuple<Owned<int32_t, 1>, Owned<double, 1>, double, std::optional<Owned<double, 2>>>;
 
 template <class Costs>
@@ -166,7 +167,7 @@ int64_t digits(int64_t units) { return units == 0 ? 0 : (bit_cast<int64_t>(stati
 
 const char *kTooLarge = "the scale is too large: a cost exceeds the range of its fixed-point number";
 
-// The excess, narrow or wide, the base, the sums of the excess by center, and the magnitude.
+// The excess costs (int32 or int64), the base costs, the excess summed by center, and the magnitude.
 using Excess = std::variant<Owned<int32_t, 2>, Owned<int64_t, 2>>;
 using Fixed = std::tuple<Excess, Owned<int64_t, 1>, Owned<int64_t, 1>, int64_t>;
 
@@ -239,7 +240,7 @@ Owned<double, 2> center_costs(const Matrix &x, const In2<double> &centers, const
   return out.to_numpy();
 }
 
-// R rows side by side, for one row's sum waits for each of its terms.
+// Measures R rows at a time, each by the center of its label: the additions of one row depend on each other.
 template <int R>
 void costs_of_rows(const double *row, int64_t stride, const CenterPanels &centers, const int32_t *labels, double *out) {
   const double *center[R];
@@ -257,7 +258,7 @@ void costs_of_rows(const double *row, int64_t stride, const CenterPanels &center
   for (int r = 0; r < R; ++r) out[r] = labels[r] < 0 ? 0.0 : sum[r];
 }
 
-// One center per row instead of all: the same sums in the same order.
+// The costs by the center of each row's label: the same sums, in the same order, as for all centers.
 void dense_label_costs(const RowReader &rows, const CenterPanels &centers, const int32_t *labels, int64_t first, int64_t last,
                        double *out) {
   std::vector<double> scratch;
@@ -302,27 +303,27 @@ void bind_distances(nanobind::module_ &m) {
   m.def("assign", &cutwise::assign, "matrix"_a, "centers"_a, "objective"_a = "kmeans", "n_jobs"_a = 1, "keep"_a = false,
         R"(The nearest center of every row (the lowest number on ties), its cost, the largest excess, and all costs if kept.
 
-centers (k, d); objective "kmeans": squared Euclidean, "kmedians": l1 distance, summed over the columns in their order in
-float64 from the differences themselves, so a common offset of all values loses nothing. CSR rows of up to 64 columns give
-the same bits; with more columns it is the cost of the all-zero row, corrected at the stored values, and only the labels are
-those of the dense rows to the bit. The excess is the largest, over all rows, of the largest less the smallest
-cost of a row; infinite or not a number where costs are beyond float64. A row's numbers depend on that row and the centers
-alone. keep: also give the costs by every center, (n_rows, k).)");
+centers (k, d). objective: "kmeans" for squared Euclidean distance, "kmedians" for l1 distance, summed over the columns in order in
+float64 from the differences, so that a common offset of all values loses no digits. CSR rows of up to 64 columns give the same
+bits as dense rows; with more columns the costs may differ in the last bits, and the labels do not. The excess of a row is its
+largest minus its smallest cost; it is infinite where costs overflow float64. The numbers of a row depend on that row and the
+centers only. keep: also return the costs by every center, (n_rows, k).)");
   m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a = 1, "assign for given costs, (n_rows, k), finite.");
   m.def("fixed_costs", &cutwise::fixed_costs, "matrix"_a, "centers"_a, "objective"_a, "scale"_a,
         "weights"_a.none() = nb::none(), "wide"_a = true, "n_jobs"_a = 1,
         R"(Costs of the rows by every center in fixed point.
 
-scale: units per unit of cost; a power of two keeps equal costs equal and integer costs exact. wide: the excess is int64 in
-place of int32; weights need that. An unweighted excess may reach 2**30 or 2**51 units; beyond: ValueError.
-Gives excess (n_rows, k) = weight * rint(scale * (cost - smallest cost of the row)), base
-(n_rows,) = weight * rint(scale * smallest cost), the sums of the excess (k,), and the sum over the rows of weight times
-the binary digits of the unweighted excess of the second nearest center.)");
+scale: units per unit of cost; a power of two keeps equal costs equal and integer costs exact. wide: the excess is int64 and not
+int32; weights need that. An unweighted excess may be at most 2**30 units, or 2**51 with wide; larger ones raise ValueError.
+Returns excess (n_rows, k) = weight * rint(scale * (cost - smallest cost of the row)), base (n_rows,) = weight * rint(scale *
+smallest cost), the sums of the excess (k,), and the sum over the rows of weight times the number of binary digits of the
+unweighted excess of the second nearest center.)");
   m.def("fixed_costs_given", &cutwise::fixed_costs_given, "costs"_a, "scale"_a, "weights"_a.none() = nb::none(),
         "wide"_a = true, "n_jobs"_a = 1, "fixed_costs for given costs, (n_rows, k).");
   m.def("center_costs", &cutwise::center_costs, "matrix"_a, "centers"_a, "objective"_a = "kmeans", "n_jobs"_a = 1,
-        "Cost of every row by every center, (n_rows, k), bit for bit what assign and fixed_costs use.");
+        "The cost of every row by every center, (n_rows, k), with the same bits that assign and fixed_costs use.");
   m.def("label_costs", &cutwise::label_costs, "matrix"_a, "centers"_a, "labels"_a, "objective"_a = "kmeans", "n_jobs"_a = 1,
-        "Cost of every row by the center of its label, (n_rows,), the bits of assign; 0 where the label is negative. "
+        "The cost of every row by the center of its label, (n_rows,), with the same bits as assign; 0 where the label is "
+        "negative. "
         "The last bits may differ where a sparse row of more than 64 columns is about equally far from two centers.");
 }

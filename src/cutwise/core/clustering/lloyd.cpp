@@ -1,13 +1,14 @@
 // Lloyd's algorithm for k-means and k-medians, with Hamerly's bounds.
 //
-// A row keeps an upper bound of the distance to its center and a lower bound of that to any other. When centers move, the
-// bounds move along, and rows whose bounds still part (most of them, after a few iterations) are not looked at: this needs
-// nothing but the triangle inequality, which Euclidean and l1 distances share.
+// Every row has an upper bound on the distance to its center and a lower bound on the distance to any other center. When
+// centers move, the bounds are changed by as much, and rows whose upper bound is still not above the lower bound (most rows,
+// after a few iterations) are not measured. This needs only the triangle inequality, which holds for Euclidean and l1
+// distances.
 //
-// k-means: a row that changes sides is taken out of one cluster's sums and added to another's; the sums are integers
-// (exact_sums.hpp), so this never drifts. Sparse tables may have as many columns as values, and sums of all clusters would take
-// more memory than they do: clusters whose rows changed are summed anew, one after the other. k-medians: they find their
-// medians anew, by selection. Centers depend neither on the order of the rows nor on the number of threads.
+// k-means: a row that changes its cluster is subtracted from the sums of one and added to those of the other; the sums are
+// integers (exact_sums.hpp), so there is no drift. For sparse tables, whose sums could take more memory than the table, the
+// clusters whose rows changed are summed again, one after the other. k-medians: the medians of clusters whose rows changed are
+// selected again. Centers do not depend on the order of the rows or on the number of threads.
 //
 // Greg Hamerly (2010), "Making k-means even faster".
 #include "base/arrays.hpp"
@@ -23,8 +24,8 @@ namespace {
 
 // ---- bounds of distances, for Hamerly's algorithm
 //
-// They are float32, rounded outward; beyond its range, or below where it has all its digits, they say nothing, and the row is
-// looked at every time.
+// They are float32, rounded outward. Where float32 overflows or underflows, a bound is infinite or 0, and the row is measured
+// in every iteration.
 
 constexpr float kLeastBound = std::numeric_limits<float>::min();
 
@@ -38,7 +39,7 @@ inline float round_down(double distance) {
   return bound < kLeastBound ? 0.0f : bound;
 }
 
-// For bounds only: four partial sums, so not the bits of the cost kernels.
+// A cost in four partial sums, used for bounds and mean costs only, as it has not the same bits as the cost kernels.
 template <bool squares>
 CUTWISE_INLINE double about_cost(const double *row, const double *center, int64_t d) {
   double part[kLanes] = {0.0, 0.0, 0.0, 0.0};
@@ -74,7 +75,7 @@ CUTWISE_CLONES int32_t nearest_of(const double *costs, int64_t k, int64_t padded
   return first_of(costs, k, padded, least);
 }
 
-// How far centers moved, each and the farthest other than it, rounded up.
+// How far every center moved, and how far the farthest other center moved, rounded up.
 struct Moves {
   explicit Moves(const std::vector<double> &moves) : each(moves.size()), of_others(moves.size()) {
     double most = 0.0, second = 0.0;
@@ -98,10 +99,11 @@ struct Moves {
   std::vector<float> each, of_others;
 };
 
-// Moves the bounds of rows first .. last - 1 along with the centers; which rows' bounds no longer part, and how many.
+// Changes the bounds of rows first .. last - 1 by the moves of the centers. Lists in `unsettled` the rows whose nearest center
+// may have changed, and returns their number.
 CUTWISE_CLONES int64_t move_bounds(const int32_t *labels, const Moves &moves, int64_t first, int64_t last, float *upper,
-                                   float *lower, int64_t *open) {
-  // A sum or a product of floats is off by a share of 2^-24: these factors round outward what two of them make.
+                                   float *lower, int64_t *unsettled) {
+  // A float sum or product has a relative error of 2^-24; these factors round outward after two operations.
   constexpr float up = 1.0f + 0x1p-22f, down = 1.0f - 0x1p-22f;
   const float *each = moves.each.data(), *of_others = moves.of_others.data();
   for (int64_t row = first; row < last; ++row) {
@@ -109,19 +111,19 @@ CUTWISE_CLONES int64_t move_bounds(const int32_t *labels, const Moves &moves, in
     upper[row] = most < kLeastBound ? kLeastBound : most;
     lower[row] = least < kLeastBound ? 0.0f : least;
   }
-  int64_t n_open = 0;
+  int64_t n_unsettled = 0;
   for (int64_t row = first; row < last; ++row) {
-    open[n_open] = row;
-    n_open += !(upper[row] <= lower[row]);
+    unsettled[n_unsettled] = row;
+    n_unsettled += !(upper[row] <= lower[row]);
   }
-  return n_open;
+  return n_unsettled;
 }
 
 // ---- the iterations
 
 class Lloyd {
  public:
-  // centers: k x d, where the iterations begin; moved in place.
+  // centers: (k, d), from which the iterations start; they are moved in place.
   Lloyd(const RowReader &x, double *centers, int64_t k, const int64_t *weights, Objective objective, int n_jobs)
       : x_(x),
         weights_(weights),
@@ -153,8 +155,8 @@ class Lloyd {
     start_over();
   }
 
-  // One assignment and one update. False when no row changed its center, or the cost falls by no more than a share of
-  // `tolerance` by moving the centers; for medians, where it cannot fall by more.
+  // One assignment of the rows and one update of the centers. Returns false when no row changed its center, or when moving the
+  // centers lowers the cost by no more than `tolerance` times the first cost (for medians: cannot lower it by more).
   bool step(double tolerance) {
     const bool changed = assign();
     const std::vector<double> before(centers_, centers_ + k_ * d_);
@@ -167,7 +169,7 @@ class Lloyd {
     std::vector<double> moves(k_);
     double gain = 0.0;  // the mean of a cluster lowers its cost by weight times squared move, a median by move at most
     for (int64_t j = 0; j < k_; ++j) {
-      double cost = 0.0;  // as batches work it out: column by column
+      double cost = 0.0;  // summed column by column, as for rows that come in batches, to have the same bits
       for (int64_t f = j * d_; f < (j + 1) * d_; ++f) {
         const double difference = before[f] - centers_[f];
         cost += objective_ == Objective::kmeans ? difference * difference : std::abs(difference);
@@ -182,15 +184,15 @@ class Lloyd {
   const std::vector<int64_t> &cluster_weights() const { return clusters_.weight; }
   double start_cost() const { return start_cost_ / total_; }
 
-  // Mean cost of the rows by the centers that they were assigned to last, as these have moved since.
+  // The mean cost of the rows by the centers that they were assigned to last, at the current positions of the centers.
   double mean_cost() {
-    if (labels_[0] < 0) assign();  // the last update gave clusters without rows a center
+    if (labels_[0] < 0) assign();  // after the last update refilled empty clusters
     const CenterPanels panels(centers_, k_, d_, objective_, !x_.gives_tiles(), false);
     std::vector<Changes> parts(n_pieces_);
     parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
       const int64_t n_blocks = count_blocks(n_), first = n_blocks * piece / n_pieces_ * kBlockRows,
                     last = std::min(n_, n_blocks * (piece + 1) / n_pieces_ * kBlockRows);
-      add_own_costs(panels, first, last, parts[piece]);
+      add_label_costs(panels, first, last, parts[piece]);
     });
     Changes all;
     for (const Changes &part : parts) all.add(part);
@@ -198,11 +200,12 @@ class Lloyd {
   }
 
  private:
-  // Changes by rows that changed clusters: weights, sums of values (k-means), and which clusters have other rows.
+  // What rows add to clusters, or to the changes of one assignment: sums of values (k-means), weights, and which clusters
+  // changed.
   struct Changes {
     std::vector<int64_t> high, low, weight;
     std::vector<char> touched;
-    int64_t cost_high = 0, cost_low = 0;  // of rows whose costs by all centers are known
+    int64_t cost_high = 0, cost_low = 0;  // summed costs of rows, where they are added up
     Changes() = default;
     Changes(int64_t k, int64_t n_sums) : high(n_sums, 0), low(n_sums, 0), weight(k, 0), touched(k, 0) {}
 
@@ -231,7 +234,7 @@ class Lloyd {
     to.cost_low += weight * term.low;
   }
 
-  void add_own_costs(const CenterPanels &panels, int64_t first, int64_t last, Changes &to) const {
+  void add_label_costs(const CenterPanels &panels, int64_t first, int64_t last, Changes &to) const {
     if (!x_.gives_tiles()) {
       CostTile tile(x_, panels);
       for (int64_t row = first; row < last; ++row) add_cost(weight_of(row), tile.of_sparse(row, labels_[row]), to);
@@ -252,7 +255,7 @@ class Lloyd {
     }
   }
 
-  // Drops bounds and sums: the next assignment measures every row.
+  // Discards bounds and sums, so that the next assignment measures every row.
   void start_over() {
     std::fill(labels_.begin(), labels_.end(), -1);
     clusters_ = Changes(k_, n_sums());
@@ -266,15 +269,15 @@ class Lloyd {
     const CenterPanels panels(centers_, k_, d_, objective_, !x_.gives_tiles());
     const int64_t n_blocks = count_blocks(n_);
     std::fill(clusters_.touched.begin(), clusters_.touched.end(), 0);
-    // As large as the centers on wide tables: the first thread has none of its own.
+    // The first piece adds to clusters_ itself, since `Changes` take as much memory as the centers.
     std::vector<Changes> parts(n_pieces_ - 1);
     for (Changes &part : parts) part = Changes(k_, n_sums());
     parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
       BlockWork work(*this, panels, piece == 0 ? clusters_ : parts[piece - 1]);
       for (int64_t b = n_blocks * piece / n_pieces_; b < n_blocks * (piece + 1) / n_pieces_; ++b) {
         const int64_t first = b * kBlockRows, last = std::min(n_, first + kBlockRows);
-        if (moves_) work.again(first, last);
-        else work.first_time(first, last);
+        if (moves_) work.assign_again(first, last);
+        else work.assign_first(first, last);
       }
     });
     for (const Changes &part : parts) clusters_.add(part);
@@ -283,7 +286,7 @@ class Lloyd {
     return clusters_.any();
   }
 
-  // Moves every center to the mean or median of its rows; true if clusters without rows got a new row to start from.
+  // Moves every center to the mean or median of its rows; returns true if empty clusters got a new start.
   bool update() {
     const std::vector<int64_t> &weight = clusters_.weight;
     if (objective_ == Objective::kmedians) {
@@ -313,7 +316,8 @@ class Lloyd {
       centers_[j * d_ + f] = mean_of_terms(high[f], low[f], clusters_.weight[j], unit_, scale_[f]);
   }
 
-  // Empty clusters start again at the row farthest from every center; false when all rows lie on centers already.
+  // Moves the center of every empty cluster to the row farthest from all centers; returns false when all rows are at centers
+  // already.
   bool refill() {
     bool any = false;
     std::vector<double> nearest(n_, std::numeric_limits<double>::infinity());
@@ -327,13 +331,13 @@ class Lloyd {
       if (!(nearest[row] > 0.0)) break;
       any = true;
       x_.read(row, centers_ + j * d_);
-      for (int64_t f = j * d_; f < (j + 1) * d_; ++f) centers_[f] += 0.0;  // -0.0 is 0.0, whichever of equal rows is at hand
+      for (int64_t f = j * d_; f < (j + 1) * d_; ++f) centers_[f] += 0.0;  // -0.0 becomes 0.0, as equal rows may have either
       lower_to(nearest, std::vector<double>(centers_ + j * d_, centers_ + (j + 1) * d_));
     }
     return any;
   }
 
-  // Of rows equally far the one of the smallest values, so that the order of the rows decides nothing.
+  // The row farthest from its center; among equally far rows the lexicographically smallest, whatever the order of the rows.
   int64_t farthest(const std::vector<double> &nearest) const {
     int64_t best = 0;
     for (int64_t row = 1; row < n_; ++row)
@@ -355,12 +359,12 @@ class Lloyd {
     });
   }
 
-  // The rows of one thread: their tiles, and what they change.
+  // The work of one thread in an assignment.
   struct BlockWork {
     BlockWork(Lloyd &owner, const CenterPanels &centers, Changes &delta)
         : o(owner), x(owner.x_), panels(centers), changes(delta), tile(owner.x_, centers) {}
 
-    void first_time(int64_t first, int64_t last) {
+    void assign_first(int64_t first, int64_t last) {
       const int64_t step = tile.capacity();
       for (int64_t row = first; row < last; row += step) {
         const int64_t rows = std::min(step, last - row);
@@ -372,28 +376,28 @@ class Lloyd {
       }
     }
 
-    void again(int64_t first, int64_t last) {
-      open.resize(last - first);
-      const int64_t n_open =
-          move_bounds(o.labels_.data(), *o.moves_, first, last, o.upper_.data(), o.lower_.data(), open.data());
+    void assign_again(int64_t first, int64_t last) {
+      unsettled.resize(last - first);
+      const int64_t n_unsettled =
+          move_bounds(o.labels_.data(), *o.moves_, first, last, o.upper_.data(), o.lower_.data(), unsettled.data());
       if (!x.gives_tiles()) {
-        for (int64_t i = 0; i < n_open; ++i) settle(open[i], tile.compute(open[i], 1), nullptr);
+        for (int64_t i = 0; i < n_unsettled; ++i) settle(unsettled[i], tile.compute(unsettled[i], 1), nullptr);
       } else {
-        for (int64_t at = 0; at < n_open; at += tile.capacity())
-          look_at(open.data() + at, std::min(tile.capacity(), n_open - at));
+        for (int64_t at = 0; at < n_unsettled; at += tile.capacity())
+          measure(unsettled.data() + at, std::min(tile.capacity(), n_unsettled - at));
       }
     }
 
-    // The true distance to the own center settles many a row; the others get their costs by all centers.
-    void look_at(int64_t *some, int64_t n) {
+    // Measures rows: first the distance to their own center, which is often small enough, then the costs by all centers.
+    void measure(int64_t *some, int64_t n) {
       if (gathered.size() < static_cast<size_t>(tile.capacity() * o.d_)) gathered.resize(tile.capacity() * o.d_);
       x.gather(some, n, gathered.data());
       int64_t left = 0;
       for (int64_t r = 0; r < n; ++r) {
         const int64_t row = some[r];
         const double *values = gathered.data() + r * o.d_;
-        const double own = o.about_distance(values, panels.center(o.labels_[row]));
-        o.upper_[row] = round_up(own * (1.0 + 1e-12));
+        const double distance = o.about_distance(values, panels.center(o.labels_[row]));
+        o.upper_[row] = round_up(distance * (1.0 + 1e-12));
         if (o.upper_[row] <= o.lower_[row]) continue;
         if (left < r) std::copy(values, values + o.d_, gathered.data() + left * o.d_);
         some[left++] = row;
@@ -402,7 +406,7 @@ class Lloyd {
       for (int64_t r = 0; r < left; ++r) settle(some[r], costs + r * panels.padded(), gathered.data() + r * o.d_);
     }
 
-    // Label, bounds and sums of a row, from its costs; gives the smallest.
+    // Updates the label, the bounds and the sums for a row from its costs by all centers; returns the smallest cost.
     double settle(int64_t row, const double *costs, const double *values) {
       const SmallestTwo two = smallest_two(costs, panels.padded());
       const int32_t nearest = nearest_of(costs, panels.k(), panels.padded(), two.cost);
@@ -431,7 +435,7 @@ class Lloyd {
     const CenterPanels &panels;
     Changes &changes;
     CostTile tile;
-    std::vector<int64_t> open;  // rows whose bounds no longer part
+    std::vector<int64_t> unsettled;
     std::vector<double> gathered;
   };
 
@@ -447,9 +451,9 @@ class Lloyd {
   std::vector<float> upper_, lower_;
   std::vector<double> scale_;
   double unit_ = 1.0, cost_ = 0.0, start_cost_ = std::numeric_limits<double>::quiet_NaN(), largest_cost_ = 0.0,
-         cost_scale_ = 1.0;       // a row costs at most so much by centers among the rows
-  Changes clusters_;              // since no row had a center; what is touched, in the last assignment
-  std::unique_ptr<Moves> moves_;  // none: every row has to be measured
+         cost_scale_ = 1.0;       // largest_cost_: no cost of a row by centers among the rows is larger
+  Changes clusters_;              // sums over the rows of each cluster; `touched` refers to the last assignment
+  std::unique_ptr<Moves> moves_;  // null: every row has to be measured
 };
 
 std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const Matrix &x, const In2<double> &centers,
@@ -486,19 +490,18 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const
 
 void bind_lloyd(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def(
-      "lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none() = nb::none(), "max_iter"_a = 300,
-      "tolerance"_a = 0.0, "n_jobs"_a = 1, "objective"_a = "kmeans", "costed"_a = false,
-      "most_start_cost"_a = std::numeric_limits<double>::infinity(),
-      R"(Lloyd's iterations from centers (k, d), with bounds that leave out rows whose center cannot have changed (Hamerly 2010).
+  m.def("lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none() = nb::none(), "max_iter"_a = 300,
+        "tolerance"_a = 0.0, "n_jobs"_a = 1, "objective"_a = "kmeans", "costed"_a = false,
+        "most_start_cost"_a = std::numeric_limits<double>::infinity(),
+        R"(Lloyd's iterations from centers (k, d), which skip rows whose nearest center cannot have changed (Hamerly 2010).
 
-"kmeans": rows go to the center nearest in Euclidean distance, centers to the mean of their rows; "kmedians": l1 distance
-and median. weights are positive; a weight is a repeated row to the bit. Stops when moving the centers lowers the cost by no
-more than this share of the first iteration's (for k-medians, cannot lower it by more); 0 goes on until no row changes its
-center; and after one iteration where rows cost more than most_start_cost, in the mean. Gives the centers, where one that
-loses all its rows starts again at the row farthest from every center, the number of iterations, what the rows of each
-cluster weighed in the last of them, (k,), the mean cost of the rows at the start, and, if costed, at the end, each by the
-center that it was assigned to last; as large as float64 where that is too small. Distances are direct differences in
-float64, means exact sums and medians values of the data: neither threads nor the order
-of rows decide anything.)");
+objective: "kmeans" for Euclidean distance and means, "kmedians" for l1 distance and medians. weights: positive; a weight equals a
+repeated row to the bit. The iterations stop after max_iter; when no row changes its center; when moving the centers lowers the
+cost by no more than tolerance times the first cost (for k-medians: cannot lower it by more); and after the first one, if the mean
+cost of the rows by the given centers is above most_start_cost.
+
+Returns the centers, the number of iterations, the weight of each cluster in the last of them, (k,), the mean cost of the rows by
+the given centers, and, if costed, the mean cost at the end, each row by the center that it was assigned to last, otherwise nan.
+Mean costs that overflow float64 are its largest number. A center that loses all its rows moves to the row farthest from all
+centers. Results do not depend on threads or the order of the rows.)");
 }

@@ -1,4 +1,4 @@
-// Means of clusters, independent of the order of the rows and of threads: exact sums, divided once.
+// Means of clusters, as exact sums that are divided once, so that they do not depend on the order of the rows or on threads.
 #include "base/arrays.hpp"
 #include "base/exact_sums.hpp"
 #include "base/matrix.hpp"
@@ -11,8 +11,8 @@
 namespace cutwise {
 namespace {
 
-// Powers of two that bring the largest fractional weight of every cluster to at most 1: products with values then stay in
-// range, and a cluster of light rows keeps its digits beside one of heavy rows.
+// For every cluster the power of two that scales its largest fractional weight to at most 1. Then products with values stay in
+// range, and a cluster of light rows has as many digits as one of heavy rows.
 std::vector<double> weight_scales(const AnyWeights &weights, const In1<int32_t> &labels, int64_t k) {
   std::vector<double> scale(k, 1.0);
   const auto *w = std::get_if<In1<double>>(&weights);
@@ -24,14 +24,14 @@ std::vector<double> weight_scales(const AnyWeights &weights, const In1<int32_t> 
   return scale;
 }
 
-constexpr double kLargest = std::numeric_limits<double>::max();  // what is beyond float64 too
+constexpr double kLargest = std::numeric_limits<double>::max();  // stands for squares that overflow too
 
 CUTWISE_CLONES void square_distances(const double *row, int64_t d, const double *around, double *to) {
   for (int64_t f = 0; f < d; ++f) to[f] = smaller((row[f] - around[f]) * (row[f] - around[f]), kLargest);
 }
 
-// The least and the largest value of each column among the rows of each cluster. Products with float64 weights are rounded, so
-// the mean of equal values may miss them by a bit: between these bounds it cannot.
+// The least and the largest value of each column in each cluster. Products with float64 weights are rounded, so the mean of
+// equal values could differ from them in the last bit: it is clipped to this range.
 class ClusterRanges {
  public:
   ClusterRanges(int64_t k, int64_t d)
@@ -57,7 +57,7 @@ class ClusterRanges {
       largest_[i] = std::max(largest_[i], other.largest_[i]);
     }
   }
-  // The value of the range that is nearest to the mean; rows that store nothing are 0.
+  // The mean, clipped to the range; rows that store no value are 0.
   double within(int64_t cluster, int64_t f, double mean) const {
     const int64_t i = cluster * d_ + f;
     const double absent = n_stored_[i] < n_rows_[cluster] ? 0.0 : least_[i];
@@ -76,7 +76,7 @@ class ClusterRanges {
   std::vector<double> least_, largest_;
 };
 
-// The squared distances of dense values from one number a column.
+// Reads the squared differences between dense values and one number per column.
 class SquaresReader final : public RowReader {
  public:
   SquaresReader(std::unique_ptr<RowReader> rows, const double *around)
@@ -96,7 +96,7 @@ class SquaresReader final : public RowReader {
   const double *around_;
 };
 
-// Sums over a stretch of rows, by cluster.
+// Sums over some rows by cluster.
 struct ClusterSums {
   ClusterSums(int64_t k, int64_t d, bool fractional)
       : high(k * d, 0),
@@ -168,13 +168,13 @@ void sum_rows(const RowReader &x, const In1<int32_t> &labels, const RowAdder &ad
   }
 }
 
-// take(sums, at, j) with the sums of every cluster j, where it is cluster `at`.
+// Calls take(sums, at, j) for every cluster j, whose sums are those of cluster `at` in `sums`.
 template <class Take>
 void sum_clusters(const RowReader &rows, const In1<int32_t> &labels, int64_t k, const SumPlan &plan, const AnyWeights &weights,
                   int n_jobs, Take &&take) {
   const int64_t n = rows.n_rows(), d = rows.n_cols();
   const bool fractional = std::holds_alternative<In1<double>>(weights);
-  if (rows.is_sparse()) {  // of many columns: sums of one cluster at a time
+  if (rows.is_sparse()) {  // there may be many columns, so the sums of one cluster at a time
     const ClusterRows clusters(labels.data(), n, k);
     parallel_for(n_jobs, k, [&](int64_t j) {
       const RowAdder adder{plan, plan.weight_scale.data() + j, weights, d};
@@ -219,7 +219,6 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
         sizes ? std::vector<double>(sizes->data(), sizes->data() + d) : column_sizes(*rows, n_jobs);
     SumPlan plan{largest, weight_scales(weights, labels, k), std::ldexp(1.0, bits)};
     for (double &s : plan.scale) s = term_scale(s, bits);
-    // Of cluster j, from sums where it is cluster `at`.
     const auto divide = [&](const ClusterSums &sums, int64_t at, int64_t j) {
       const double total = fractional ? sum_of_terms(sums.weight_high[at], sums.weight_low[at], plan.unit, plan.unit)
                                       : static_cast<double>(sums.weight[at]);
@@ -239,7 +238,7 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
 
 using Sums = std::tuple<Owned<int64_t, 2>, Owned<int64_t, 2>, Owned<int64_t, 1>>;
 
-// For whole weights that add up to so much.
+// The plan for integer weights. sizes: the largest absolute value of every column.
 SumPlan whole_plan(const In1<double> &sizes, int64_t k, double total_weight) {
   const int bits = term_bits(total_weight);
   SumPlan plan{std::vector<double>(sizes.data(), sizes.data() + sizes.size()), std::vector<double>(k, 1.0),
@@ -289,18 +288,19 @@ void bind_means(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("cluster_sums", &cutwise::cluster_sums, "matrix"_a, "labels"_a, "n_clusters"_a, "weights"_a.none(), "sizes"_a,
         "total_weight"_a, "n_jobs"_a = 1,
-        R"(Exact sums of a batch of rows by cluster, high and low parts (n_clusters, d), and weights: parts of cluster_means.
+        R"(Exact sums of a batch of rows by cluster, as high and low parts, (n_clusters, d), and the weights, (n_clusters,).
 
-sizes (d,): the largest absolute value of every column, and total_weight, both of all batches.)");
+The sums of all batches add up for means_of_sums. sizes (d,), total_weight: the largest absolute value of every column, and the
+weight, over all batches.)");
   m.def("means_of_sums", &cutwise::means_of_sums, "high"_a, "low"_a, "weight"_a, "sizes"_a, "total_weight"_a,
-        "The means that cluster_means gives, (n_clusters, d), from the sums of all batches together.");
+        "The means, (n_clusters, d), with the same bits as those of cluster_means, from the added sums of all batches.");
   m.def("cluster_means", &cutwise::cluster_means, "matrix"_a, "labels"_a, "n_clusters"_a, "weights"_a.none() = nb::none(),
         "n_jobs"_a = 1, "column_sizes"_a.none() = nb::none(), "squares_around"_a.none() = nb::none(),
         R"(Weighted means of the rows of each cluster, (n_clusters, d), and the weight of each cluster.
 
-Rows of a negative label are left out; nan for clusters without weight. Terms are split into integers and summed exactly
-(to 2**-80 of a column's largest value for a million rows): offsets cost no digits, neither threads nor the order of rows
-change a bit, and an int64 weight is a repeated row. Integer weights add up to 2**45 at most.
-column_sizes: the largest absolute value of every column, where it is known: one reading of the rows less. squares_around
-(d,), for dense rows: means of the squared distances from these in place of the values; nan where one is beyond float64.)");
+Rows with a negative label are left out; clusters without weight are nan. Terms are split into integers and summed exactly (to
+2**-80 of a column's largest value for a million rows): offsets lose no digits, threads and the order of rows do not change a bit,
+and an int64 weight equals a repeated row. Integer weights add up to 2**45 at most. column_sizes (d,): the largest absolute value
+of every column, if it is known, which saves a pass over the rows. squares_around (d,), for dense rows: returns means of the
+squared differences from these numbers in place of the values; nan where one overflows float64.)");
 }

@@ -1,8 +1,8 @@
-// Coordinate-wise weighted medians of clusters, by selection: linear in the number of values, and exact.
+// Coordinate-wise weighted medians of clusters, by selection: exact, and linear in the number of values.
 //
-// The median is the lower one: the smallest value of the cluster such that the rows at or below it hold at least half of its
-// weight. Any value between it and the upper one costs the same. Weights are integers here, so that half of them is no matter
-// of rounding, and the result is a function of the values and their weights alone: neither rows' order nor threads play a part.
+// They are lower medians: the smallest value of the cluster such that the rows at or below it have at least half of its weight.
+// Any value between the lower and the upper median costs the same. Weights are integers here, so that nothing is rounded, and
+// the result depends on the values and their weights only, and not on the order of the rows or on threads.
 #include "clustering/centers.hpp"
 
 #include "base/arrays.hpp"
@@ -31,7 +31,7 @@ struct Weighted {
 };
 inline bool operator<(const Weighted &a, const Weighted &b) { return a.value < b.value; }
 
-// The smallest value at or below which values of weight `needed` or more lie; 1 <= needed <= the weight of all.
+// The smallest value such that the values at or below it have a weight of at least `needed`; 1 <= needed <= total weight.
 double select(std::vector<double> &values, int64_t needed) {
   const auto at = values.begin() + (needed - 1);
   std::nth_element(values.begin(), at, values.end());
@@ -50,7 +50,7 @@ double select(std::vector<Weighted> &values, int64_t needed) {
     } else {
       needed -= below;
       first = middle;
-      // The element at the middle alone may do.
+
       if (middle->weight >= needed) return plain_zero(middle->value);
       needed -= middle->weight;
       ++first;
@@ -64,8 +64,8 @@ inline double value_of(const Weighted &item) { return item.value; }
 inline int64_t weight_of(double) { return 1; }
 inline int64_t weight_of(const Weighted &item) { return item.weight; }
 
-// The same as select, faster if `guess` is near: one pass finds on which side of it the answer lies, or that it is the guess
-// itself if few rows changed. `side` is scratch.
+// The same as select(), but faster if `guess` is near: one pass finds out on which side of it the value is, or that it is the
+// value. `side` is scratch.
 template <class Item>
 double select_near(std::vector<Item> &values, int64_t needed, double guess, std::vector<Item> &side) {
   if (std::isnan(guess)) return select(values, needed);
@@ -84,7 +84,7 @@ double select_near(std::vector<Item> &values, int64_t needed, double guess, std:
   return select(side, left ? needed : needed - (total - above));
 }
 
-// Values as they are selected from: with weights, or each of weight 1.
+// What the selection works on: values of weight 1 each, or values with weights.
 struct Counted {
   using Item = double;
   int64_t weight(int64_t) const { return 1; }
@@ -97,10 +97,10 @@ struct Weighing {
   Item item(int64_t row, double value) const { return {value, weights[row]}; }
 };
 
-// Columns read together: their values of a row share a cache line.
+// Columns that are read together, as their values of a row share a cache line.
 constexpr int64_t kColumns = 8;
-// Values held at once by a thread, where clusters are large.
-constexpr int64_t kHeld = int64_t{1} << 21;
+// The most values that a thread gathers at once, unless one column has more.
+constexpr int64_t kMostGathered = int64_t{1} << 21;
 
 template <class Weights>
 void dense_medians(const RowReader &x, const Weights &weights, const int64_t *rows, int64_t n, int64_t first, int64_t last,
@@ -124,7 +124,7 @@ void dense_medians(const RowReader &x, const Weights &weights, const int64_t *ro
   for (int64_t f = first; f < last; ++f) medians[f] = select_near(columns[f - first], half_of(total), medians[f], side);
 }
 
-// Zeros are not read: their weight is the total minus that of the stored values.
+// The weight of the zeros, which are not read, is the total minus that of the stored values.
 template <class Weights>
 void sparse_medians(const RowReader &x, const Weights &weights, const int64_t *rows, int64_t n, double *medians) {
   using Item = typename Weights::Item;
@@ -142,7 +142,7 @@ void sparse_medians(const RowReader &x, const Weights &weights, const int64_t *r
   if (total == 0) return;
   for (int64_t f = 0; f < d; ++f) end[f + 1] += end[f];
   std::vector<Item> items(end[d]);
-  // Filled from where a column begins; what was its begin is then its end.
+  // end[f] is the begin of column f before this loop, and its end afterwards.
   for (int64_t r = 0; r < n; ++r) {
     if (weights.weight(rows[r]) == 0) continue;
     const StoredRow stored = x.stored(rows[r], scratch);
@@ -175,7 +175,7 @@ void medians_by(const RowReader &x, const ClusterRows &clusters, const Weights &
   std::vector<Piece> pieces;
   for (int64_t j = 0; j < k; ++j) {
     if (clusters.size(j) == 0 || (wanted != nullptr && !wanted[j])) continue;
-    const int64_t width = x.is_sparse() ? d : std::clamp<int64_t>(kHeld / clusters.size(j), 1, kColumns);
+    const int64_t width = x.is_sparse() ? d : std::clamp<int64_t>(kMostGathered / clusters.size(j), 1, kColumns);
     for (int64_t f = 0; f < d; f += width) pieces.push_back({j, f, std::min(d, f + width)});
   }
   parallel_for(n_jobs, static_cast<int64_t>(pieces.size()), [&](int64_t i) {
@@ -197,9 +197,9 @@ void medians_of(const RowReader &x, const ClusterRows &clusters, const int64_t *
 
 namespace {
 
-constexpr int kWeightBits = 61;  // of their sum
+constexpr int kWeightBits = 61;  // of the sum of all weights
 
-// Weights as integers: themselves, or fractions in units so fine that their sum just fits. Gives the unit.
+// Writes weights as integers: fractional ones in units so small that their sum just fits. Returns the unit.
 double integers_of(const AnyWeights &weights, int64_t n, std::vector<int64_t> &out) {
   if (const auto *w = std::get_if<In1<int64_t>>(&weights)) {
     double total = 0.0;
@@ -211,7 +211,7 @@ double integers_of(const AnyWeights &weights, int64_t n, std::vector<int64_t> &o
   const auto &w = std::get<In1<double>>(weights);
   double largest = 0.0;
   for (int64_t i = 0; i < n; ++i) largest = std::max(largest, w(i));
-  // From the largest weight and the number of rows alone: their order plays no part.
+  // The unit depends on the largest weight and the number of rows only.
   int exponent = 0, rows = 0;
   std::frexp(largest, &exponent);
   while (rows < 62 && (int64_t{1} << rows) < n) ++rows;
@@ -260,8 +260,7 @@ void bind_medians(nanobind::module_ &m) {
         "n_jobs"_a = 1,
         R"(Weighted median of every column over the rows of each cluster, (n_clusters, d), and the weight of each cluster.
 
-The lower median: the smallest value such that the rows at or below it have at least half of the cluster's weight. Rows of a
-negative label are left out; nan for clusters without weight. Found by selection, of CSR rows on the stored values alone.
-Integer weights add up to less than 2**61; fractions are rounded to at least 40 binary digits of the largest for a million
-rows, so equal ones stay equal and none but 0 becomes 0.)");
+The lower median: the smallest value such that the rows at or below it have at least half of the cluster's weight. Rows with a
+negative label are left out; clusters without weight are nan. Integer weights add up to less than 2**61. Fractional weights are
+rounded to at least 40 binary digits of the largest for a million rows; equal ones stay equal, and only 0 becomes 0.)");
 }

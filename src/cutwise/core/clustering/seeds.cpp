@@ -1,5 +1,6 @@
-// Starts of Lloyd's algorithm: by greedy k-means++, where rows are drawn by their cost, squared or l1 distance according to
-// the objective; or from too many centers, of which the least important are removed.
+// Starts for Lloyd's algorithm: by greedy k-means++, which draws rows with probabilities proportional to their cost; or from
+// too many centers, of which the least important are removed. Also principal axes, on which starts are searched in few
+// dimensions.
 //
 // David Arthur, Sergei Vassilvitskii (2007), "k-means++: the advantages of careful seeding"; their Section 5 treats other
 // powers of the distance. Pasi Fränti (2000), "Genetic algorithm with deterministic crossover for vector quantization".
@@ -22,12 +23,13 @@ CUTWISE_CLONES void lower_potentials(const double *costs, int64_t n, int64_t pad
     }
 }
 
-// Weights as numbers; null: 1 each.
+// Weights as float64; null: 1 each.
 std::vector<double> as_numbers(const int64_t *weights, int64_t n) {
   return weights ? std::vector<double>(weights, weights + n) : std::vector<double>(n, 1.0);
 }
 
-// A row by its share of the running sum; rows that add nothing are never drawn as long as others do.
+// Draws a row with a probability proportional to its part of the running sum. Rows that add nothing are not drawn, unless none
+// adds anything.
 int64_t draw(const std::vector<double> &running, double uniform) {
   const auto row = std::upper_bound(running.begin(), running.end(), uniform * running.back());
   return (row != running.end() ? row : std::lower_bound(running.begin(), running.end(), running.back())) - running.begin();
@@ -71,7 +73,7 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
     std::vector<int64_t> drawn;
     for (int64_t s = 0; s < k; ++s) {
       const bool is_first = s == 0 && n_centers == 0;
-      if (!(running[n - 1] > 0.0)) accumulate(false);  // every row is a seed already: any row will do
+      if (!(running[n - 1] > 0.0)) accumulate(false);  // every distinct row is a seed already: draw by weight
       const int64_t trials = is_first ? 1 : n_trials;
       drawn.clear();
       candidates.resize(trials * d);
@@ -100,8 +102,8 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
   return seeds.to_numpy();
 }
 
-// Drops centers one at a time: the one without which all rows cost least, each with its next center after this has moved to the
-// mean of its old and new rows. Sums are taken in the order of the rows.
+// Drops centers one at a time: each time the one without which the cost rises least, when every row goes to its second nearest
+// center and that center moves to the mean of its old and new rows. Sums are taken in the order of the rows.
 class FewerCenters {
  public:
   FewerCenters(const RowReader &x, const double *centers, int64_t k, const int64_t *weights, Objective objective)
@@ -157,8 +159,9 @@ class FewerCenters {
     return near;
   }
 
-  // A center of weight w gets rows of weight v, which cost c more there. It moves v / (v + w) of the way to them, and c w / (v
-  // + w) is left of c (for squared distances; without the factor a small far cluster goes before one of two in a large one).
+  // The center whose loss raises the cost least. A center of weight w that gets rows of weight v, which cost c more there,
+  // moves to them by v / (v + w) of the distance, so that c w / (v + w) of c is left (for squared distances; without this
+  // factor a small far cluster would be dropped before one of two centers in a large cluster).
   int32_t missed_least() {
     std::vector<int64_t> end(k_ + 1, 0);
     for (const Near &near : near_) ++end[near.center + 1];
@@ -227,11 +230,11 @@ Owned<double, 2> drop_centers(const Matrix &x, const In2<double> &centers, int64
   return out.to_numpy();
 }
 
-constexpr int64_t kAxes = 16;      // worked on together
-constexpr int64_t kAxesAhead = 8;  // columns of a sparse row lie anywhere in memory: their axes are asked for ahead of use
-constexpr int64_t kAxisRows = 16;  // of a dense table, which each axis is read and written once for
+constexpr int64_t kAxes = 16;      // axes that are worked on together
+constexpr int64_t kAxesAhead = 8;  // axes are prefetched so many stored values ahead, as columns are scattered in memory
+constexpr int64_t kAxisRows = 16;  // dense rows for which each axis is read and written once
 
-// Some rows of n values each, one after the other; of a sparse table one row, and the columns of its values.
+// Some dense rows of n values each, or one sparse row and the columns of its values.
 struct AxisRows {
   int64_t first, n_rows, n;
   const int32_t *columns;  // null: all
@@ -256,7 +259,7 @@ void for_axis_rows(const Matrix &x, const In1<int64_t> &rows, Take &&take) {
   }
 }
 
-// The largest of some numbers and the sizes of others; several at a time, for each waits for the one before.
+// The maximum of `largest` and the absolute values, kAxes at a time, as each comparison depends on the one before.
 CUTWISE_CLONES double largest_size(const double *values, int64_t n, double largest) {
   double sizes[kAxes] = {};
   int64_t p = 0;
@@ -269,7 +272,7 @@ CUTWISE_CLONES double largest_size(const double *values, int64_t n, double large
   return std::max(largest, *std::max_element(sizes, sizes + kAxes));
 }
 
-// The rows' coordinates along m axes, (d, m). squares: their sums of squares, added up on the way, or null.
+// Writes the coordinates of rows along m axes, (d, m), and with_squares the rows' sums of squares.
 template <bool with_squares>
 CUTWISE_CLONES void along_axes(const AxisRows &rows, const double *axes, int64_t m, double *out, double *squares) {
   for (int64_t r = 0; r < rows.n_rows; ++r)
@@ -288,14 +291,14 @@ CUTWISE_CLONES void along_axes(const AxisRows &rows, const double *axes, int64_t
     }
 }
 
-// Adds the rows, each times m factors of its own, to m axes.
+// Adds rows to m axes: factors[r * m + j] times row r to axis j.
 CUTWISE_CLONES void add_to_axes(const AxisRows &rows, const double *factors, int64_t m, double *axes) {
   for (int64_t first = 0; first < m; first += kAxes)
     for (int64_t p = 0; p < rows.n; ++p) {
       double *axis = axes + (rows.columns ? rows.columns[p] : p) * m + first;
       if (rows.columns && p + kAxesAhead < rows.n)
         prefetch(axes + rows.columns[p + kAxesAhead] * m + first, kAxes * sizeof(double));
-      // The first row apart: a mere copy would be made in other pieces than are added to, and these wait for all of it.
+      // The first row is part of the initialization: a copy of another width than the additions would delay them.
       double sums[kAxes];
       for (int64_t j = 0; j < kAxes; ++j) sums[j] = axis[j] + rows.values[p] * factors[first + j];
       for (int64_t r = 1; r < rows.n_rows; ++r)
@@ -304,9 +307,9 @@ CUTWISE_CLONES void add_to_axes(const AxisRows &rows, const double *factors, int
     }
 }
 
-// Makes axes, (d, m), orthonormal by Cholesky's decomposition of their products; those that depend on others become zero.
+// Makes axes, (d, m), orthonormal by a Cholesky decomposition of their inner products; axes that depend on others become zero.
 CUTWISE_CLONES void orthonormalize_axes(int64_t d, int64_t m, double *axes) {
-  std::vector<double> products(m * m, 0.0), length(m);  // then the factor: row j is what axis j takes from all after it
+  std::vector<double> products(m * m, 0.0), length(m);  // later the factor: row j has the parts along axis j of all after it
   for (int64_t f = 0; f < d; ++f)
     for (int64_t i = 0; i < m; ++i) {
       const double own = axes[f * m + i];
@@ -339,13 +342,13 @@ Owned<double, 2> principal_axes(const Matrix &x, const In1<int64_t> &rows, const
   NewArray<double, 2> out(d, n_axes);
   {
     nb::gil_scoped_release release;
-    // Signs that follow from a column's number, so that sparse rows give the bits of dense ones.
+    // The first axes have pseudorandom signs, which depend on the number of the column only.
     for (int64_t f = 0; f < d; ++f)
       for (int64_t j = 0; j < n_axes; ++j) out.data()[f * n_axes + j] = (column_key(f * n_axes + j) & 1) != 0 ? 1.0 : -1.0;
     double largest = 0.0, heaviest = 1.0;
     for (int64_t i = 0; w != nullptr && i < n_rows; ++i) heaviest = std::max(heaviest, static_cast<double>(w[i]));
     for_axis_rows(x, rows, [&](const AxisRows &some) { largest = largest_size(some.values, some.n_rows * some.n, largest); });
-    // Products stay far from the ends of float64.
+    // With this scale products neither overflow nor underflow.
     const double scale = std::ldexp(1.0, largest > 0.0 ? std::clamp(-std::ilogb(largest), -1000, 1000) : 0);
     std::vector<double> before, along(kAxisRows * n_axes);
     for (int round = 0; round < n_rounds; ++round) {
@@ -377,9 +380,9 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> project(const Matrix &x, const In
       double *squares = residual.data() + some.first;
       along_axes<true>(some, axes.data(), m, along.data() + some.first * m, squares);
       for (int64_t r = 0; r < some.n_rows; ++r) {
-        const double *own = along.data() + (some.first + r) * m;
+        const double *coordinates = along.data() + (some.first + r) * m;
         double rest = squares[r];
-        for (int64_t j = 0; j < m; ++j) rest -= own[j] * own[j];
+        for (int64_t j = 0; j < m; ++j) rest -= coordinates[j] * coordinates[j];
         squares[r] = larger(rest, 0.0);
       }
     });
@@ -394,22 +397,23 @@ void bind_seeds(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("plusplus", &cutwise::plusplus, "matrix"_a, "uniforms"_a, "weights"_a.none() = nb::none(), "objective"_a = "kmeans",
         "centers"_a.none() = nb::none(),
-        R"(Rows to start Lloyd's iterations from, (k,): greedy k-means++ (Arthur, Vassilvitskii 2007).
+        R"(The numbers of the rows to start Lloyd's iterations from, (k,), by greedy k-means++ (Arthur, Vassilvitskii 2007).
 
-uniforms (k, n_trials): numbers in [0, 1), one for each candidate; of the candidates of a seed, each drawn by its share of
-the cost, the one that lowers the cost most is kept. Distinct points as long as there are any. centers (n_centers, d): those
-that there are already; the first candidate is then the row that costs most.)");
+uniforms (k, n_trials): numbers in [0, 1), one for each candidate. Candidates are drawn with a probability proportional to their
+cost, and for each seed the candidate that lowers the cost most is kept. Seeds are distinct points as long as there are any. centers
+(n_centers, d): existing centers; the first candidate of each seed is then the row of largest cost.)");
   m.def("drop_centers", &drop_centers, "matrix"_a, "centers"_a, "n_left"_a, "weights"_a.none() = nb::none(),
         "objective"_a = "kmeans",
-        "So many of the centers (k, d): again and again the one goes without which all rows cost least, once the centers next "
-        "to\n"
-        "them have moved for them. Weights are positive.");
-  m.def("principal_axes", &principal_axes, "matrix"_a, "rows"_a, "weights"_a.none(), "n_axes"_a, "n_rounds"_a,
-        R"(About the directions in which some rows reach farthest from the origin, (n_cols, n_axes), orthonormal.
+        R"(n_left of the centers (k, d): one center at a time is dropped, each time the one whose rows add least cost elsewhere.
 
-By so many rounds of subspace iteration from random signs (Halko, Martinsson, Tropp 2011), the same for every matrix of as many
-columns. n_axes is a multiple of 16; axes beyond the rank of the rows are zero.)");
+That cost is after the centers that get the rows have moved. Weights are positive.)");
+  m.def("principal_axes", &principal_axes, "matrix"_a, "rows"_a, "weights"_a.none(), "n_axes"_a, "n_rounds"_a,
+        R"(Approximate principal axes of some rows about the origin, (n_cols, n_axes), orthonormal.
+
+They come from n_rounds of subspace iteration (Halko, Martinsson, Tropp 2011), started from pseudorandom signs that depend on the
+number of columns only. n_axes: a multiple of 16; axes beyond the rank of the rows are zero.)");
   m.def("project", &project, "matrix"_a, "rows"_a, "axes"_a,
-        "The coordinates of some rows along orthonormal axes, (len(rows), n_axes), and how far each is from their span, "
-        "squared.");
+        "The coordinates of some rows along orthonormal axes, (len(rows), n_axes), and the squared distance of each row from "
+        "the\n"
+        "span of the axes.");
 }

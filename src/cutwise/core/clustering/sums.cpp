@@ -1,4 +1,4 @@
-// Sums over rows, independent of their order and of threads; exact_sums.hpp says how.
+// Exact sums over rows, which do not depend on the order of the rows or on threads; see exact_sums.hpp.
 #include "clustering/sums.hpp"
 #include "base/arrays.hpp"
 #include "base/exact_sums.hpp"
@@ -123,7 +123,7 @@ double exact_sum(const In1<double> &values, const AnyWeights &weights) {
     if (!std::isfinite(values(i))) throw std::invalid_argument("the values of a sum are finite");
     largest = std::max(largest, std::fabs(term_of(i)));
   }
-  if (!std::isfinite(largest)) {  // a product is beyond float64, and the sum with it
+  if (!std::isfinite(largest)) {  // a product overflows float64, and so does the sum
     double sum = 0.0;
     for (int64_t i = 0; i < n; ++i) sum += term_of(i);
     return sum;
@@ -145,5 +145,6 @@ double exact_sum(const In1<double> &values, const AnyWeights &weights) {
 void bind_sums(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("exact_sum", &cutwise::exact_sum, "values"_a, "weights"_a.none() = nb::none(),
-        "The (weighted) sum of finite values, whatever their order; an int64 weight is a repeated value exactly.");
+        "The (weighted) sum of finite values, which does not depend on their order; int64 weights equal repeated values "
+        "exactly.");
 }

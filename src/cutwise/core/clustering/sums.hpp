@@ -1,4 +1,4 @@
-// Weights of rows that may be fractions, and what other stages use of sums.cpp.
+// Weights that may be fractions, and the functions of sums.cpp for other files.
 #pragma once
 
 #include "base/arrays.hpp"
@@ -6,10 +6,10 @@
 
 namespace cutwise {
 
-// What means, medians and sums are weighted with. None: each row counts once.
+// The weights of rows for means, medians and sums. std::monostate: each row counts once.
 using AnyWeights = std::variant<std::monostate, In1<int64_t>, In1<double>>;
 
-// One weight for each of n rows, none negative, all finite.
+// Requires one finite weight that is not negative for each of n rows.
 inline void check_weights(const AnyWeights &weights, int64_t n) {
   const auto check = [&](const auto *w) {
     if (w == nullptr) return;
@@ -21,14 +21,14 @@ inline void check_weights(const AnyWeights &weights, int64_t n) {
   check(std::get_if<In1<double>>(&weights));
 }
 
-// One label below k for each of n rows; those of negative ones are left out.
+// Requires one label below k for each of n rows. Rows with negative labels are left out of sums.
 inline void check_labels(const In1<int32_t> &labels, int64_t n, int64_t k) {
   require(k > 0, "there is at least one cluster");
   require(has_shape(labels, n), "there is one label for each row");
   for (int64_t i = 0; i < n; ++i) require(labels(i) < k, "a label is not below the number of clusters");
 }
 
-// What other stages use of sums.cpp. Nothing here touches Python; call it without the GIL.
+// The functions below do not use Python; they are called without the GIL.
 
 // The largest absolute value of every column.
 std::vector<double> column_sizes(const RowReader &x, int n_jobs);
@@ -42,15 +42,16 @@ struct DenseRow {
   int64_t n;
 };
 
-// Adds `weight` times the split terms of a row to the sums.
+// Adds `weight` times the split terms of a row (see exact_sums.hpp) to the sums. scale: by column. unit: 2^bits.
 void add_row(const DenseRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low);
 void add_row(const StoredRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low);
 
-// Adds the split terms of a row multiplied by a fraction of at most 1.
+// Adds the split terms of a row multiplied by `weight`, a fraction of at most 1.
 void add_product(const DenseRow &row, const double *scale, double unit, double weight, int64_t *high, int64_t *low);
 void add_product(const StoredRow &row, const double *scale, double unit, double weight, int64_t *high, int64_t *low);
 
-// How many bits a term may have: whole weights repeat terms, fractional ones are multiplied in before the split.
+// The number of bits that a term may have. Integer weights count as repeated terms; fractional weights are multiplied in before
+// the split.
 int bits_of_terms(const AnyWeights &weights, int64_t n);
 
 }  // namespace cutwise
