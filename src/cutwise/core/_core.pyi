@@ -1331,11 +1331,12 @@ def near_best_means_cuts(
     n_jobs: int = 1,
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
-    The cuts of a dense table that may cost least when each side is served by its own mean, by column and value.
+    The cuts of a dense table that may cost least when each side is served by its mean, by column, then by value.
 
-    weights are positive; a weight is a repeated row. columns: the same rows in the columns that may be cut; the matrix itself
-    when None. Gives (n,) features, largest values on the left and smallest on the right: a single cut, or those that float64 cannot tell apart; none where all rows are equal in these columns. O(n d c + n (c + d) log n) time for n rows, d columns where costs
-    are measured and c that may be cut.
+    weights: positive; a weight equals a repeated row. columns: the same rows in the columns that may be cut; None: the matrix itself.
+    Returns three arrays, (n_cuts,): the feature, the largest value on the left and the smallest on the right. There is one cut, or
+    several where float64 cannot decide between them, or none where all rows are equal in the columns. Takes O(n d c + n (c + d)
+    log n) time for n rows, d columns of the matrix and c that may be cut.
     """
 
 def near_best_medians_cuts(
@@ -1345,9 +1346,9 @@ def near_best_medians_cuts(
     n_jobs: int = 1,
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
-    The cuts of a dense table that may cost least when each side is served by its own median, as near_best_means_cuts.
+    The same as near_best_means_cuts for 2-medians: each side is served by its coordinate-wise median.
 
-    In as much time for equal weights, and 32 bytes a value.
+    It takes the same time for equal weights, and 32 bytes per value.
     """
 
 def row_hashes(matrix: Matrix, n_jobs: int) -> NDArray[numpy.uint64]:

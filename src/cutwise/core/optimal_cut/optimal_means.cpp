@@ -1,8 +1,8 @@
-// The cuts that may cost least by 2-means: every column's rows in order of value, and one pass of running sums.
+// The single cuts that may be optimal for 2-means: one pass of running sums over the sorted rows of every column.
 //
-// Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 2: with s the sum of the left side's rows about the mean of all
-// rows, a cut lowers the cost by B = |s|^2 W / (W_left W_right), W being total weights. The pass is in float64, with a bound on
-// the error of every B; where the bounds leave several cuts, the caller compares these in integers.
+// Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 2: let s be the sum of the left side's rows minus the mean of all
+// rows, and W the total weights; a cut lowers the cost by the gain |s|^2 W / (W_left W_right). Gains are computed in float64
+// with a bound on their error; where several cuts may be the best, the caller compares these in integers.
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
 #include "optimal_cut/ordered.hpp"
@@ -11,7 +11,7 @@ namespace cutwise {
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
-constexpr int64_t kLookAhead = 16;  // rows that the pass over a column asks for before it needs them
+constexpr int64_t kLookAhead = 16;  // rows ahead that are prefetched
 
 // sum += weight * (row * scale - shift)
 CUTWISE_CLONES void add_centered(const double *row, const double *scale, const double *shift, double weight, int64_t d,
@@ -19,7 +19,7 @@ CUTWISE_CLONES void add_centered(const double *row, const double *scale, const d
   for (int64_t f = 0; f < d; ++f) sum[f] += weight * (row[f] * scale[f] - shift[f]);
 }
 
-// |sum|^2, in four sums side by side.
+// |sum|^2, in four partial sums.
 CUTWISE_CLONES double squared_norm(const double *sum, int64_t d) {
   double lane[4] = {0.0, 0.0, 0.0, 0.0};
   int64_t f = 0;
@@ -38,7 +38,7 @@ class MeansSearch {
   FoundCuts search(int n_jobs) const {
     std::vector<Range> ranges(table_.n_columns);
     parallel_for(n_jobs, table_.n_columns, [&](int64_t f) { ranges[f] = bound(f); });
-    double least = 0.0;  // the best cut lowers the cost by at least so much
+    double least = 0.0;  // a lower bound on the gain of the best cut
     for (const Range &range : ranges) least = std::max(least, range.low);
     FoundCuts found;
     for (int64_t f = 0; f < table_.n_columns; ++f)
@@ -47,18 +47,19 @@ class MeansSearch {
   }
 
  private:
-  // Between what two values the best gain of a column lies; no cut: never.
+  // Bounds on the best gain of a column; negative where it has no cut.
   struct Range {
     double low = -1.0, high = -1.0;
   };
 
-  // A common scale (a power of two), the columns' means in it, and what sums of centered values may be off by.
+  // Computes a common scale (a power of two), the scaled means of the columns, and the largest error of a sum of centered
+  // values.
   void center() {
     scale_ = table_.scales(0);
     std::vector<double> sum(d_, 0.0), size(d_, 0.0);
     shift_.assign(d_, 0.0);
     const double total = static_cast<double>(total_weight_);
-    // Twice: the second time about the first mean, so that an offset common to all rows leaves no error behind.
+    // Two rounds, the second about the first mean, so that a large common offset of the rows leaves no error.
     for (int round = 0; round < 2; ++round) {
       std::fill(sum.begin(), sum.end(), 0.0);
       for (int64_t i = 0; i < n_; ++i) add(i, sum.data());
@@ -70,8 +71,8 @@ class MeansSearch {
       const double w = static_cast<double>(table_.weight(i));
       for (int64_t f = 0; f < d_; ++f) size[f] += w * std::fabs(table_.row(i)[f] * scale_[f] - shift_[f]);
     }
-    // Each of n additions, and each term, is off by at most eps times the sum of the absolute terms; the sum over all rows is
-    // not quite 0 about a rounded mean, and that is left out of the gains.
+    // Each of n additions, and each term, has an error of at most eps times the sum of the absolute terms. The sum over all
+    // rows about the rounded mean is not quite 0, which the gains neglect.
     double squares = 0.0;
     for (int64_t f = 0; f < d_; ++f) {
       const double off = kEps * (2.0 * static_cast<double>(n_) + 16.0) * size[f] + std::fabs(sum[f]);
@@ -84,8 +85,8 @@ class MeansSearch {
     add_centered(table_.row(i), scale_.data(), shift_.data(), static_cast<double>(table_.weight(i)), d_, sum);
   }
 
-  // Calls visit(cut, low, high) for every cut of a column with bounds of its gain. About the mean the two sides' sums are each
-  // other's negatives, so rows are added up from both ends, and those of the most frequent value (0 in sparse data) never are.
+  // Calls visit(cut, low, high) for every cut of a column with bounds on its gain. About the mean the sums of the two sides
+  // differ in sign only, so rows are added up from both ends, and those of the most frequent value (often 0) never are.
   template <class Visit>
   void sweep(const OrderedColumn &ordered, Visit &&visit) const {
     std::vector<double> sum(d_, 0.0);
@@ -129,7 +130,7 @@ class MeansSearch {
     return range;
   }
 
-  // A column's cuts that may gain `least`.
+  // Adds the cuts of a column whose gain may be at least `least`.
   void add_candidates(int64_t feature, double least, FoundCuts &found) const {
     const OrderedColumn ordered(table_.columns, n_, feature);
     std::vector<size_t> cuts;
@@ -143,7 +144,7 @@ class MeansSearch {
   const CutTable table_;
   int64_t n_, d_, total_weight_;
   double sum_error_ = 0.0;
-  std::vector<double> scale_, shift_;  // of every column
+  std::vector<double> scale_, shift_;  // by column
 };
 
 }  // namespace
@@ -153,10 +154,11 @@ void bind_optimal_means(nanobind::module_ &m) {
   using namespace cutwise;
   bind_cut_search(
       m, "near_best_means_cuts",
-      R"(The cuts of a dense table that may cost least when each side is served by its own mean, by column and value.
+      R"(The cuts of a dense table that may cost least when each side is served by its mean, by column, then by value.
 
-weights are positive; a weight is a repeated row. columns: the same rows in the columns that may be cut; the matrix itself
-when None. Gives (n,) features, largest values on the left and smallest on the right: a single cut, or those that float64 cannot tell apart; none where all rows are equal in these columns. O(n d c + n (c + d) log n) time for n rows, d columns where costs
-are measured and c that may be cut.)",
+weights: positive; a weight equals a repeated row. columns: the same rows in the columns that may be cut; None: the matrix itself.
+Returns three arrays, (n_cuts,): the feature, the largest value on the left and the smallest on the right. There is one cut, or
+several where float64 cannot decide between them, or none where all rows are equal in the columns. Takes O(n d c + n (c + d)
+log n) time for n rows, d columns of the matrix and c that may be cut.)",
       [](const CutTable &table, int n_jobs) { return MeansSearch(table).search(n_jobs); });
 }

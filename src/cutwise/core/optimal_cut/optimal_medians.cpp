@@ -1,18 +1,20 @@
-// The cuts that may cost least by 2-medians: each column's cuts in order, the medians of both sides followed in every column.
+// The single cuts that may be optimal for 2-medians: one pass over the cuts of each column, which updates the medians of both
+// sides in every column.
 //
-// Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 3, with the same idea and another bookkeeping. Printed there is
-// that moving a row x from the right side to the left changes the cost by |x - m1(after)| - |x - m2(before)|, m1 and m2 being
-// the medians of the sides. Compared with brute force on random columns of 12 rows, the sum of these changes differs from the
-// cost in every one, from the first row on with the usual midpoint medians, and soon with the lower or the upper of the two
-// middle values. It is right with a median that serves a side equally well before AND after the move: that of whichever of
-// the two has an odd number of rows. With weights there need not be such a median. So a side's cost is kept as sums instead:
-// of its values, of those below its median, and of their weights.
+// Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 3, with different bookkeeping. The paper says that moving a row x
+// from the right side to the left changes the cost by |x - m1(after)| - |x - m2(before)|, where m1 and m2 are the medians of
+// the sides. That does not agree with brute force: on random columns of 12 rows the sum of these changes differs from the cost
+// in every one, whether the median is the midpoint or the lower or the upper of the two middle values. It is correct for a
+// median that is optimal for a side both before and after the move: the one of the odd number of rows. With weights there may
+// be no such median. Therefore the cost of a side is computed from sums: of its values, of the values below its median, and of
+// their weights.
 //
-// Rows are only ever taken out: the right side's costs come from a pass that removes rows in increasing
-// order, the left side's from one in decreasing order. Columns are the outer loop, so that one column's state stays in cache.
+// A pass only removes rows: the costs of the right sides come from a pass that removes rows in increasing order, those of the
+// left sides from one in decreasing order. The columns of the costs are the outer loop, so that the state of one stays in the
+// cache.
 //
-// All sums are integers: each value is rounded to one, with a bound on what that does to a cost, which is 0 for integers and
-// most decimals in few digits of binary. Where the bound leaves several cuts, the caller compares these with every bit.
+// All sums are integers. Values are rounded, with a bound on how much that changes a cost, which is 0 for integers and for
+// fractions of few binary digits. Where several cuts may be the best, the caller compares these exactly.
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
 #include "optimal_cut/ordered.hpp"
@@ -20,9 +22,9 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kRowsAhead = 24;  // rows that a pass asks for before it needs them
+constexpr int64_t kRowsAhead = 24;  // rows ahead that are prefetched
 
-// Weight, and the sum of values by weight.
+// A total weight, and the weighted sum of values.
 struct WeightAndSum {
   int64_t weight = 0, value = 0;
 
@@ -32,7 +34,7 @@ struct WeightAndSum {
   }
 };
 
-// A row of a column; ranks are in increasing order of value.
+// The value of a row in a column; ranks are in increasing order of value.
 struct SortedRow {
   int64_t value, weight;
   int32_t rank;
@@ -43,8 +45,8 @@ struct SortedColumn {
   WeightAndSum all;
 };
 
-// What is left of a column while rows are taken out of it, and what it costs to serve the rest by its median. A removal costs
-// a few operations, and the median moves over the weight removed: with n rows, a whole pass is O(n) for equal weights.
+// The rows of a column that are left while rows are removed, and their l1 cost by their median. They are a linked list by rank,
+// and the median moves along it by as much as the removed weight asks for: for equal weights a whole pass is O(n).
 class Remaining {
  public:
   void start(const SortedColumn &column) {
@@ -66,18 +68,18 @@ class Remaining {
     if (before >= 0) left_[before].after = after;
     if (after < n) left_[after].before = before;
     all_.add(-weight, value);
-    below_.add(r < median_ ? -weight : 0, value);  // no branch: it would be guessed wrong half of the time
+    below_.add(r < median_ ? -weight : 0, value);  // without a branch, which would be mispredicted half of the time
     if (r == median_ && after < n) median_ = after;
     else if (r == median_ && before >= 0) step_down(before);
   }
 
-  // The sum of the l1 distances of what is left to its median; something is left.
+  // The sum of the l1 distances to the median; called while some row is left.
   int64_t cost() {
-    // The first rank such that at least half of the weight is at or below it.
+    // Moves to the first rank such that at least half of the weight is at or below it.
     for (; 2 * (below_.weight + here().weight) < all_.weight; median_ = left_[median_].after)
       below_.add(here().weight, here().value);
     while (2 * below_.weight > all_.weight) step_down(left_[median_].before);
-    // Values from the median on, less the median, and the median less the values below it.
+    // The sum of (value - median) from the median on, and of (median - value) below it.
     return all_.value - 2 * below_.value + here().value * (2 * below_.weight - all_.weight);
   }
 
@@ -93,8 +95,8 @@ class Remaining {
   }
 
   const SortedColumn *column_ = nullptr;
-  std::vector<Neighbors> left_;  // of every rank that is left
-  WeightAndSum all_, below_;     // of all that is left, and of it what has a rank below the median's
+  std::vector<Neighbors> left_;  // by rank
+  WeightAndSum all_, below_;     // over all rows that are left, and over those with a rank below the median's
   int32_t median_ = 0;
 };
 
@@ -120,11 +122,12 @@ class MediansSearch {
     columns_.resize(d_);
     std::vector<double> off(d_);
     parallel_for(n_jobs_, d_, [&](int64_t j) {
-      off[j] = table_.is_one() ? rank(j, ordered[j].rows, scale[j]) : rank(j, OrderedColumn(table_.rows, n_, j).rows, scale[j]);
+      off[j] = table_.is_one() ? rank_values(j, ordered[j].rows, scale[j])
+                               : rank_values(j, OrderedColumn(table_.rows, n_, j).rows, scale[j]);
     });
     double error = 0.0;
     for (const double of_column : off) error += of_column;
-    // Costs are integers, and a cut may be off by the error either way.
+    // The costs of two cuts have an error of at most `error` each.
     const int64_t reach = error > 0.0 ? static_cast<int64_t>(std::ceil(std::min(2.0 * error * (1.0 + 1e-6), 0x1p62))) : 0;
     std::vector<std::vector<Near>> near(table_.n_columns);
     parallel_for(n_jobs_, table_.n_columns, [&](int64_t f) { near[f] = cheapest(ordered[f], reach); });
@@ -143,8 +146,9 @@ class MediansSearch {
     int64_t cost, cut;
   };
 
-  // Values about the column's middle row, rounded. Gives what the rounding may change a cost by.
-  double rank(int64_t j, const std::vector<int32_t> &rows, double scale) {
+  // Fills column j with the differences from its median value, rounded to integers. Returns how much the rounding may change a
+  // cost.
+  double rank_values(int64_t j, const std::vector<int32_t> &rows, double scale) {
     SortedColumn &column = columns_[j];
     column.by_rank.resize(n_);
     column.by_row.resize(n_);
@@ -152,7 +156,7 @@ class MediansSearch {
     double off = 0.0;
     for (int64_t r = 0; r < n_; ++r) {
       const double value = table_.row(rows[r])[j] * scale, about = value - middle;
-      // What the subtraction lost, exactly (Knuth's two-sum).
+      // The exact rounding error of the subtraction (Knuth's two-sum).
       const double back = about - value;
       const double lost = (value - (about - back)) + (-middle - back);
       const int64_t whole = round_small(about), weight = table_.weight(rows[r]);
@@ -206,10 +210,9 @@ class MediansSearch {
 
 void bind_optimal_medians(nanobind::module_ &m) {
   using namespace cutwise;
-  bind_cut_search(
-      m, "near_best_medians_cuts",
-      R"(The cuts of a dense table that may cost least when each side is served by its own median, as near_best_means_cuts.
+  bind_cut_search(m, "near_best_medians_cuts",
+                  R"(The same as near_best_means_cuts for 2-medians: each side is served by its coordinate-wise median.
 
-In as much time for equal weights, and 32 bytes a value.)",
-      [](const CutTable &table, int n_jobs) { return MediansSearch(table, n_jobs).search(); });
+It takes the same time for equal weights, and 32 bytes per value.)",
+                  [](const CutTable &table, int n_jobs) { return MediansSearch(table, n_jobs).search(); });
 }

@@ -1,4 +1,4 @@
-// What a search for the optimal cut reads, checked at the boundary with Python: columns in increasing order of value.
+// What both searches for the optimal cut share: the checked input, columns sorted by value, and the result.
 #pragma once
 
 #include "base/arrays.hpp"
@@ -8,21 +8,21 @@
 
 namespace cutwise {
 
-constexpr int64_t kMostWeight = int64_t{1} << 45;  // of all rows together: what exact sums take
+constexpr int64_t kMostWeight = int64_t{1} << 45;  // the limit of exact sums on the weight of all rows
 
-// n rows where costs are measured, and the same rows in the columns that may be cut.
+// n rows in the space where costs are measured, and the same rows in the columns that may be cut.
 struct CutTable {
-  Tile columns, rows;
-  int64_t n, n_columns, d;  // d values of a row count for its costs
-  const int64_t *weights;   // null: each row counts once
+  Tile columns, rows;  // (n, n_columns) that may be cut; (n, d) for costs
+  int64_t n, n_columns, d;
+  const int64_t *weights;  // null: each row counts once
   int64_t total_weight;
 
   bool is_one() const { return columns.rows == rows.rows && columns.stride == rows.stride && n_columns == d; }
   const double *row(int64_t i) const { return rows.rows + i * rows.stride; }
   int64_t weight(int64_t i) const { return weights ? weights[i] : 1; }
 
-  // Powers of two that take half the range of the widest column (whole ranges can be infinite) to at most 2^bits. A constant
-  // column plays no part, however large: 0.
+  // For every column the power of two that scales half the range of the widest column (whole ranges can overflow) to at most
+  // 2^bits; 0 for constant columns, which do not matter for the costs.
   std::vector<double> scales(int bits) const {
     std::vector<double> low(rows.rows, rows.rows + d), high = low, scale(d, 0.0);
     for (int64_t i = 1; i < n; ++i)
@@ -38,6 +38,7 @@ struct CutTable {
   }
 };
 
+// The rows sorted by one column, and the cuts between different values.
 struct OrderedColumn {
   std::vector<int32_t> rows;  // by value, then by number
   std::vector<int32_t> cuts;  // cut g has the first cuts[g] of the rows on its left side
@@ -53,7 +54,7 @@ struct OrderedColumn {
     }
   }
 
-  // The number of cuts below the value that most rows have.
+  // The number of cuts left of the value that most rows have.
   size_t cuts_below_widest() const {
     const int32_t n = static_cast<int32_t>(rows.size());
     size_t widest = 0;
@@ -68,7 +69,7 @@ struct OrderedColumn {
   }
 };
 
-// Cuts that may be the best, by feature and then by value: each with the two values that it lies between.
+// The cuts that may be the best, by feature, then by value, each with the two values that it lies between.
 struct FoundCuts {
   std::vector<int64_t> feature;
   std::vector<double> left_max, right_min;
@@ -81,7 +82,7 @@ struct FoundCuts {
   }
 };
 
-// Binds search(table, n_jobs), which gives FoundCuts, under a name.
+// Binds search(table, n_jobs), which returns FoundCuts, as a function for Python.
 template <class Search>
 void bind_cut_search(nb::module_ &m, const char *name, const char *doc, Search search) {
   m.def(
