@@ -23,7 +23,7 @@ from cutwise.reference.objective import (
     ENOUGH_BITS,
     KMEANS,
     Cap,
-    check_apart,
+    check_spread,
     find_cap,
     fixed_costs_by,
     second_excess,
@@ -583,14 +583,14 @@ def _add_powers(mean: Float64 | None, sizes: Float64, total: float, sums: Total,
     """Add values to sums, or their squared distances from ``mean``."""
     values, weights = rows.read("values"), rows.weights
     for first in range(0, rows.n, _CACHED_ROWS):
-        own = slice(first, first + _CACHED_ROWS)
+        block = slice(first, first + _CACHED_ROWS)
         with np.errstate(over="ignore"):
-            apart = np.ascontiguousarray(values[own]) if mean is None else np.square(values[own] - mean)
-        if (gaps := np.isnan(apart)).any():  # missing values add nothing
-            apart = np.where(gaps, 0.0, apart)
-        one = np.zeros(len(apart), dtype=np.int32)
-        of_one = None if weights is None else weights[own]
-        sums.update(core.cluster_sums(as_matrix(apart), one, 1, of_one, sizes, total))
+            terms = np.ascontiguousarray(values[block]) if mean is None else np.square(values[block] - mean)
+        if (gaps := np.isnan(terms)).any():  # missing values add nothing
+            terms = np.where(gaps, 0.0, terms)
+        one = np.zeros(len(terms), dtype=np.int32)
+        of_one = None if weights is None else weights[block]
+        sums.update(core.cluster_sums(as_matrix(terms), one, 1, of_one, sizes, total))
 
 
 def _update_sizes(found: Total, rows: Slice) -> None:
@@ -661,7 +661,7 @@ class PreparedRows:
     def _measure(self, *keep: str) -> None:
         """Compute the costs of all rows in fixed point, and the arrays in ``keep``: "codes", "labels"."""
         all_rows, centers, begin = self.rows, self.centers, self.bins.coded_begin
-        check_apart(centers, KMEANS)
+        check_spread(centers, KMEANS)
 
         def add(found: tuple[Total, Total], rows: Slice) -> None:
             labels, own, excess, _ = KMEANS.assign(rows.metric.matrix, centers)

@@ -478,7 +478,7 @@ class Part(NamedTuple):
         ``first``: number of the first row, for checksums that depend on the order of rows.
         """
         classes: npt.NDArray[np.generic] = np.empty(0)
-        batch, own, given = _apart(batch, weights, y)
+        batch, own, given = _split_batch(batch, weights, y)
         with _in_batches(is_again=columns is not None):
             table = read_table(batch, fitted=columns, unknown=None)
         _refuse_sparse(table.values)  # a frame may have sparse columns
@@ -566,7 +566,7 @@ _LEAVE_OUT = (
 _TAKE_OTHERS = 'take other columns (X.select("age", "income") in polars and Spark, X[["age", "income"]] in Dask).'
 
 
-def _apart(batch: Any, weights: str | None, y: str | None) -> tuple[Any, Float64 | None, Any]:
+def _split_batch(batch: Any, weights: str | None, y: str | None) -> tuple[Any, Float64 | None, Any]:
     """Split a batch into its features, weights and labels; the last two are None if not given."""
     own = given = None
     _refuse_sparse(batch.values if isinstance(batch, Table) else batch)
@@ -586,7 +586,7 @@ def _apart(batch: Any, weights: str | None, y: str | None) -> tuple[Any, Float64
 def add_kinds(sums: TableSums, batch: Any, weights: str | None, y: str | None) -> None:
     """Update the kinds of columns from a batch."""
     with _in_batches():
-        batch, own, _ = _apart(batch, weights, y)
+        batch, own, _ = _split_batch(batch, weights, y)
         sums.update(batch, own)
 
 

@@ -198,18 +198,18 @@ class Region(NamedTuple):
 
     def _normal(self, lower: float, upper: float, excluded: Sequence[tuple[float, float]]) -> Region:
         """Move bounds over excluded intervals that touch them, merge touching intervals, drop those out of bounds."""
-        apart: list[tuple[float, float]] = []
+        merged: list[tuple[float, float]] = []
         for a, b in sorted(excluded):
             if a <= lower:
                 lower = max(lower, b)
-            elif apart and a <= apart[-1][1]:
-                apart[-1] = (apart[-1][0], max(b, apart[-1][1]))
+            elif merged and a <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(b, merged[-1][1]))
             else:
-                apart.append((a, b))
-        apart = [(a, b) for a, b in apart if lower < a < upper]
-        if apart and apart[-1][1] >= upper:
-            upper = apart.pop()[0]
-        return Region(lower, upper, tuple(apart) if lower < upper else (), self.unknown)
+                merged.append((a, b))
+        merged = [(a, b) for a, b in merged if lower < a < upper]
+        if merged and merged[-1][1] >= upper:
+            upper = merged.pop()[0]
+        return Region(lower, upper, tuple(merged) if lower < upper else (), self.unknown)
 
 
 class Levels(NamedTuple):

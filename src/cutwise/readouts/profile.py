@@ -285,10 +285,10 @@ def _telling_sets(cells: Int64, size: Int64, tested: Sequence[tuple[int, ...]]) 
     whole = cells.sum(axis=0) / size.sum()
     share = cells[size > 0] / size[size > 0, np.newaxis]
     with np.errstate(divide="ignore", invalid="ignore"):
-        apart = np.nan_to_num(np.abs(share - whole) / np.sqrt(whole * (1 - whole)))
+        deviation = np.nan_to_num(np.abs(share - whole) / np.sqrt(whole * (1 - whole)))
     if np.count_nonzero(whole) <= 2:  # of two levels, one determines the other
-        return [tested[0] if tested else (int(np.argmax(apart.max(axis=0).round(9))),)]
-    levels = sorted({(int(level),) for level in np.argmax(apart.round(9), axis=1)})
+        return [tested[0] if tested else (int(np.argmax(deviation.max(axis=0).round(9))),)]
+    levels = sorted({(int(level),) for level in np.argmax(deviation.round(9), axis=1)})
     return list(dict.fromkeys([*tested, *levels]))
 
 

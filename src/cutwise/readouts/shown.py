@@ -33,13 +33,13 @@ def harmless(text: str) -> str:
     return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
-def html_text(text: str, write: Callable[[str], str] = escape, apart: tuple[str, str] = ("<bdi>", "</bdi>")) -> str:
+def html_text(text: str, write: Callable[[str], str] = escape, isolate: tuple[str, str] = ("<bdi>", "</bdi>")) -> str:
     """Convert text to HTML, with names in a right-to-left script isolated: the signs around them keep their places.
 
-    ``write``: escapes a part. ``apart``: marks before and after such a name.
+    ``write``: escapes a part. ``isolate``: marks before and after such a name.
     """
     parts = [write(part) for part in _QUOTED_OR_RTL.split(harmless(text))]
-    return "".join(f"{apart[0]}{part}{apart[1]}" if re.search(_RTL, part) else part for part in parts)
+    return "".join(f"{isolate[0]}{part}{isolate[1]}" if re.search(_RTL, part) else part for part in parts)
 
 
 def plain(text: object) -> str:

@@ -367,7 +367,7 @@ class FeatureSpace:
     def mean_similarity(self) -> tuple[float, float]:
         """The least and the largest mean kernel of a row with the others, over its kernel with itself; by weight.
 
-        Where both are 1 no row can be told from another; where both are 0 no row is nearer to one than to another.
+        Where both are 1 all rows are equal; where both are 0 all rows are equally far from each other.
         There are two rows or more.
         """
         total, own = self.weights.sum(), self.gram.diagonal * self.weights

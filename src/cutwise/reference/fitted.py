@@ -235,7 +235,7 @@ def _fit(estimator: Any, rows: Any, n_clusters: int, sample_weight: Float64 | No
                 stacklevel=4,
             )
     unfitted = copying_clone(estimator)
-    # Weights are for the clusterer alone, which a pipeline is told by a name that it takes only without routing.
+    # The weights are for the clusterer only, as a parameter of its step; a pipeline takes that without routing alone.
     with one_thread(), config_context(enable_metadata_routing=False):
         return unfitted.fit(unshared(rows, unfitted), **parameters)
 

@@ -97,8 +97,8 @@ class Objective:
             costs = np.zeros(rows.n_columns)
             for start in range(0, n_rows, ROW_BLOCK):
                 block = np.arange(start, min(start + ROW_BLOCK, n_rows))
-                apart = np.abs(core.gather_rows(rows.matrix, block) - centers[labels[block]])
-                costs += weights[block] @ apart**power
+                differences = np.abs(core.gather_rows(rows.matrix, block) - centers[labels[block]])
+                costs += weights[block] @ differences**power
         return costs
 
 
@@ -175,7 +175,7 @@ class Reference:
 MAX_TOTAL = 2**31
 """What integer weights add up to at most (and one more per row); it leaves 30 bits for the cost of a row."""
 
-# Two float64 whose ratio is this near to an integer cannot be told from an integer ratio that was rounded twice.
+# Two float64 whose ratio is this near to an integer are taken for an integer ratio that was rounded twice.
 _RATIO_TOLERANCE = 4 * float(np.finfo(np.float64).eps)
 
 
@@ -270,7 +270,7 @@ def from_centers(
     keep = len(array) * _COLUMNS_A_COST <= table.n_columns
     labels, own, largest, every = objective.assign(table.matrix, array, n_jobs, keep=keep)
     check_distance(largest)
-    check_apart(array, objective)
+    check_spread(array, objective)
     cost = sum_costs(own, sum_weights(sample_weight))
     return Reference(labels, array, cost, objective.name, RowCosts(own, largest, every))
 
@@ -301,7 +301,7 @@ def from_labels(
                 f"Cluster {empty[0]} of {n_clusters} has no row of positive weight, so it has no "
                 f"{objective.center_word}. Label at least one row with each cluster, or give the centers."
             )
-    check_apart(centers, objective)
+    check_spread(centers, objective)
     low = objective.label_costs(table.matrix, centers, labels, n_jobs)
     return Reference(labels, centers, sum_costs(low, weights), objective.name)
 
@@ -314,13 +314,13 @@ def check_distance(largest: float) -> None:
         )
 
 
-def check_apart(centers: Float64, objective: Objective) -> None:
+def check_spread(centers: Float64, objective: Objective) -> None:
     """Refuse centers so near to each other that squares of their distances are lost below float64's range."""
-    apart = float(np.ptp(centers, axis=0).max())
-    if objective is KMEANS and 0.0 < apart < _SMALLEST_DISTANCE:
-        digits = round(-np.log10(apart))
+    spread = float(np.ptp(centers, axis=0).max())
+    if objective is KMEANS and 0.0 < spread < _SMALLEST_DISTANCE:
+        digits = round(-np.log10(spread))
         raise InvalidInputError(
-            f"The centers are at most {apart:.1e} apart, and squares of that are too small for float64. "
+            f"The centers are at most {spread:.1e} apart, and squares of that are too small for float64. "
             f"Multiply X by a constant, such as 1e{min(digits, 300)}."  # what Python can hold is enough
         )
 
@@ -336,7 +336,7 @@ def sum_costs(costs: Float64, weights: Int64 | Float64 | None) -> float:
 
 
 def wrong_number(what: str, found: int, n_clusters: int) -> InvalidInputError:
-    """The error of a reference with another number of clusters than was asked for; it gives both."""
+    """The error of a reference whose number of clusters is not the requested one; it gives both."""
     return InvalidInputError(
         f"{what} has {found} cluster{'' if found == 1 else 's'}, but n_clusters={n_clusters}. "
         f"Use n_clusters={found}, or a reference with {n_clusters}."
@@ -384,7 +384,7 @@ Otherwise far rows or far centers have taken 30 bits for themselves, and costs n
 CAPPED_BITS = 20
 """Binary digits that this excess gets where costs are capped, if sums leave room for them.
 
-Far centers are then all equally far, and centers near by are told apart again."""
+Far centers are then all equally far, and near centers can be distinguished again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,7 +412,7 @@ class FixedCosts:
 
 @dataclass(eq=False)
 class LazyCosts:
-    """Fixed-point costs that are worked out when they are first asked for.
+    """Fixed-point costs that are computed when they are first needed.
 
     Parameters as in ``fixed_costs``; ``given``, of shape (n, k), takes the place of distances to the centers.
     ``several``: whether they are of several trees.

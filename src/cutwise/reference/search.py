@@ -87,8 +87,8 @@ class Points:
     """Rows to be clustered.
 
     ``values``: the rows, or a table that contains them. ``weights``: positive; None: 1 each. ``chosen``: the numbers of
-    the rows in ``values``; None: all. ``whole``: the original rows, if these are sketches. ``apart``: average cost of a
-    row outside of its sketch.
+    the rows in ``values``; None: all. ``whole``: the original rows, if these are sketches. ``residual``: mean cost of
+    a row outside of the axes of its sketch.
     """
 
     values: Values
@@ -96,7 +96,7 @@ class Points:
     objective: Objective
     chosen: Int64 | None = None
     whole: Points | None = None
-    apart: float = 0.0
+    residual: float = 0.0
 
     @property
     def n_rows(self) -> int:
@@ -129,9 +129,9 @@ class Points:
 
     def sketched(self, axes: Float64) -> Points:
         """Sketches of the rows along ``axes``."""
-        along, apart = core.project(as_matrix(self.values), self._numbers, axes)
-        mean = exact_sum(apart, self.weights) / self.total_weight if np.isfinite(apart).all() else np.inf
-        return Points(along, self.weights, self.objective, whole=self, apart=mean)
+        along, residuals = core.project(as_matrix(self.values), self._numbers, axes)
+        mean = exact_sum(residuals, self.weights) / self.total_weight if np.isfinite(residuals).all() else np.inf
+        return Points(along, self.weights, self.objective, whole=self, residual=mean)
 
     def whole_centers(self, centers: Centers, n_jobs: int) -> Centers:
         """Centers in the columns of the original rows, from the rows nearest to each; zeros if there are none."""
@@ -156,7 +156,7 @@ class Points:
         centers, n_iter, weights, start_cost, cost = core.lloyd(
             self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name, costed, most
         )
-        return Run(cost + self.apart, start_cost + self.apart, centers, n_iter, weights)
+        return Run(cost + self.residual, start_cost + self.residual, centers, n_iter, weights)
 
     def drop(self, centers: Centers, n_left: int) -> Centers:
         """Remove the least important center, again and again, until ``n_left`` are left."""

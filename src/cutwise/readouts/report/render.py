@@ -81,7 +81,7 @@ def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
         markdown=_escape_markdown,
         kept=lambda share, whole: kept_text(_figure(share), _figure(whole)),
         breaks=_with_breaks,
-        apart=_apart,
+        isolate=_isolated,
     )
     page: str = environment.get_template(template).render(s=summary, **more)
     return page
@@ -133,11 +133,11 @@ def _with_breaks(text: Any) -> Any:
     return Markup(html_text(text, write))
 
 
-def _apart(text: str) -> Any:
+def _isolated(text: str) -> Any:
     """Escape text for an attribute; isolating characters replace the ``bdi`` elements."""
     from markupsafe import Markup
 
-    return Markup(html_text(text, apart=("\u2068", "\u2069")))
+    return Markup(html_text(text, isolate=("\u2068", "\u2069")))
 
 
 def _escape_markdown(text: Any) -> str:
