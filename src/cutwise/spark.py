@@ -1,4 +1,4 @@
-"""Explainable k-means as a stage of pyspark.ml: what it fits places rows by one expression of SQL, in the JVM."""
+"""Explainable k-means as a stage of pyspark.ml; the fitted model assigns clusters by one SQL expression, in the JVM."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = ["ExplainableKMeans", "ExplainableKMeansModel"]
 
 
 class _Columns(HasInputCols, HasFeaturesCol, HasPredictionCol, DefaultParamsReadable, DefaultParamsWritable):
-    """The columns of a stage: those of ``inputCols``, or where there are none the places of a vector."""
+    """The columns of a stage: those of ``inputCols`` or, if that is not set, the elements of a vector column."""
 
     def _check(self, dataset: Any, needed: Sequence[str]) -> None:
-        """Refuse a frame that lacks columns, or has one where that of clusters is to be; Spark minds no case."""
+        """Refuse a frame that lacks columns, or has the prediction column already; Spark ignores the case of names."""
         there, added = {name.casefold() for name in dataset.columns}, self.getPredictionCol()
         if added.casefold() in there:
             raise InvalidInputError(
@@ -41,7 +41,7 @@ class _Columns(HasInputCols, HasFeaturesCol, HasPredictionCol, DefaultParamsRead
             )
         vectors = self.getFeaturesCol()
         if not self.isSet("inputCols"):
-            is_field = "." in vectors or "`" in vectors  # of a column
+            is_field = "." in vectors or "`" in vectors  # of a struct column, which is not among dataset.columns
             needed = [*needed, *([] if is_field else [vectors])]
         if missing := [name for name in needed if name.casefold() not in there]:
             given = "" if self.isSet("inputCols") else " Name those to cluster on: inputCols=[...]."
@@ -50,35 +50,35 @@ class _Columns(HasInputCols, HasFeaturesCol, HasPredictionCol, DefaultParamsRead
                 f"are {listed(dataset.columns, most=20)}.{given}"
             )
 
-    def _select(self, dataset: Any, places: list[int]) -> dict[str, Any]:
-        """Columns of a frame by their names in rules."""
+    def _select(self, dataset: Any, elements: list[int]) -> dict[str, Any]:
+        """The columns of a frame by their names in rules; ``elements``: indices into the vector column."""
         if self.isSet("inputCols"):
             return {name: functions.col(f"`{name.replace('`', '``')}`") for name in self.getInputCols()}
         values = vector_to_array(functions.col(self.getFeaturesCol()))
-        return {f"{self.getFeaturesCol()}[{i}]": values[i] for i in places}
+        return {f"{self.getFeaturesCol()}[{i}]": values[i] for i in elements}
 
 
 class ExplainableKMeans(Estimator, _Columns, HasWeightCol, HasSeed):
-    """Clusters and a small tree that says them, of a Spark frame: the tree of the same rows in memory.
+    """Cluster the rows of a Spark frame and explain the clusters by a small tree, the same as for these rows in memory.
 
     Parameters
     ----------
     inputCols : list of str, default=None
-        The columns to cluster on: complete numbers. Rules speak of them.
+        The numeric columns to cluster on, without missing values. Rules name them.
     featuresCol : str, default="features"
-        A column of vectors in their place; rules speak of ``features[0]`` and so on.
+        A column of vectors, used if ``inputCols`` is not set. Rules name its elements ``features[0]`` and so on.
     predictionCol : str, default="prediction"
         The column that ``transform`` adds.
     weightCol : str, default=None
-        A column of whole numbers: how often each row counts.
+        A column of integers: how often each row counts.
     k : int, default=8
         How many clusters.
     maxLeaves : int, default=None
-        Leaves at most; None means k.
+        The most leaves of the tree; None means k.
     algorithm : str, default="search"
         How the tree is grown; see :class:`cutwise.ExplainableKMeans`.
     seed : int, default=0
-        Same seed, same rows: same result, in whatever partitions and order these come.
+        The same seed and rows give the same result, whatever the partitions and the order of the rows.
     """
 
     k = Param(Params._dummy(), "k", "how many clusters", TypeConverters.toInt)
@@ -124,19 +124,19 @@ class ExplainableKMeans(Estimator, _Columns, HasWeightCol, HasSeed):
 
 
 class ExplainableKMeansModel(Model, _Columns):
-    """What :class:`ExplainableKMeans` fits: ``transform`` adds the cluster of every row, null where one has no value.
+    """The model that :class:`ExplainableKMeans` fits; ``transform`` adds each row's cluster, null without a value.
 
     Attributes
     ----------
     fitted : cutwise.ExplainableKMeans
-        The model itself: rules, figures, exports.
+        The cutwise model, with rules, figures and exports.
     """
 
     document = Param(Params._dummy(), "document", "the model file, as JSON", TypeConverters.toString)
 
     @property
     def fitted(self) -> Any:
-        """The model itself: rules, figures, exports."""
+        """The cutwise model, with rules, figures and exports."""
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "model.json").write_text(self.getOrDefault("document"), encoding="utf-8")
             return load_model(Path(folder, "model.json"))
@@ -150,6 +150,6 @@ class ExplainableKMeansModel(Model, _Columns):
         label, feature = functions.expr(export_sql(fitted, dialect="spark", form="case")), fitted.tree_.feature
         tested, by_name = np.unique(feature[feature >= 0]).tolist(), self.isSet("inputCols")
         self._check(dataset, [fitted.feature_names_in_[i] for i in tested if by_name])
-        places = {} if by_name else self._select(dataset, tested)
-        placed = dataset.select("*", *(column.alias(name) for name, column in places.items()))
-        return placed.withColumn(self.getPredictionCol(), label).drop(*places)
+        elements = {} if by_name else self._select(dataset, tested)
+        frame = dataset.select("*", *(column.alias(name) for name, column in elements.items()))
+        return frame.withColumn(self.getPredictionCol(), label).drop(*elements)
