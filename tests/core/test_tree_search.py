@@ -21,21 +21,21 @@ class Tree:
         self.root = root
 
     def cuts(self):
-        column, last_bin, right = [], [], []
+        column, threshold, right = [], [], []
 
         def visit(node):
             at = len(column)
             column.append(-1)
-            last_bin.append(-1)
+            threshold.append(np.nan)
             right.append(-1)
             if isinstance(node, list):
-                column[at], last_bin[at] = node[:2]
+                column[at], threshold[at] = node[:2]
                 visit(node[2])
                 right[at] = len(column)
                 visit(node[3])
 
         visit(self.root)
-        return tuple(np.array(values, dtype=np.int32) for values in (column, last_bin, right))
+        return np.array(column, dtype=np.int32), np.array(threshold, dtype=float), np.array(right, dtype=np.int32)
 
     def nodes(self):
         found, pending = [], [self.root]
@@ -148,8 +148,8 @@ def problem_of(seed):
 
 
 def search_of(problem):
-    codes, n_bins, rows, _, kind, (size_price, free_size) = problem
-    return core.TreeSearch(codes, n_bins, rows, kind, 1e-9, size_price=tuple(size_price), free_size=tuple(free_size))
+    codes, n_bins, rows, _, kind, (price, free) = problem
+    return core.TreeSearch(codes, n_bins, rows, kind, 1e-9, size_price=(tuple(price), tuple(free)))
 
 
 @each("seed", range(30))
@@ -294,7 +294,7 @@ def test_starts_are_independent_and_threads_change_nothing(seed):
     search = search_of(problem)
 
     def plain(results):
-        return [(work, [(w, v, [a.tolist() for a in cuts]) for w, v, cuts in path]) for work, path in results]
+        return [(work, [(w, v, [a.tobytes() for a in cuts]) for w, v, cuts in path]) for work, path in results]
 
     together = plain(run(search, starts, 4, work=5_000))
     assert together == plain(run(search, starts, 4, work=5_000, n_jobs=3))
@@ -305,14 +305,16 @@ def test_starts_are_independent_and_threads_change_nothing(seed):
 def test_arrays_that_are_no_tree_are_refused(seed):
     problem = problem_of(seed)
     search = search_of(problem)
-    column, last_bin, right = problem[3].cuts()
+    column, threshold, right = problem[3].cuts()
     for wrong in (
-        (column, last_bin, right[:-1]),
-        (column, last_bin, np.zeros_like(right)),
-        (column[:-1], last_bin[:-1], right[:-1]),
-        (np.full_like(column, 99), last_bin, right),
+        (column, threshold, right[:-1]),
+        (column, threshold, np.zeros_like(right)),
+        (column[:-1], threshold[:-1], right[:-1]),
+        (np.full_like(column, 99), threshold, right),
+        (column, threshold + 256, right),
+        (column, np.full_like(threshold, np.nan), right),
     ):
-        with pytest.raises(ValueError, match=r"a tree|one of the columns"):
+        with pytest.raises(ValueError, match=r"a tree|one of the columns|number of a bin"):
             search.value(wrong)
 
 
@@ -330,12 +332,12 @@ def test_a_search_holds_the_tables_of_one_tree_where_no_leaf_can_be_spared():
         codes = rng.integers(0, n_bins, (n, d)).astype(np.uint8)
         codes[:, 0] = 4 * label
         rows = np.column_stack([np.ones(n), 1000 * rng.normal(size=(k, 7)).round()[label]])
-        column, last_bin, right = np.full((3, 2 * k - 1), -1, dtype=np.int32)
-        inner = 2 * np.arange(k - 1)
-        column[inner], last_bin[inner], right[inner] = 0, 2 * inner, inner + 2
+        column, right = np.full((2, 2 * k - 1), -1, dtype=np.int32)
+        threshold, inner = np.full(2 * k - 1, np.nan), 2 * np.arange(k - 1)
+        column[inner], threshold[inner], right[inner] = 0, 2 * inner, inner + 2
         search = core.TreeSearch(codes, np.full(d, n_bins, np.int32), rows, "squares", 1.0)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        search.run([(column, last_bin, right)], n_leaves=k, swaps=True, tolerance=1.0, n_jobs=1, n_deletions=10)
+        search.run([(column, threshold, right)], n_leaves=k, swaps=True, tolerance=1.0, n_jobs=1, n_deletions=10)
         tables = k * d * n_bins * rows.shape[1] * 8
         print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / tables)
     """

@@ -159,7 +159,7 @@ def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
         if data.draw(st.booleans()):  # searches look at fewer rows than there are
             for size, n_rows in (("SAMPLED_ROWS", 40), ("POLISHED_ROWS", 40), ("ROWS_A_CLUSTER", 4)):
                 patch.setattr(f"cutwise.tree.refine_sample.{size}", n_rows)
-            patch.setattr("cutwise.tree.refine.WHOLE_VALUES", 0)
+            patch.setattr("cutwise.tree.refine_sample.WHOLE_VALUES", 0)
         # Costs of others are larger than those of the rows that say which are likely.
         patch.setattr("cutwise.passes.rows._LIKELY", data.draw(st.sampled_from([1, 1 << 13])))
         same_in_batches(data, given_frame, name, parts, k, options)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, cost_curve
-from cutwise.tree.refine_sample import tests_of as searched_tests
+from cutwise.tree.cut_tree import CutTree
 from tests.each import each
 from tests.tree.test_mixed_cuts import shapes
 
@@ -78,7 +78,7 @@ def test_medians_are_searched_beside_trees_that_ask_for_sets_of_levels(seed):
 def test_tests_in_the_searched_columns_part_rows_as_the_tree_does(seed, algorithm):
     p = shapes(seed)
     grown, searched = p.grow(algorithm, p.k), p.encoded.searched
-    tests = searched_tests(grown.tree, searched)
+    tests = CutTree.of(grown.tree, searched)
     if tests is None:
         named = [grown.tree.test(node).levels or () for node in np.flatnonzero(grown.tree.feature >= 0)]
         assert max(map(len, named)) > 1

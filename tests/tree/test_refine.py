@@ -7,16 +7,17 @@ import pytest
 from scipy import sparse
 
 from cutwise import ExplainableKMeans
-from cutwise.core import gather_rows, polish, row_hashes
+from cutwise.core import grid_rows, polish, row_hashes
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference.objective import KMEANS, KMEDIANS, fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import as_matrix, encode_table
+from cutwise.tree.cut_tree import CutTree
 from cutwise.tree.descent import descend
 from cutwise.tree.growing import tree_size
 from cutwise.tree.provider import MemoryProvider
-from cutwise.tree.refine import Effort, SearchCheaper
-from cutwise.tree.refine_sample import NO_DEPTH, bin_rows, draw_distinct, draw_more, draw_sample, encode_sample
+from cutwise.tree.refine import SearchCheaper
+from cutwise.tree.refine_sample import SearchProblem, bin_rows, draw_distinct, encode_sample
 from tests.each import each
 from tests.growth import grow_tree
 
@@ -73,7 +74,7 @@ class Fit:
             lambda partitions, _: [self.judge(parts()) for parts in partitions],
             MemoryProvider(encoded),
             n_leaves=len(centers),
-            effort=Effort.of(effort),
+            effort=effort,
             n_jobs=n_jobs,
             **options,
         )
@@ -109,7 +110,7 @@ def test_a_searched_tree_costs_no_more_than_any_start_and_has_all_its_leaves(see
 @pytest.fixture
 def sampled(monkeypatch):
     """Searches by a sample, however few rows there are."""
-    monkeypatch.setattr("cutwise.tree.refine.WHOLE_VALUES", 0)
+    monkeypatch.setattr("cutwise.tree.refine_sample.WHOLE_VALUES", 0)
 
 
 @pytest.mark.usefixtures("sampled")
@@ -211,12 +212,11 @@ def test_rows_that_choose_thresholds_in_the_end_begin_with_those_of_the_search()
     table, hashes = encode_table(read_table(X)), np.arange(60, dtype=np.uint64)[::-1].copy()
     centers = X.toarray()[:3]
     drawn = draw_distinct(hashes, 40)
-    rows = draw_sample(table, table.matrix, drawn.begin(20), centers, centers, [])
-    matrix, metric, _ = draw_more(table, table.matrix, drawn, rows)
-    assert matrix is metric
-    more = gather_rows(matrix, np.arange(40))
-    assert np.array_equal(more[:20], rows.values)
-    assert np.array_equal(more, X.toarray()[:-41:-1, rows.columns])
+    part = SearchProblem(table, table.matrix, centers, np.zeros(60, dtype=np.int32), centers).columns([])
+    some, more = part.rows(drawn.begin(20)), part.rows(drawn)
+    assert more.coordinates is more.values
+    assert np.array_equal(more.values[:20], some.values)
+    assert np.array_equal(more.values, X.toarray()[:-41:-1, part.columns])
 
 
 def test_an_offset_costs_no_quality():
@@ -296,10 +296,10 @@ def test_thresholds_are_the_best_within_the_bounds_of_size(seed):
         pytest.skip("a leaf without rows")
 
     def chosen(price):
-        matrix, reach, scale = as_matrix(X), float(np.abs(X).max()) + 1.0, 2.0**30
+        reach, scale, weights = float(np.abs(X).max()) + 1.0, 2.0**30, np.ones(len(X), dtype=np.int64)
         size_price, size_free = (price * scale**2,) * 2, (free[0] * len(X), free[1] * len(X))
-        rows = matrix, matrix, None, np.zeros(2), reach, scale, False, None
-        return polish(*rows, column, start, right, None, None, 1.0, size_price, size_free, 1)
+        rows = grid_rows(X, weights, np.zeros(2), reach, scale, False, None)
+        return polish(X, rows, (column, start, right), None, None, 1.0, (size_price, size_free))
 
     thresholds = chosen(1e4)
     found, *size = measured(thresholds)
@@ -332,8 +332,8 @@ def test_more_effort_measures_all_trees_of_the_default_and_of_less_and_so_costs_
     sizes = {"SAMPLED_ROWS": 80, "ROWS_A_CLUSTER": 1, "POLISHED_ROWS": 120}
     for name, rows in sizes.items():
         monkeypatch.setattr(f"cutwise.tree.refine_sample.{name}", rows)
-    monkeypatch.setattr("cutwise.tree.refine.GROWN_ROWS", 60)
-    monkeypatch.setattr("cutwise.tree.refine.GROWN_ROWS_A_CLUSTER", 1)
+    monkeypatch.setattr("cutwise.tree.refine_sample.GROWN_ROWS", 60)
+    monkeypatch.setattr("cutwise.tree.refine_sample.GROWN_ROWS_A_CLUSTER", 1)
     if seed % 2:  # leaves are moved until that takes long
         monkeypatch.setattr("cutwise.tree.refine.MOST_WORK", 400_000)
     X = blobs(seed, n=600, d=5, k=9)
@@ -348,9 +348,9 @@ def test_more_effort_measures_all_trees_of_the_default_and_of_less_and_so_costs_
 def test_more_effort_than_the_default_goes_on_by_more_rows(monkeypatch):
     looked_at = []
 
-    def seen(rows, *others):
+    def seen(problem, part, rows, *others, **how):
         looked_at.append(len(rows.weights))
-        return encode_sample(rows, *others)
+        return encode_sample(problem, part, rows, *others, **how)
 
     monkeypatch.setattr("cutwise.tree.refine.encode_sample", seen)
     X = blobs(0, n=30_000, d=3)
@@ -376,7 +376,7 @@ def test_a_search_that_is_stopped_gives_a_tree_and_more_effort_goes_on_from_ther
 def test_a_search_goes_on_further_below_a_number_of_rows(monkeypatch):
     X, n_starts = blobs(1, n=300), []
     for few in (1, 300, 301):
-        monkeypatch.setattr("cutwise.tree.refine.FEW_ROWS", few)
+        monkeypatch.setattr("cutwise.tree.refine_sample.FEW_ROWS", few)
         n_starts.append(Fit(X, lloyd(X, 5, 0)).record.n_starts)
     assert n_starts[0] == n_starts[1] < n_starts[2]
 
@@ -386,8 +386,8 @@ def test_from_many_rows_leaves_or_values_on_the_search_starts_from_the_given_tre
     X = blobs(1, n=300)
     centers = lloyd(X, 5, 0)
     assert Fit(X, centers).record.n_starts > 2
-    monkeypatch.setattr(f"cutwise.tree.refine.{bound}", 1)
-    monkeypatch.setattr("cutwise.tree.refine.FEW_ROWS", 1)
+    monkeypatch.setattr(f"cutwise.tree.refine_sample.{bound}", 1)
+    monkeypatch.setattr("cutwise.tree.refine_sample.FEW_ROWS", 1)
     record = Fit(X, centers).record
     assert record.n_starts == 2
     assert record.cost < record.start_cost
@@ -396,12 +396,14 @@ def test_from_many_rows_leaves_or_values_on_the_search_starts_from_the_given_tre
 @each("seed", range(5))
 def test_every_cluster_has_a_row_among_those_that_are_searched(monkeypatch, seed):
     looked_at = []
-    for name, rows in {"SAMPLED_ROWS": 60, "ROWS_A_CLUSTER": 1, "POLISHED_ROWS": 700}.items():
+    for name, rows in {"SAMPLED_ROWS": 60, "ROWS_A_CLUSTER": 1, "POLISHED_ROWS": 700, "FEW_ROWS": 1}.items():
         monkeypatch.setattr(f"cutwise.tree.refine_sample.{name}", rows)
-    monkeypatch.setattr("cutwise.tree.refine.FEW_ROWS", 1)
-    monkeypatch.setattr(
-        "cutwise.tree.refine.encode_sample", lambda rows, *a: looked_at.append(rows.values) or encode_sample(rows, *a)
-    )
+
+    def seen(problem, part, rows, *others, **how):
+        looked_at.append(rows.values)
+        return encode_sample(problem, part, rows, *others, **how)
+
+    monkeypatch.setattr("cutwise.tree.refine.encode_sample", seen)
     X = np.concatenate([blobs(seed, n=600), blobs(seed, n=2) + 9.0])
     centers = np.concatenate([lloyd(X[:600], 5, 0), X[600:].mean(axis=0, keepdims=True)])
     assert Fit(X, centers).tree.n_leaves == 6
@@ -448,10 +450,11 @@ def test_a_descent_lowers_the_cost_until_no_cut_lowers_it_for_the_centers_as_the
     table = encode_table(read_table(X))
     labels, costs = KMEANS.assign(table.matrix, centers)[0], fixed_costs(table.matrix, centers)
     start = grow_tree(table, labels, centers, costs, algorithm="imm", max_leaves=n_leaves).tree
-    tests = start.feature, start.threshold, start.children_right
-    rows = draw_sample(table, table.matrix, draw_distinct(row_hashes(table.matrix, 1), 200), centers, centers, [tests])
+    tests = CutTree(start.feature, start.threshold, start.children_right)
+    problem = SearchProblem(table, table.matrix, centers, labels, centers, objective=objective)
+    rows = problem.columns([tests]).rows(draw_distinct(row_hashes(table.matrix, 1), 200))
     given = None if n_leaves == k else start.cluster
-    (((column, threshold, right), cluster),) = descend(rows, [tests], [given], k, objective, (0.0, NO_DEPTH))
+    (((column, threshold, right), cluster),) = descend(problem, rows, [tests], [given])
 
     def costs_by_cluster(labels):
         return objective.costs(matrix, objective.centers(matrix, labels, k, None, 1)[0])

@@ -46,6 +46,21 @@ class Matrix:
     @property
     def is_sparse(self) -> bool: ...
 
+def gather_rows(
+    matrix: Matrix,
+    rows: NDArray[numpy.int64],
+    columns: NDArray[numpy.int64] | None = None,
+) -> NDArray[numpy.float64]:
+    """Some rows of a matrix, in some columns or all, dense, as float64."""
+
+def gather_stored(
+    matrix: Matrix,
+    rows: NDArray[numpy.int64],
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """
+    Some rows of a CSR matrix, as float64: row pointers, column indices, values.
+    """
+
 class Encoded:
     """
     A table encoded as one-byte codes; its arrays are read-only views.
@@ -1356,24 +1371,9 @@ def row_hashes(matrix: Matrix, n_jobs: int) -> NDArray[numpy.uint64]:
     A number for every row, the same for equal rows of any dtype and layout.
     """
 
-def gather_rows(
-    matrix: Matrix,
-    rows: NDArray[numpy.int64],
-    columns: NDArray[numpy.int64] | None = None,
-) -> NDArray[numpy.float64]:
-    """Some rows of a matrix, in some columns or all, dense, as float64."""
-
-def gather_stored(
-    matrix: Matrix,
-    rows: NDArray[numpy.int64],
-) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64]]:
-    """
-    Some rows of a CSR matrix, as float64: row pointers, column indices, values.
-    """
-
 def grid_rows(
-    matrix: Matrix,
-    weights: NDArray[numpy.int64] | None,
+    coordinates: NDArray[numpy.float64],
+    weights: NDArray[numpy.int64],
     origin: NDArray[numpy.float64],
     reach: float,
     scale: float,
@@ -1416,10 +1416,10 @@ class TreeSearch:
     Searches for better trees on rows in few bins.
 
     rows (n, w) are whole numbers, w a multiple of four: the weight, then what leaf_cost needs ("squares": coordinates, "counts":
-    a weight in the entry of the row's label, "least": what it costs by each center). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
-    its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count. Leaves weigh at least
+    a weight in the entry of the row's label, "least": what it costs by each center). Trees are (column, threshold, right) in preorder: a row goes left, to the next node, when
+    its code is at most threshold; column is -1 at leaves. Changes by less than threshold do not count. Leaves weigh at least
     least_weight and are no deeper than max_depth. size_price: what a condition in the rule of weight 1 costs, and a level of
-    depth, as far as all of them exceed free_size.
+    depth; and how many conditions and levels are free.
     """
 
     def __init__(
@@ -1431,13 +1431,12 @@ class TreeSearch:
         threshold: float,
         least_weight: float = 0.0,
         max_depth: int = 2147483647,
-        size_price: tuple[float, float] = (0.0, 0.0),
-        free_size: tuple[float, float] = (0.0, 0.0),
+        size_price: tuple[tuple[float, float], tuple[float, float]] = ((0.0, 0.0), (0.0, 0.0)),
     ) -> None: ...
 
     def run(
         self,
-        starts: Sequence[tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]],
+        starts: Sequence[tuple[NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.int32]]],
         n_leaves: int,
         swaps: bool,
         tolerance: float,
@@ -1447,7 +1446,7 @@ class TreeSearch:
         work: int = 0,
         progress: object | None = None,
         most_work: int = 9223372036854775807,
-    ) -> list[tuple[int, list[tuple[int, float, tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]]]]]:
+    ) -> list[tuple[int, list[tuple[int, float, tuple[NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.int32]]]]]]:
         """
         Improve trees: for each the work done, and every better tree with the work and its value then.
 
@@ -1457,12 +1456,12 @@ class TreeSearch:
         Calls progress with the lowest value so far, twice a second.
         """
 
-    def value(self, cuts: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]) -> float:
+    def value(self, cuts: tuple[NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.int32]]) -> float:
         """What the tree's leaves cost, infinite where one has no rows."""
 
     def best_recut(
         self,
-        cuts: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]],
+        cuts: tuple[NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.int32]],
         node: int,
     ) -> tuple[float, int, int]:
         """
@@ -1471,7 +1470,7 @@ class TreeSearch:
 
     def best_insertion(
         self,
-        cuts: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]],
+        cuts: tuple[NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.int32]],
         node: int,
     ) -> tuple[float, int, int, bool]:
         """
@@ -1480,7 +1479,7 @@ class TreeSearch:
 
     def deletion_change(
         self,
-        cuts: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]],
+        cuts: tuple[NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.int32]],
         leaf: int,
     ) -> float:
         """
@@ -1488,28 +1487,18 @@ class TreeSearch:
         """
 
 def polish(
-    matrix: Matrix,
-    metric: Matrix,
-    weights: NDArray[numpy.int64] | None,
-    origin: NDArray[numpy.float64],
-    reach: float,
-    scale: float,
-    weigh_first: bool,
-    directions: NDArray[numpy.float64] | None,
-    column: NDArray[numpy.int32],
-    threshold: NDArray[numpy.float64],
-    right: NDArray[numpy.int32],
+    values: NDArray[numpy.float64],
+    rows: NDArray[numpy.float64],
+    tree: tuple[NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.int32]],
     edges: NDArray[numpy.float64] | None,
     edge_begin: NDArray[numpy.int32] | None,
     least_gain: float,
-    size_price: tuple[float, float],
-    free_size: tuple[float, float],
-    n_jobs: int,
+    size_price: tuple[tuple[float, float], tuple[float, float]],
 ) -> NDArray[numpy.float64]:
     """
-    Choose the threshold of every node anew, in its own column, on all rows.
+    Choose the threshold of every node anew, in its own column.
 
-    The tree is (column, threshold, right) in preorder; matrix has the columns that it cuts, metric the coordinates that costs are
-    made of, as in grid_rows. With edges, thresholds move among the few bins next to them; otherwise anywhere. Prices of the
-    length of rules are those of TreeSearch. Gives the thresholds: each a value of the rows on its left.
+    The tree is (column, threshold, right) in preorder. values (n, d) are in the columns that it cuts; rows are those of TreeSearch,
+    with coordinates. With edges, thresholds move among the few bins next to them; otherwise anywhere. Prices of the length of rules
+    are those of TreeSearch. Gives the thresholds: each a value of the rows on its left.
     """

@@ -24,7 +24,7 @@ from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.optimal import optimal_cut
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, recipes_for, unless_refused
-from cutwise.tree.refine import Effort, SearchRecord, expand_tree
+from cutwise.tree.refine import SearchRecord, expand_tree
 from cutwise.tree.refine_sample import MOST_COLUMNS
 from cutwise.tree.subtree import truncate_growth, without_small_trees
 from cutwise.tree.threshold_tree import NodeTest
@@ -251,7 +251,7 @@ class ExplainableClusterer(TreeClusterer):
         is_large = context.table.n_rows * context.table.n_columns > QUICK_VALUES
         cheaper = context.search(
             n_leaves=k,
-            effort=Effort.of(self.search_effort),
+            effort=self.search_effort,
             n_jobs=check_n_jobs(self.n_jobs),
             depth_penalty=depth_penalty,
             size_penalty=self.size_penalty,

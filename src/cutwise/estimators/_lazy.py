@@ -29,9 +29,9 @@ from cutwise.reference.objective import KMEANS, Objective, Reference, from_cente
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs, read_centers
 from cutwise.table.mixed import frame_of
 from cutwise.table.table import Table, are_plain, as_matrix
+from cutwise.tree.cut_tree import CutTree
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.refine import Judgement, SearchCheaper
-from cutwise.tree.refine_sample import Tests, leaves_by
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize
@@ -218,29 +218,32 @@ class SearchByPasses(SearchCheaper):
 
     batches: BatchedRows = field(kw_only=True)
 
-    def _total_weight(self) -> int:
+    @property
+    def total_weight(self) -> int:
+        """See :class:`SearchProblem`."""
         return self.batches.total_weight
 
-    def _judge(self, starts: Sequence[GrownTree], trees: Sequence[Tests]) -> list[Judgement]:
-        rows, leaves = self.batches, [np.flatnonzero(column < 0).astype(np.int32) for column, _, _ in trees]
-        grown = [start.tree for start in starts]  # may test sets of levels
+    def _judge(self, starts: Sequence[GrownTree], found: Sequence[CutTree]) -> list[Judgement]:
+        rows, grown = self.batches, [start.tree for start in starts]  # these may test sets of levels
+        leaves = [tree.leaves for tree in grown]
+        leaves += [np.flatnonzero(tree.column < 0).astype(np.int32) for tree in found]
 
         def leaves_of(rows: Slice) -> list[tuple[Int32, int]]:
             reached = [tree.apply(rows.table.matrix) for tree in grown]
-            reached += [leaves_by(rows.read("matrix"), tree) for tree in trees[len(grown) :]]
-            found = (np.searchsorted(own, leaf) for own, leaf in zip(leaves, reached, strict=True))
-            return [(leaf.astype(np.int32), len(own)) for leaf, own in zip(found, leaves, strict=True)]
+            reached += [tree.apply(rows.read("matrix")) for tree in found]
+            numbers = (np.searchsorted(own, leaf) for own, leaf in zip(leaves, reached, strict=True))
+            return [(leaf.astype(np.int32), len(own)) for leaf, own in zip(numbers, leaves, strict=True)]
 
         sums = rows.grouped_sums("sums of trees", leaves_of)
         centers = [np.nan_to_num(rows.means(own)) for own in sums]
 
         def costs_of(rows: Slice) -> list[Float64]:
-            found = zip(leaves_of(rows), centers, strict=True)
-            return [KMEANS.label_costs(rows.metric.matrix, own, leaf) for (leaf, _), own in found]
+            pairs = zip(leaves_of(rows), centers, strict=True)
+            return [KMEANS.label_costs(rows.metric.matrix, own, leaf) for (leaf, _), own in pairs]
 
         costs, _ = rows.exact_sums("costs of trees", costs_of, ())
         weights = (weight for _, _, weight in sums)
-        return self._judgements(costs, starts, trees, list(zip(leaves, weights, strict=True)))
+        return self._judgements(costs, starts, found, list(zip(leaves, weights, strict=True)))
 
 
 def explain_lazily(model: Any, lazy: LazyTable, y: Any, centers: Any, sample_weight: Any, stages: Stages) -> None:

@@ -31,7 +31,7 @@ from cutwise.table.labels import read_labels
 from cutwise.table.table import Table, as_matrix
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import CUTS, EXPANSIONS, RECIPES, Expansion, grow_on, recipes_for
-from cutwise.tree.refine import Effort, SearchCheaper, expand_tree
+from cutwise.tree.refine import SearchCheaper, expand_tree
 from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.surrogate_features import SurrogateFeatures, surrogate_features
 
@@ -283,7 +283,6 @@ def _search(model: Any, context: KernelContext, max_leaves: int, progress: Calla
         context.costs_of_parts,
         provider,
         n_leaves=k,
-        effort=Effort(),
         n_jobs=rows.n_jobs,
     )
     found = search.search(starts)[0]

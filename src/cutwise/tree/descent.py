@@ -9,41 +9,34 @@ import numpy as np
 
 from cutwise import core
 from cutwise.core import Float64, Int32
-from cutwise.reference.objective import Objective, fixed_costs
+from cutwise.reference.objective import fixed_costs
 from cutwise.table.table import as_matrix
 
-from .refine_sample import MOST_BINS, BinnedRows, Cuts, SampledRows, Tests, bin_rows, leaves_by
+from .cut_tree import CutTree
+from .refine_sample import MOST_BINS, BinnedRows, SampledRows, SearchProblem, bin_rows, improve, room
 
 N_SWAPPED, MOST_ROUNDS = 1, 4
 """Number of the cheapest trees in which leaves are moved, and of rounds of moved leaves and new centers at most."""
 TOLERANCE = 0.006
-"""See ``Effort``."""
+"""As in ``refine.py``."""
 MOST_WORK = 2**21
 SUM_BITS = 52
 """Sums of costs have at most this many bits, so that float64 is exact."""
 
 
 def descend(
-    rows: SampledRows,
-    trees: Sequence[Tests],
-    clusters: Sequence[Int32 | None],
-    n_clusters: int,
-    objective: Objective,
-    room: tuple[float, int],
-    n_jobs: int = 1,
-) -> list[tuple[Tests, Int32]]:
+    problem: SearchProblem, rows: SampledRows, trees: Sequence[CutTree], clusters: Sequence[Int32 | None]
+) -> list[tuple[CutTree, Int32]]:
     """Lower the cost of trees whose clusters have the centers of their rows.
 
-    ``trees``: tests in the searched columns; no leaf is empty. ``clusters``: the cluster of every node that is a leaf;
-    None: every leaf is its own cluster. ``n_clusters``: number of clusters. ``room``: least content and largest depth
-    of a leaf. With few bins a column, cuts are chosen again, then leaves are moved, for fixed centers and the best
-    center for every leaf; then the centers are updated. No step raises the cost. The result does not depend on the
-    order of rows or threads. Returns ``found``: the cheapest trees and the clusters of their nodes, the best one first;
-    all clusters have rows.
+    ``rows``: the rows to use. ``trees``: in the columns of ``rows``; no leaf is empty. ``clusters``: the cluster of
+    every node that is a leaf; None: every leaf is its own cluster. With few bins a column, cuts are chosen again, then
+    leaves are moved, for fixed centers and the best center for every leaf; then the centers are updated. No step raises
+    the cost. The result does not depend on the order of rows or threads. Returns ``found``: the cheapest trees and the
+    clusters of their nodes, the best one first; all clusters have rows.
     """
-    weights = rows.weights.astype(np.float64)
-    bins, cuts = bin_rows(rows.values, weights, trees, MOST_BINS, n_jobs)
-    descent = _Descent(rows, bins, as_matrix(bins.codes), n_clusters, objective, room, n_jobs)
+    bins, cuts = bin_rows(rows.values, rows.weights.astype(np.float64), trees, MOST_BINS, problem.n_jobs)
+    descent = _Descent(problem, rows, bins, as_matrix(bins.codes))
     starts = (descent.price(cut, cluster) for cut, cluster in zip(cuts, clusters, strict=True))
     found = [descent.step(start, swaps=False) for start in starts if start is not None]
     result = []
@@ -54,14 +47,14 @@ def descend(
                 break
         result.append(tree)
     result.sort(key=lambda tree: tree.cost)
-    return [((tree.cuts[0], bins.thresholds(tree.cuts), tree.cuts[2]), tree.cluster) for tree in result]
+    return [(bins.unbinned(each.tree), each.cluster) for each in result]
 
 
 @dataclass(frozen=True, eq=False)
 class _Priced:
     """A tree on bins, the clusters of its nodes, its cost, and the payload of its centers: see ``TreeSearch``."""
 
-    cuts: Cuts
+    tree: CutTree
     cluster: Int32
     own: bool  # whether every leaf is its own cluster
     cost: int | float
@@ -71,45 +64,43 @@ class _Priced:
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
+    problem: SearchProblem
     rows: SampledRows
     bins: BinnedRows
     codes: core.Matrix
-    n_clusters: int
-    objective: Objective
-    room: tuple[float, int]
-    n_jobs: int
 
-    def step(self, tree: _Priced, *, swaps: bool) -> _Priced:
-        """A cheaper tree for the centers of ``tree``, priced with its own centers; ``tree`` itself if there is none."""
-        search = core.TreeSearch(
-            self.bins.codes, self.bins.n_bins, tree.payload, "least", max(1.0, 1e-9 * tree.unit), *self.room
-        )
-        cuts = tree.cuts
+    def step(self, priced: _Priced, *, swaps: bool) -> _Priced:
+        """A cheaper tree for the centers of ``priced``, priced with its own centers; ``priced`` if there is none."""
+        tree, limits = priced.tree, room(self.problem.limits, float(self.rows.weights.sum()))
+        least_gain = max(1.0, 1e-9 * priced.unit)
+        search = core.TreeSearch(self.bins.codes, self.bins.n_bins, priced.payload, "least", least_gain, *limits)
         for swap in (False, True)[: 1 + swaps]:
-            ((_, path),) = search.run(
-                [cuts],
-                n_leaves=int(np.count_nonzero(cuts[0] < 0)),
+            _, (path,) = improve(
+                search,
+                [tree],
+                n_leaves=tree.n_leaves,
                 swaps=swap,
-                tolerance=TOLERANCE * tree.unit,
-                n_jobs=self.n_jobs,
+                tolerance=TOLERANCE * priced.unit,
+                n_jobs=self.problem.n_jobs,
                 most_work=MOST_WORK,
             )
-            cuts = path[-1][2] if path else cuts
-        leaf = self._leaves(cuts)
-        by_node = [np.bincount(leaf, each, minlength=len(cuts[0])) for each in tree.payload.T[1:]]
-        found = self.price(cuts, None if tree.own else np.argmin(by_node, axis=0).astype(np.int32))
-        return tree if found is None or not found.cost < tree.cost * (1 - 1e-9) else found
+            tree = path[-1].tree if path else tree
+        leaf = tree.apply(self.codes, self.problem.n_jobs)
+        by_node = [np.bincount(leaf, each, minlength=tree.n_nodes) for each in priced.payload.T[1:]]
+        found = self.price(tree, None if priced.own else np.argmin(by_node, axis=0).astype(np.int32))
+        return priced if found is None or not found.cost < priced.cost * (1 - 1e-9) else found
 
-    def price(self, cuts: Cuts, cluster: Int32 | None) -> _Priced | None:
+    def price(self, tree: CutTree, cluster: Int32 | None) -> _Priced | None:
         """Price a tree with the centers of its clusters; None if a cluster has no rows."""
-        rows, k, own = self.rows, self.n_clusters, cluster is None
+        rows, k, own = self.rows, len(self.problem.centers), cluster is None
+        objective, n_jobs = self.problem.objective, self.problem.n_jobs
         if cluster is None:
-            cluster = np.cumsum(cuts[0] < 0, dtype=np.int32) - np.int32(1)
-        labels = cluster[self._leaves(cuts)]
-        centers = self.objective.centers(rows.metric, labels, k, rows.weights, self.n_jobs)[0]
+            cluster = np.cumsum(tree.column < 0, dtype=np.int32) - np.int32(1)
+        labels = cluster[tree.apply(self.codes, n_jobs)]
+        centers = objective.centers(rows.metric, labels, k, rows.weights, n_jobs)[0]
         if np.isnan(centers).any():
             return None
-        fixed = fixed_costs(rows.metric, centers, self.objective, weights=rows.weights, n_jobs=self.n_jobs)
+        fixed = fixed_costs(rows.metric, centers, objective, weights=rows.weights, n_jobs=n_jobs)
         excess, nearest = fixed.excess.astype(np.int64), int(fixed.base.sum(dtype=np.int64))
         shift = max(0, int(excess.sum(axis=0).max()).bit_length() - SUM_BITS)
         payload = np.empty((len(excess), 4 * -(-(k + 1) // 4)))
@@ -117,9 +108,4 @@ class _Descent:
         payload[:, 1 : k + 1] = excess >> shift
         payload[:, k + 1 :] = payload[:, 1:2]  # padding that is never the only minimum
         cost = (int(excess[np.arange(len(excess)), labels].sum()) + nearest) / fixed.scale
-        return _Priced(cuts, cluster, own, cost, payload, nearest / 2**shift)
-
-    def _leaves(self, cuts: Cuts) -> Int32:
-        """The leaf of every row."""
-        column, last_bin, right = cuts
-        return leaves_by(self.codes, (column, last_bin.astype(np.float64), right), self.n_jobs)
+        return _Priced(tree, cluster, own, cost, payload, nearest / 2**shift)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
@@ -23,11 +23,12 @@ from scipy.optimize import linear_sum_assignment
 from cutwise import core
 from cutwise._docs import table_html
 from cutwise.core import Float64, Int32, Int64
-from cutwise.reference.objective import KMEANS, Objective, fixed_costs
+from cutwise.reference.objective import KMEANS, fixed_costs
 from cutwise.reference.search import COARSE, Points, Stop
-from cutwise.table.table import EncodedTable, as_matrix
+from cutwise.table.table import as_matrix
 
 from .criteria.induced import ShallowCriterion
+from .cut_tree import CutTree, cut_of
 from .descent import descend
 from .growing import GrowingTree, GrownTree, expand, separate, tree_size
 from .limits import Limits
@@ -35,97 +36,36 @@ from .provider import GrowthProblem, MemoryProvider, Provider
 from .recipes import RECIPES
 from .refine_far import FarCut, cut_off_far
 from .refine_sample import (
-    FEWER_ROWS,
-    GROWN_ROWS,
-    GROWN_ROWS_A_CLUSTER,
+    FURTHER_STARTS,
     MOST_COLUMNS,
-    ROWS_A_CLUSTER,
-    BinnedRows,
-    Cuts,
     DrawnRows,
+    Path,
     SampledRows,
+    SearchPlan,
+    SearchProblem,
     SearchSample,
-    Tests,
-    cut_of,
-    draw_distinct,
-    draw_more,
-    draw_sample,
+    Step,
     encode_sample,
-    leaves_by,
-    part_of_tree,
-    place_tests,
+    improve,
     room,
     sample_sizes,
-    tests_of,
 )
-from .threshold_tree import NodeTest
-
-Step = tuple[int, float, Cuts]
-SizePrice = tuple[tuple[float, float], tuple[float, float]]
-"""Prices of a condition and of a test of the average rule, as shares of the reference's cost, and free numbers."""
-Path = list[Step]
-"""The successive improvements of a search: work done so far, value of the tree, and the tree."""
 
 SIZE_PRICES = (0.005, 0.01, 0.02, 0.04, 0.08)
 """Prices of a condition, as shares of the reference's cost, that a search with bounds on size tries."""
 BOUNDED_PRICE, POLISHED_PRICE = 0.3, 100.0
 """Prices of size beyond the bounds: during the search, and when thresholds are chosen at its end."""
-FURTHER_STARTS = 2
-"""See ``Effort``."""
 NEAR = 0.05
 """The first starts are kept if they cost at most this share of the reference's cost more than the best one."""
-MANY_ROWS, MANY_LEAVES, MANY_VALUES = 80_000, 32, 20_000
-"""Beyond this many distinct rows or leaves, or columns times leaves squared, a search starts only from the given trees
-and moves leaves only in the best tree: more would take longer than growing the given trees."""
+TOLERANCE = 0.006
+"""Leaves are moved if this is estimated to raise the cost by less than this share of the reference's."""
 MOST_WORK = 112_000_000
 """Number of additions, about 0.1 s, after which no more leaves of a tree are moved, unless with more effort."""
-FEW_ROWS, FURTHER_VALUES, ROWS_AS_BINS, MOST_FURTHER = 10_000, 42_000_000, 2_000, 6
-"""With fewer than FEW_ROWS distinct rows a search has further rounds (see ``Effort``), at most MOST_FURTHER, so many
-that rows (plus ROWS_AS_BINS for the sums by bin) times columns times leaves squared add up to FURTHER_VALUES: about
-0.1 s."""
-WHOLE_VALUES = 21_000_000
-"""With at most this many of these values a search uses all rows."""
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 8, 8
 """Clusterings of the sample for further starts: number kept at a time, the better half of those computed; iterations;
 number of columns that rows are sorted by."""
 LEAST_WORK = 1_000_000
 """Least earlier work, ten milliseconds, that repeated searches multiply: few rows shall end at the best tree too."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """The length of a search, counted in operations rather than seconds, so that its result is reproducible.
-
-    More effort than the default repeats all steps of the default and adds others. It finally continues from its results
-    with more rows, as many as choose thresholds. ``n_starts``: number of starts. ``n_recut``: number of the best starts
-    whose cuts are chosen again. ``n_swapped``: number of the best results in which leaves are moved. ``n_further``:
-    rounds that add two starts, and the best tree in which no leaves were moved yet. ``tolerance``: leaves are moved if
-    this is estimated to raise the cost by less than this share of the reference's. ``repeated``: work of searches from
-    the best tree with some leaves moved at random, as a multiple of the earlier work.
-    """
-
-    n_starts: int = 8
-    n_recut: int = 4
-    n_swapped: int = 3
-    n_further: int = 0
-    tolerance: float = 0.006
-    repeated: float = 0.0
-
-    @classmethod
-    def of(cls, effort: float) -> Effort:
-        """The effort for a number: 1 is the default, 0.3 takes two thirds of its time; above 1 time is proportional."""
-        swapped, further = max(1, round(3 * min(effort, 1.0))), round(3 * min(max(effort - 1.0, 0.0), 2.0))
-        return cls(n_swapped=swapped, n_further=further, repeated=max(0.0, effort - 3.0))
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether it exceeds the default."""
-        return self.n_further > 0
-
-    @property
-    def at_last(self) -> Effort:
-        """The effort of the final search with more rows: without further rounds and repeats."""
-        return replace(self, n_further=0, repeated=0.0)
 
 
 @dataclass(frozen=True)
@@ -168,32 +108,41 @@ class Judgement(NamedTuple):
     wad: float
 
 
-Steps = list[tuple[int, float]]
-"""Work done and cost after each improvement."""
+class SizePrice(NamedTuple):
+    """Prices of a condition and of a test of the average rule, as shares of the reference's cost, and free numbers."""
+
+    price: tuple[float, float]
+    free: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def everywhere(cls, penalty: float) -> SizePrice:
+        """The same price for all conditions; a test costs a quarter."""
+        return cls((penalty, penalty / 4))
+
+    def in_units(self, sample: SearchSample, weight: float) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The prices for rows of this weight, in units of the grid."""
+        (condition, level), (conditions, levels) = self
+        unit = sample.grid.in_units(sample.cost) / sample.weight
+        return (condition * unit, level * unit), (conditions * weight, levels * weight)
 
 
 class FoundTree(NamedTuple):
-    """A tree that a search found: its tests, thresholds as they were before all rows chose them, and the way there."""
+    """A tree that a search found: its cuts, as they were before more rows chose the thresholds, and the way there."""
 
-    tests: Tests
-    before: list[Float64]
-    steps: Steps
-
-    def beside(self, cut: NodeTest, is_above: bool) -> FoundTree:
-        """The same tree below a cut, with a leaf on its other side, above it or not."""
-        column, thresholds, right = self.tests
-        at, right_of_root = ([0, len(column)], len(column) + 1) if is_above else ([0, 0], 2)
-        child = np.insert(np.where(column < 0, right, right + 2 - is_above), at, [right_of_root, -1])
-        ends = np.insert(thresholds, at, [cut.threshold, np.nan])
-        return FoundTree((np.insert(column, at, [cut.feature, -1]), ends, child.astype(np.int32)), [], self.steps)
+    tree: CutTree
+    before: CutTree | None = None
+    steps: list[tuple[int, float]] = []  # noqa: RUF012 - never changed
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A tree's judgement on all rows, the steps that led to it (none for a grown tree), and a function to grow it."""
+    """A tree's judgement on all rows, the steps that led to it (none for a grown tree), and a function to grow it.
+
+    Each step is the work done and the cost after it.
+    """
 
     judgement: Judgement
-    steps: Steps
+    steps: list[tuple[int, float]]
     grow: Callable[[], GrownTree]
 
     @cached_property
@@ -203,40 +152,27 @@ class Judged:
 
 
 @dataclass(frozen=True, eq=False)
-class SearchCheaper:
+class SearchCheaper(SearchProblem):
     """A search for a cheaper tree of ``n_leaves`` leaves, where each leaf has the center of its rows.
 
-    ``table``: the m rows, in the columns that are cut. ``metric``: the m rows in the metric space; the table's own
-    matrix if both are the same. ``centers`` (k, p) float64: the reference's centers. ``labels`` (m,) int32: reference
-    clusters, after which the leaves of the result are named. ``coordinates`` (k, d) float64: the reference clusters in
-    the columns that are cut. ``judge``: gives the costs of partitions of the m rows; each partition is a call that
-    returns the part of every row, 0 to the number of leaves - 1. Costs that are not the lowest of their group may be
-    off by rounding. ``rows``: provider of the m rows, to grow trees. ``n_leaves``: leaves of the result; the starts may
-    have fewer leaves with rows. ``objective``: objective of the centers; the search itself uses squared distances for
-    any objective. ``depth_penalty``: penalty of "exshallow", which grows further starts. ``size_penalty``: price of one
-    condition in every rule, as a share of the reference's cost; a level of depth costs a quarter. ``max_size``: bounds
-    on the weighted average of conditions and of tests; several prices of size are then tried. ``limits``: limits of all
-    trees, also of the starts. ``ends_at_reference``: whether a start that equals the reference ends a search that would
-    not use all columns. ``n_jobs``: threads; the result does not depend on it. ``progress``: called twice a second with
-    the cost ratio of the cheapest tree on the sample.
+    ``judge``: gives the costs of partitions of the m rows; each partition is a call that returns the part of every row,
+    0 to the number of leaves - 1. Costs that are not the lowest of their group may be off by rounding. ``rows``:
+    provider of the m rows, to grow trees. ``n_leaves``: leaves of the result; the starts may have fewer leaves with
+    rows. ``effort``: see ``SearchPlan``. ``depth_penalty``: penalty of "exshallow", which grows further starts.
+    ``size_penalty``: price of one condition in every rule, as a share of the reference's cost; a level of depth costs a
+    quarter. ``max_size``: bounds on the weighted average of conditions and of tests; several prices of size are then
+    tried. ``ends_at_reference``: whether a start that equals the reference ends a search that would not use all
+    columns. ``progress``: called twice a second with the cost ratio of the cheapest tree on the sample.
     """
 
-    table: EncodedTable
-    metric: core.Matrix
-    centers: Float64
-    labels: Int32
-    coordinates: Float64
     judge: Callable[[Sequence[Callable[[], Int32]], Sequence[range]], list[float]]
     rows: Provider
     n_leaves: int
-    effort: Effort
-    objective: Objective = KMEANS
+    effort: float = 1.0
     depth_penalty: float = 0.03
     size_penalty: float = 0.0
     max_size: tuple[float, float] | None = None
-    limits: Limits | None = None
     ends_at_reference: bool = False
-    n_jobs: int = 1
     progress: Callable[[float], None] | None = None
 
     def search(self, starts: Sequence[GrownTree]) -> tuple[GrownTree, SearchRecord, list[Judged]]:
@@ -246,20 +182,21 @@ class SearchCheaper:
         rows. If no tree meets the bounds on size, it is the one that comes closest.
         """
         n_starts, found, price = (len(starts), list[FoundTree](), 0.0) if self.is_over(starts) else self._find(starts)
-        tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
-        ways: list[tuple[Steps, Callable[[], GrownTree]]] = [
-            ([], partial(self._name_leaves, grown)) for grown in starts
-        ]
+        trees, ways = (
+            list[CutTree](),
+            [(list[tuple[int, float]](), partial(self._name_leaves, start)) for start in starts],
+        )
         for each in found:
-            column, _, right = each.tests
-            for ends in (each.tests[1], *each.before):
-                tree = column, ends, right
-                grow = partial(self._grow_again, tree)
-                if self.limits is None or self._allows(grow()):  # moved thresholds may make a leaf too small
-                    tests.append(tree)
-                    ways.append((each.steps, grow))
-                    break
-        judged = [Judged(each, *way) for each, way in zip(self._judge(starts, tests), ways, strict=True)]
+            # Moved thresholds may make a leaf too small.
+            allowed = (
+                tree
+                for tree in (each.tree, each.before)
+                if tree is not None and (not self.limits or self._is_within(self._grow(tree)))
+            )
+            if (tree := next(allowed, None)) is not None:
+                trees.append(tree)
+                ways.append((each.steps, partial(self._grow, tree)))
+        judged = [Judged(each, *way) for each, way in zip(self._judge(starts, trees), ways, strict=True)]
 
         def rank(tree: Judged) -> tuple[float, float, float, float]:
             cost, waes, wad = tree.judgement
@@ -282,130 +219,154 @@ class SearchCheaper:
 
     def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[FoundTree], float]:
         """Search from some trees; return the number of starts, the best trees, and the price of a condition."""
-        table, matrix = self.table, self.table.matrix
-        n_polished = sample_sizes(self.n_leaves, max(matrix.n_cols, self.metric.n_cols))[1]
-        drawn = draw_distinct(core.row_hashes(matrix, self.n_jobs), n_polished)
-        known = [tests for grown in starts if (tests := tests_of(grown.tree, table.searched)) is not None]
-        cuts, near = list[FarCut](), np.arange(len(self.centers))
+        known = [tree for start in starts if (tree := CutTree.of(start.tree, self.table.searched)) is not None]
+        drawn, near, cuts = self.draw(self.n_leaves), self, list[FarCut]()
         bounded = self.limits is not None or self.max_size is not None or self.size_penalty > 0.0
-        if not bounded and self.n_leaves == len(near) and np.isfinite(self.coordinates).all():
+        if not bounded and self.n_leaves == len(self.centers) and np.isfinite(self.coordinates).all():
             has_rows = np.bincount(self._by_label(starts[0])[0], minlength=self.n_leaves) > 0
-            cuts, near, drawn = cut_off_far(
-                matrix, self.metric, self.centers, self.coordinates, has_rows, drawn, self._total_weight(), self.n_jobs
-            )
-        rest = replace(
-            self, centers=self.centers[near], coordinates=self.coordinates[near], n_leaves=self.n_leaves - len(cuts)
-        )
+            cuts, left, drawn = cut_off_far(self, has_rows, drawn)
         if cuts:
-            rows = as_matrix(core.gather_rows(matrix, drawn.first))
-            known = [part_of_tree(tests, leaves_by(rows, tests)) for tests in known]
-            known = [tests for tests in known if np.count_nonzero(tests[0] < 0) <= rest.n_leaves]
-        n_starts, found, price = rest._find_near(drawn, known, len(starts))
+            near = replace(self, centers=self.centers[left], coordinates=self.coordinates[left], n_leaves=len(left))
+            rows = as_matrix(core.gather_rows(self.table.matrix, drawn.first))
+            known = [part for tree in known if (part := tree.part(tree.apply(rows))).n_leaves <= len(left)]
+        n_starts, found, price = near._find_near(drawn, known, len(starts))
         for cut in reversed(cuts):
-            found = [each.beside(*cut) for each in found]
+            found = [each._replace(tree=each.tree.beside_leaf(*cut), before=None) for each in found]
         return n_starts, found, price
 
-    def _find_near(self, drawn: DrawnRows, known: Sequence[Tests], n_grown: int) -> tuple[int, list[FoundTree], float]:
-        """Search as ``_find``, after far clusters are cut off; ``known``: trees to start from."""
-        table, n_leaves = self.table, self.n_leaves
-        if n_leaves == 1:
+    def _find_near(self, drawn: DrawnRows, known: list[CutTree], n_given: int) -> tuple[int, list[FoundTree], float]:
+        """Search as ``_find``, without far clusters; ``known``: trees to start from, of ``n_given`` starts."""
+        if self.n_leaves == 1:
             leaf = np.array([-1], dtype=np.int32)
-            return 0, [FoundTree((leaf, np.array([np.nan]), leaf), [], [])], 0.0
-        n_sampled, n_polished = sample_sizes(n_leaves, max(table.matrix.n_cols, self.metric.n_cols))
-        given = list(known)
-        n_rows, n_values = len(drawn.first) / drawn.share, self._n_searched() * n_leaves**2
-        if n_rows > MANY_ROWS:
-            n_sampled = max(FEWER_ROWS, ROWS_A_CLUSTER * n_leaves)
-        elif n_rows < FEW_ROWS and (n_rows + ROWS_AS_BINS) * n_values <= WHOLE_VALUES:
-            n_sampled = FEW_ROWS
-        drawn = self._led_by_clusters(drawn, n_sampled)
-        goes_on = self.effort.goes_on and n_sampled < len(drawn.first)
-        effort = self._in_time(n_rows, n_values)
-        search = partial(self._search_rows, drawn, n_grown=n_grown, anew=len(known) < n_grown)
-        n_starts, found, sample = search(n_sampled, given, effort)
-        if goes_on:
-            given += [each.tests for each in found]
-            more_starts, more, sample = search(n_polished, given, self.effort.at_last)
-            n_starts, found = n_starts + more_starts, found + more
+            return 0, [FoundTree(CutTree(leaf, np.array([np.nan]), leaf))], 0.0
+        n_starts, found = 0, list[FoundTree]()
+        for plan in self._plans(drawn):
+            # Far clusters cost much: rows of those that the sample would miss come first.
+            first = np.unique(self.labels[drawn.first], return_index=True)[1]
+            drawn = drawn.led_by(first[first >= plan.n_rows])
+            given = [*known, *(each.tree for each in found)]
+            sample, rounds = self._sample_and_starts(plan, drawn, given, n_given, len(known) < n_given)
+            paths, bound = self._search_sample(sample, plan, rounds)
+            n_starts += sum(map(len, rounds))
+            found += self._choose_thresholds(sample, drawn, paths, bound)
         if self.objective is not KMEANS:
             # The search used squared distances: continue with the objective, from its results and its starts.
-            tests = [*(each.tests for each in found), *known]
-            whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
-            descended = self._descend(whole, [None] * len(whole), drawn) if whole else []
-            found += [FoundTree(each, [], []) for each, _ in descended]
-        return n_starts, found, self.size_penalty * sample.cost / sample.weight * self._total_weight()
+            trees = [tree for tree in (*(each.tree for each in found), *known) if tree.n_leaves == self.n_leaves]
+            found += [FoundTree(tree) for tree, _ in self._descend(trees, [None] * len(trees), drawn)]
+        return n_starts, found, self.size_penalty * sample.cost / sample.weight * self.total_weight
 
-    def _led_by_clusters(self, drawn: DrawnRows, n_sampled: int) -> DrawnRows:
-        """Move a row of every cluster that the sample would miss to the front, since far clusters cost much."""
-        first = np.unique(self.labels[drawn.first], return_index=True)[1]
-        return drawn.led_by(first[first >= n_sampled])
+    def _plans(self, drawn: DrawnRows) -> list[SearchPlan]:
+        allowed, matrix = None if self.limits is None else self.limits.columns, self.table.matrix
+        n_columns = min(matrix.n_cols if allowed is None else int((allowed > 0).sum()), MOST_COLUMNS)
+        sizes = sample_sizes(self.n_leaves, max(matrix.n_cols, self.metric.n_cols))
+        return SearchPlan.of(self.effort, self.n_leaves, n_columns, sizes, len(drawn.first), drawn.share)
 
-    def _search_rows(
-        self, drawn: DrawnRows, n_sampled: int, given: Sequence[Tests], effort: Effort, *, n_grown: int, anew: bool
-    ) -> tuple[int, list[FoundTree], SearchSample]:
-        """Search with the first ``n_sampled`` of the drawn rows.
-
-        ``given``: trees to start from. ``n_grown``: number of starts that count as given. ``anew``: whether to grow a
-        tree on the reference's centers too. Returns ``n_starts``, ``found``, ``sample``: the number of starts, the best
-        trees, and the sample.
-        """
-        table, metric, n_leaves, max_size, n_jobs = self.table, self.metric, self.n_leaves, self.max_size, self.n_jobs
-        sampled = drawn.begin(n_sampled)
-        rows = draw_sample(table, metric, sampled, self.centers, self.coordinates, given, self.limits)
-        trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
-        n_runs, n_further = max(0, effort.n_starts - n_grown), FURTHER_STARTS * effort.n_further
-        takes_all = rows.share > 0.5 and n_sampled <= FEW_ROWS
-        n_growing = n_sampled if takes_all else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
-        grown_rows = rows.first(n_growing)
-        centers = np.ascontiguousarray(self.centers[:, rows.metric_columns])
-        runs = [centers, *_cluster_sample(grown_rows, len(centers), n_runs + n_further, self.objective, n_jobs)]
-        sample, cuts = encode_sample(rows, self.centers, runs[: 1 + n_runs], trees, self._total_weight(), n_jobs)
-        first = 0 if anew else 1
-        further = _grow_on_sample(
-            *sample.first(n_growing), sample.bins, runs[first:], self.objective, self.depth_penalty, n_jobs
+    def _sample_and_starts(
+        self, plan: SearchPlan, drawn: DrawnRows, given: Sequence[CutTree], n_given: int, anew: bool
+    ) -> tuple[SearchSample, list[list[CutTree]]]:
+        """The sample, and the starts by round; ``anew``: whether to grow a tree on the reference's centers too."""
+        part, sampled = self.columns(given), drawn.begin(plan.n_rows)
+        rows = part.rows(sampled)
+        growing = rows.first(plan.n_growing)
+        n_runs, n_further = max(0, plan.n_starts - n_given), FURTHER_STARTS * plan.n_further
+        runs = [np.ascontiguousarray(self.centers[:, part.metric_columns])]
+        runs += _cluster_sample(self, growing, n_runs + n_further)
+        is_whole = sampled.share == 1.0
+        sample, cuts = encode_sample(
+            self, part, rows, runs[: 1 + n_runs], list(map(part.place, given)), is_whole=is_whole
         )
-        n_first = len(further) - n_further
-        levels = [[*cuts, *further[:n_first]]]
-        levels += [further[i : i + FURTHER_STARTS] for i in range(n_first, len(further), FURTHER_STARTS)]
-        cuts = [tree for level in levels for tree in level if tree is not None]
-        del grown_rows
-        rows = rows.without_rows()
-        sample = replace(sample, rows=rows)
-        search = partial(
-            _search, sample, n_leaves=n_leaves, effort=effort, goes_on=self.effort.goes_on,
-            least=room(self.limits, sample.weight), n_jobs=n_jobs, progress=self.progress,
-        )  # fmt: skip
-        paths, bound = search(levels, _everywhere(self.size_penalty)), _everywhere(0.0)
-        if max_size is not None:
+        grown = self._grow_on_sample(sample, growing, runs[0 if anew else 1 :])
+        ends = range(len(grown) - n_further, len(grown) + 1, FURTHER_STARTS)
+        rounds = [[*cuts, *grown[: ends[0]]], *(grown[end - FURTHER_STARTS : end] for end in ends[1:])]
+        return sample, [[tree for tree in trees if tree is not None] for trees in rounds]
+
+    def _search_sample(
+        self, sample: SearchSample, plan: SearchPlan, rounds: Sequence[Sequence[CutTree]]
+    ) -> tuple[list[Path], SizePrice]:
+        """Different paths to good trees, the best one last at each price of size; and the price of size in the end."""
+        search = partial(self._search_at_price, sample, plan)
+        paths, bound = search(SizePrice.everywhere(self.size_penalty), rounds), SizePrice.everywhere(0.0)
+        if self.max_size is not None:
             for price in (price for price in SIZE_PRICES if price > self.size_penalty):
-                paths += search([[path[-1][2] for path in paths[-1:]]], _everywhere(price))
-            if min(max_size) < n_leaves:  # longer rules do not exist
-                near = [*cuts, *(path[-1][2] for path in paths)]
-                paths += search([near], (2 * (BOUNDED_PRICE,), max_size))
-                bound = 2 * (POLISHED_PRICE,), max_size
-        more_rows = draw_more(table, metric, drawn, rows)
-        found = list[FoundTree]()
-        for path in _different(paths):
-            cuts_found = path[-1][2]
-            steps = [(work, sample.cost_of(value)) for work, value, _ in path if math.isfinite(value)]
-            tests = _polish(*more_rows, sample, cuts_found, bound, n_jobs)
-            found.append(FoundTree(tests, [sample.bins.thresholds(cuts_found)], steps))
-        return len(cuts), found, sample
+                paths += search(SizePrice.everywhere(price), [[path[-1].tree for path in paths[-1:]]])
+            if min(self.max_size) < self.n_leaves:  # longer rules do not exist
+                near = [*chain.from_iterable(rounds), *(path[-1].tree for path in paths)]
+                paths += search(SizePrice(2 * (BOUNDED_PRICE,), self.max_size), [near])
+                bound = SizePrice(2 * (POLISHED_PRICE,), self.max_size)
+        different = {tuple(each.tobytes() for each in path[-1].tree): path for path in reversed(paths)}
+        return list(reversed(different.values())), bound
 
-    def _n_searched(self) -> int:
-        """Number of searched columns."""
-        allowed = None if self.limits is None else self.limits.columns
-        return min(self.table.matrix.n_cols if allowed is None else int((allowed > 0).sum()), MOST_COLUMNS)
+    def _search_at_price(
+        self, sample: SearchSample, plan: SearchPlan, price: SizePrice, rounds: Sequence[Sequence[CutTree]]
+    ) -> list[Path]:
+        """Choose cuts of the best starts again, then move leaves of the best results; see ``SearchPlan``."""
+        in_units, least_gain = sample.grid.in_units, sample.grid.in_units(sample.least_gain)
+        search = core.TreeSearch(
+            sample.bins.codes,
+            sample.bins.n_bins,
+            sample.payload,
+            "squares",
+            least_gain,
+            *room(self.limits, sample.weight),
+            price.in_units(sample, sample.weight),
+        )
+        say = self.progress
+        run = partial(
+            improve,
+            search,
+            n_leaves=self.n_leaves,
+            tolerance=in_units(TOLERANCE * sample.cost),
+            n_jobs=self.n_jobs,
+            progress=say and (lambda value: say(sample.cost_of(value) / sample.cost)),
+        )
+        # Expensive starts end as expensive trees.
+        chosen, waiting = list[list[CutTree]](), list[tuple[float, CutTree]]()
+        for trees in rounds:
+            waiting = sorted([*waiting, *((search.value(tree), tree) for tree in trees)], key=itemgetter(0))
+            n_near = sum(value <= waiting[0][0] + in_units(NEAR * sample.cost) for value, _ in waiting)
+            n_recut = FURTHER_STARTS if chosen else min(plan.n_recut, n_near)
+            chosen.append([tree for _, tree in waiting[:n_recut]])
+            waiting = waiting[n_recut:]
+        work, paths = run(list(chain.from_iterable(chosen)), swaps=False)
+        # Starts often end in the same tree.
+        swapped, ends, reached = list[Step](), list[Step](), iter(paths)
+        for i, trees in enumerate(chosen):
+            ends += [path[-1] for path in islice(reached, len(trees)) if path]
+            for step in sorted(ends, key=attrgetter("value")):
+                is_new = all(abs(step.value - other.value) > least_gain for other in swapped)
+                if is_new and len(swapped) < plan.n_swapped + i:
+                    swapped.append(step)
+        most_work = MOST_WORK // sample.payload.shape[1]
+        further, paths = run([step.tree for step in swapped], swaps=True, most_work=most_work)
+        if plan.is_long:
+            stopped = [path for path, each in zip(paths, further, strict=True) if each >= most_work]
+            longer, ends_of = run([path[-1].tree for path in stopped], swaps=True)
+            further += longer
+            paths += [path + more for path, more in zip(stopped, ends_of, strict=True)]
+        found = {path[-1].value: path for path in reversed(paths) if path}  # the first path to each value
+        paths = [found[value] for value in sorted(found, reverse=True)]
+        if plan.repeated > 0.0 and paths:
+            most = int(plan.repeated * max(sum(work) + sum(further), LEAST_WORK))
+            ((longest,),) = run([paths[-1][-1].tree], swaps=True, work=most)[1:]
+            paths += [longest[: n + 1] for n in range(1, len(longest))]
+        return paths
 
-    def _in_time(self, n_rows: float, n_values: int) -> Effort:
-        """The effort, reduced if trees take long, increased if the table is small."""
-        effort = self.effort
-        if n_rows > MANY_ROWS or self.n_leaves > MANY_LEAVES or n_values > MANY_VALUES:
-            return replace(effort, n_starts=0, n_recut=2, n_swapped=1)
-        if effort.n_swapped < Effort.n_swapped or n_rows >= FEW_ROWS:
-            return effort
-        n_further = min(int(FURTHER_VALUES / ((n_rows + ROWS_AS_BINS) * n_values)), MOST_FURTHER)
-        return replace(effort, n_further=effort.n_further + n_further)
+    def _choose_thresholds(
+        self, sample: SearchSample, drawn: DrawnRows, paths: Sequence[Path], price: SizePrice
+    ) -> list[FoundTree]:
+        """The trees at the ends of paths in the table's columns, with thresholds chosen again on all drawn rows."""
+        part, grid, bins = sample.part, sample.grid, sample.bins
+        rows, found = part.rows(drawn), list[FoundTree]()
+        payload = grid.payload(rows, sample.directions if len(part.metric_columns) < self.metric.n_cols else None)
+        edges, begin = (None, None) if sample.is_whole else (bins.edges, bins.edge_begin)
+        least_gain, prices = grid.in_units(sample.least_gain), price.in_units(sample, float(rows.weights.sum()))
+        for path in paths:
+            tree = bins.unbinned(path[-1].tree)
+            threshold = core.polish(rows.values, payload, tree, edges, begin, least_gain, prices)
+            steps = [(step.work, sample.cost_of(step.value)) for step in path if math.isfinite(step.value)]
+            before = part.restore(tree)
+            found.append(FoundTree(before._replace(threshold=threshold), before, steps))
+        return found
 
     def cheaper_clusters(self, starts: Sequence[GrownTree]) -> list[GrownTree]:
         """Cheaper trees by a search from trees whose clusters may have several leaves, in the table's columns.
@@ -413,64 +374,74 @@ class SearchCheaper:
         Trees with empty leaves are left out, since their thresholds have no neighboring values.
         """
         starts = [start for start in starts if not start.n_empty]
-        given = [(start.tree.feature, start.tree.threshold, start.tree.children_right) for start in starts]
-        clusters = [start.tree.cluster for start in starts]
-        n_rows = sample_sizes(self.n_leaves, max(self.table.matrix.n_cols, self.metric.n_cols))[1]
-        drawn = draw_distinct(core.row_hashes(self.table.matrix, self.n_jobs), n_rows)
-        found = self._descend(given, clusters, drawn)
-        replayed = [self._replay(*each) for each in found]
+        given = [CutTree(start.tree.feature, start.tree.threshold, start.tree.children_right) for start in starts]
+        found = self._descend(given, [start.tree.cluster for start in starts], self.draw(self.n_leaves))
+        replayed = [tree.replay(self.rows.anew(), cluster) for tree, cluster in found]
         trees = [tree.finish() for tree in replayed if all(tree.provider.size(leaf) for leaf in tree.leaves())]
-        return [each for each in trees if self.limits is None or self._allows(each)]
+        return [each for each in trees if self._is_within(each)]
 
     def _descend(
-        self, trees: Sequence[Tests], clusters: Sequence[Int32 | None], drawn: DrawnRows
-    ) -> list[tuple[Tests, Int32]]:
-        """See ``descend``; tests are of the table's columns."""
-        rows = draw_sample(self.table, self.metric, drawn, self.centers, self.coordinates, trees, self.limits)
-        placed = [place_tests(tests, rows.columns, self.table.matrix.n_cols) for tests in trees]
-        least = room(self.limits, float(rows.weights.sum()))
-        columns = np.append(rows.columns, -1).astype(np.int32)
-        return [
-            ((columns[column], thresholds, right), cluster)
-            for (column, thresholds, right), cluster in descend(
-                rows, placed, clusters, len(self.centers), self.objective, least, self.n_jobs
-            )
-        ]
+        self, trees: Sequence[CutTree], clusters: Sequence[Int32 | None], drawn: DrawnRows
+    ) -> list[tuple[CutTree, Int32]]:
+        """See ``descend``; cuts are of the table's columns."""
+        part = self.columns(trees)
+        found = descend(self, part.rows(drawn), list(map(part.place, trees)), clusters)
+        return [(part.restore(tree), cluster) for tree, cluster in found]
 
-    def _total_weight(self) -> int:
-        """Weight of all rows."""
-        return self.table.n_rows if self.table.weights is None else int(self.table.weights.sum())
+    def _grow_on_sample(self, sample: SearchSample, rows: SampledRows, runs: Sequence[Float64]) -> list[CutTree | None]:
+        """Trees of "exshallow" on the bins of the sample, one per clustering; None if its labels occurred before."""
+        trees, seen, table = list[CutTree | None](), list[Int32](), sample.table(rows)
+        objective, n_jobs = self.objective, self.n_jobs
+        for centers in runs:
+            labels = objective.assign(rows.metric, centers, n_jobs)[0]
+            if any(np.array_equal(labels, others) for others in seen):
+                trees.append(None)
+                continue
+            seen.append(labels)
+            coordinates = centers
+            if not sample.part.is_same:
+                means, _ = objective.centers(as_matrix(rows.values), labels, len(centers), rows.weights, n_jobs)
+                coordinates = np.where(np.isnan(means), rows.values[0], means)
+            costs = fixed_costs(rows.metric, centers, objective, weights=rows.weights, n_jobs=n_jobs)
+            growing = GrowingTree(MemoryProvider(table, labels, costs, n_jobs))
+            coordinates = sample.bins.bins_of(coordinates)
+            problem = GrowthProblem(growing.provider, coordinates, depth_penalty=self.depth_penalty)
+            separate(growing, ShallowCriterion(problem))
+            trees.append(CutTree(*growing.tests()))
+        return trees
 
-    def _judge(self, starts: Sequence[GrownTree], trees: Sequence[Tests]) -> list[Judgement]:
-        """Judge trees on all rows; the first ones are the starts."""
+    def _judge(self, starts: Sequence[GrownTree], found: Sequence[CutTree]) -> list[Judgement]:
+        """Judge trees on all rows: the starts, then the found ones."""
         leaves = [start.leaf_of_row for start in starts]
-        leaves += [leaves_by(self.table.matrix, tree, self.n_jobs) for tree in trees[len(starts) :]]
+        leaves += [tree.apply(self.table.matrix, self.n_jobs) for tree in found]
+        columns = [*(start.tree.feature for start in starts), *(tree.column for tree in found)]
 
         def parts(i: int) -> Int32:
-            number: Int32 = np.cumsum(trees[i][0] < 0, dtype=np.int32) - np.int32(1)
+            number: Int32 = np.cumsum(columns[i] < 0, dtype=np.int32) - np.int32(1)
             return number[leaves[i]]
 
         first = dict[bytes, int]()  # one tree is judged for all that give the same partition
-        alike = [first.setdefault(_together(parts(i)), i) for i in range(len(trees))]
+        alike = [first.setdefault(_together(parts(i)), i) for i in range(len(leaves))]
         judged = list(first.values())
         n_starts = sum(i < len(starts) for i in judged)
         groups = [range(n_starts), range(n_starts, len(judged))]
         if self.max_size is not None or self.size_penalty > 0.0:  # then all costs must be exact
             groups = [range(i, i + 1) for i in range(len(judged))]
-        found = self.judge([partial(parts, i) for i in judged], [group for group in groups if group])
-        costs = [found[judged.index(i)] for i in alike]
-        return self._judgements(costs, starts, trees, [(leaf, self.table.weights) for leaf in leaves])
+        costs = self.judge([partial(parts, i) for i in judged], [group for group in groups if group])
+        cost_of = dict(zip(judged, costs, strict=True))
+        rows = [(leaf, self.table.weights) for leaf in leaves]
+        return self._judgements([cost_of[i] for i in alike], starts, found, rows)
 
     def _judgements(
         self,
         costs: Sequence[float],
         starts: Sequence[GrownTree],
-        trees: Sequence[Tests],
+        found: Sequence[CutTree],
         rows: Sequence[tuple[Int32, Int64 | None]],
     ) -> list[Judgement]:
         """Costs and sizes of trees, the starts first; ``rows``: the leaf of every row in each tree, and weights."""
         sizes, searched = [start.size_of(*own) for start, own in zip(starts, rows, strict=False)], self.table.searched
-        for (column, _, right), own in zip(trees[len(starts) :], rows[len(starts) :], strict=True):
+        for (column, _, right), own in zip(found, rows[len(starts) :], strict=True):
             if searched is None:
                 sizes.append(tree_size(column, right, *own))
             else:
@@ -478,17 +449,13 @@ class SearchCheaper:
                 sizes.append(tree_size(source, right, *own, searched.level[column] >= 0))
         return [Judgement(cost, *size) for cost, size in zip(costs, sizes, strict=True)]
 
-    def _grow_again(self, tests: Tests) -> GrownTree:
-        """The tree with these cuts as a grown tree: thresholds placed in their gaps, leaves named after clusters."""
-        return self._name_leaves(self._replay(tests).finish(), anew=True)
+    def _grow(self, tree: CutTree) -> GrownTree:
+        """The tree grown on all rows: thresholds placed in their gaps, leaves named after clusters."""
+        return self._name_leaves(tree.replay(self.rows.anew()).finish(), anew=True)
 
-    def _replay(self, tests: Tests, cluster: Int32 | None = None) -> GrowingTree:
-        """Replay the splits of a tree on all rows; see ``replay``."""
-        return replay(self.rows.anew(), *tests, cluster)
-
-    def _allows(self, grown: GrownTree) -> bool:
-        assert self.limits is not None
-        return self.limits.are_met(grown.tree, grown.leaf_of_row, grown.rows)
+    def _is_within(self, grown: GrownTree) -> bool:
+        """Whether a tree is within the limits."""
+        return self.limits is None or self.limits.are_met(grown.tree, grown.leaf_of_row, grown.rows)
 
     def _by_label(self, grown: GrownTree) -> tuple[Int32, Int64 | None]:
         """Labels and weights of the rows in ``grown.leaf_of_row``."""
@@ -516,179 +483,18 @@ class SearchCheaper:
         return replace(grown, tree=replace(tree, cluster=cluster), split_order=order, leaf_clusters=clusters)
 
 
-def _everywhere(penalty: float) -> SizePrice:
-    return (penalty, penalty / 4), (0.0, 0.0)
-
-
-def _in_units(price: SizePrice, sample: SearchSample, weight: float) -> SizePrice:
-    """Convert a price for rows of this weight to units of the grid."""
-    (condition, level), (conditions, levels) = price
-    unit = sample.grid.in_units(sample.cost) / sample.weight
-    return (condition * unit, level * unit), (conditions * weight, levels * weight)
-
-
-def _different(paths: Sequence[Path]) -> list[Path]:
-    """The first of all paths that end in the same tree."""
-    found = {tuple(each.tobytes() for each in path[-1][2]): path for path in reversed(paths)}
-    return list(reversed(found.values()))
-
-
-def _search(
-    sample: SearchSample,
-    levels: Sequence[Sequence[Cuts | None]],
-    size_price: SizePrice,
-    *,
-    n_leaves: int,
-    effort: Effort,
-    goes_on: bool,
-    least: tuple[float, int],
-    n_jobs: int,
-    progress: Callable[[float], None] | None,
-) -> list[Path]:
-    """Paths to the best trees of the sample, the best one last."""
-    in_units, least_gain = sample.grid.in_units, sample.grid.in_units(sample.least_gain)
-    search = core.TreeSearch(
-        sample.bins.codes,
-        sample.bins.n_bins,
-        sample.payload,
-        "squares",
-        least_gain,
-        *least,
-        *_in_units(size_price, sample, sample.weight),
-    )
-
-    def run(
-        trees: Sequence[Cuts], *, swaps: bool, work: int = 0, most_work: int = 2**62
-    ) -> tuple[list[int], list[Path]]:
-        found = search.run(
-            list(trees),
-            n_leaves=n_leaves,
-            swaps=swaps,
-            tolerance=in_units(effort.tolerance * sample.cost),
-            work=work,
-            n_jobs=n_jobs,
-            progress=None if progress is None else lambda value: progress(sample.cost_of(value) / sample.cost),
-            most_work=most_work,
-        )
-        return [done for done, _ in found], [path for _, path in found]
-
-    # Expensive starts end as expensive trees.
-    chosen, waiting = list[list[Cuts]](), list[tuple[float, Cuts]]()
-    for level in levels:
-        waiting += [(search.value(tree), tree) for tree in level if tree is not None]
-        waiting.sort(key=itemgetter(0))
-        near = [tree for value, tree in waiting if value <= waiting[0][0] + in_units(NEAR * sample.cost)]
-        n_recut = FURTHER_STARTS if chosen else min(effort.n_recut, len(near))
-        chosen.append([tree for _, tree in waiting[:n_recut]])
-        waiting = waiting[n_recut:]
-    done, paths = run([tree for level in chosen for tree in level], swaps=False)
-    # Starts often end in the same tree.
-    swapped, ends = list[Step](), list[Step]()
-    reached = iter(paths)
-    for i, level in enumerate(chosen):
-        ends += [path[-1] for path in islice(reached, len(level)) if path]
-        for step in sorted(ends, key=itemgetter(1)):
-            is_new = all(abs(step[1] - other[1]) > least_gain for other in swapped)
-            if is_new and len(swapped) < effort.n_swapped + i:
-                swapped.append(step)
-    most_work = MOST_WORK // sample.payload.shape[1]
-    further, paths = run([cuts for _, _, cuts in swapped], swaps=True, most_work=most_work)
-    if goes_on:
-        stopped = [path for path, each in zip(paths, further, strict=True) if each >= most_work]
-        longer, ends_of = run([path[-1][2] for path in stopped], swaps=True)
-        further += longer
-        paths += [path + more for path, more in zip(stopped, ends_of, strict=True)]
-    found = {path[-1][1]: path for path in reversed(paths) if path}  # the first path to each value
-    paths = [found[value] for value in sorted(found, reverse=True)]
-    if effort.repeated > 0.0 and paths:
-        work = int(effort.repeated * max(sum(done) + sum(further), LEAST_WORK))
-        ((longest,),) = run([paths[-1][-1][2]], swaps=True, work=work)[1:]
-        paths += [longest[: n + 1] for n in range(1, len(longest))]
-    return paths
-
-
-def _cluster_sample(
-    rows: SampledRows, n_clusters: int, n_runs: int, objective: Objective, n_jobs: int
-) -> list[Float64]:
+def _cluster_sample(problem: SearchProblem, rows: SampledRows, n_runs: int) -> list[Float64]:
     """Centers of ``n_runs`` clusterings of the sample, in its metric columns."""
     # An order that does not change with an offset of the table; equal rows remain in the order of their hashes.
     order = np.lexsort(rows.coordinates.T[:ORDERING_COLUMNS][::-1])
-    points = Points(rows.coordinates[order], rows.weights[order], objective)
+    points = Points(rows.coordinates[order], rows.weights[order], problem.objective)
     runs = list[Float64]()
     while len(runs) < n_runs:
         seeds = range(2 * len(runs), 2 * (len(runs) + RUNS_AT_A_TIME))
-        rows_of = [points.seeds(n_clusters, np.random.default_rng(seed)) for seed in seeds]
-        found = [points.iterate(each, Stop(COARSE, MOST_ITERATIONS), n_jobs) for each in rows_of]
+        rows_of = [points.seeds(len(problem.centers), np.random.default_rng(seed)) for seed in seeds]
+        found = [points.iterate(each, Stop(COARSE, MOST_ITERATIONS), problem.n_jobs) for each in rows_of]
         runs += [run.centers for run in sorted(found, key=attrgetter("cost"))[:RUNS_AT_A_TIME]]
     return runs[:n_runs]
-
-
-def _grow_on_sample(
-    rows: SampledRows,
-    table: EncodedTable,
-    bins: BinnedRows,
-    runs: Sequence[Float64],
-    objective: Objective,
-    depth_penalty: float,
-    n_jobs: int,
-) -> list[Cuts | None]:
-    """Trees of "exshallow" on the bins of the sample, one per clustering; None if its labels occurred before."""
-    trees = list[Cuts | None]()
-    seen: list[Int32] = []
-    for centers in runs:
-        labels = objective.assign(rows.metric, centers, n_jobs)[0]
-        if any(np.array_equal(labels, others) for others in seen):
-            trees.append(None)
-            continue
-        seen.append(labels)
-        coordinates = centers
-        if rows.coordinates is not rows.values:
-            means, _ = objective.centers(as_matrix(rows.values), labels, len(centers), rows.weights, n_jobs)
-            coordinates = np.where(np.isnan(means), rows.values[0], means)
-        costs = fixed_costs(rows.metric, centers, objective, weights=rows.weights, n_jobs=n_jobs)
-        growing = GrowingTree(MemoryProvider(table, labels, costs, n_jobs))
-        problem = GrowthProblem(growing.provider, bins.bins_of(coordinates), depth_penalty=depth_penalty)
-        separate(growing, ShallowCriterion(problem))
-        column, threshold, right = growing.tests()
-        trees.append((column, np.floor(np.nan_to_num(threshold, nan=-1.0)).astype(np.int32), right))
-    return trees
-
-
-def _polish(
-    matrix: core.Matrix,
-    metric: core.Matrix,
-    weights: Int64 | None,
-    sample: SearchSample,
-    cuts: Cuts,
-    size_price: SizePrice,
-    n_jobs: int,
-) -> tuple[Int32, Float64, Int32]:
-    """Choose thresholds again on more rows, without changing their columns; the result has columns of the table."""
-    searched, _, right = cuts
-    rows, grid, directions = sample.rows, sample.grid, None
-    if sample.directions is not None and len(rows.metric_columns) < len(grid.origin):
-        directions = sample.directions
-    is_whole = rows.share == 1.0
-    thresholds = core.polish(
-        matrix,
-        metric,
-        weights,
-        grid.origin[rows.metric_columns],
-        grid.reach,
-        grid.scale,
-        grid.weigh_first,
-        directions,
-        searched,
-        sample.bins.thresholds(cuts),
-        right,
-        None if is_whole else sample.bins.edges,
-        None if is_whole else sample.bins.edge_begin,
-        grid.in_units(sample.least_gain),
-        *_in_units(size_price, sample, matrix.n_rows if weights is None else float(weights.sum())),
-        n_jobs,
-    )
-    column = np.where(searched >= 0, rows.columns[searched], -1).astype(np.int32)
-    return column, thresholds, right
 
 
 def _together(part: Int32) -> bytes:
@@ -706,21 +512,6 @@ def _names(
     common = np.bincount(leaf_of_row * n_clusters + labels, weights, n_leaves * n_clusters)
     names: npt.NDArray[np.intp] = linear_sum_assignment(common.reshape(n_leaves, n_clusters), maximize=True)[1]
     return names
-
-
-def replay(
-    provider: Provider, column: Int32, thresholds: Float64, right: Int32, cluster: Int32 | None = None
-) -> GrowingTree:
-    """Replay the splits of a tree in preorder, with the clusters of its leaves; 0 if ``cluster`` is None."""
-    tree = GrowingTree(provider)
-    number = {0: 0}
-    for node in range(len(column)):
-        if column[node] < 0:
-            tree.label(number[node], 0 if cluster is None else int(cluster[node]))
-            continue
-        test = NodeTest(int(column[node]), float(thresholds[node]))
-        number[node + 1], number[int(right[node])] = tree.split(number[node], test)
-    return tree
 
 
 def expand_tree(

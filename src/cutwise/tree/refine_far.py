@@ -12,8 +12,7 @@ from cutwise.core import Float64, Int32, Int64
 from cutwise.reference.objective import KMEANS
 from cutwise.table.table import as_matrix
 
-from .refine_sample import COVARIANCE_ROWS, DrawnRows, select_columns
-from .threshold_tree import NodeTest
+from .refine_sample import COVARIANCE_ROWS, DrawnRows, SearchProblem, select_columns
 
 FAR, FAR_SHARE = 500.0, 0.02
 """A cluster is far if its squared distance to the others is at least FAR times the average cost of a row, and at least
@@ -23,34 +22,26 @@ the average cost times FAR_SHARE of the total weight."""
 class FarCut(NamedTuple):
     """A cut that separates one cluster from all remaining ones, and whether this cluster is above it."""
 
-    test: NodeTest
+    column: int
+    threshold: float
     is_above: bool
 
 
 @np.errstate(over="ignore")  # a distance beyond float64 is far
 def cut_off_far(
-    matrix: core.Matrix,
-    metric: core.Matrix,
-    centers: Float64,
-    coordinates: Float64,
-    has_rows: npt.NDArray[np.bool_],
-    drawn: DrawnRows,
-    total_weight: int,
-    n_jobs: int,
+    problem: SearchProblem, has_rows: npt.NDArray[np.bool_], drawn: DrawnRows
 ) -> tuple[list[FarCut], Int64, DrawnRows]:
     """Cut single clusters off, the farthest first; return the cuts, the remaining clusters and their rows.
 
-    ``matrix``, ``metric``: rows in the columns that are cut, and in the metric space. ``centers`` (k, p),
-    ``coordinates`` (k, d): the clusters in the metric space, and in the columns that are cut. ``has_rows`` (k,):
-    clusters without rows are not cut off. ``drawn``: the rows to use. ``total_weight``: weight of all rows.
+    ``has_rows`` (k,): clusters without rows are not cut off. ``drawn``: the rows to use.
     """
-    columns = select_columns(centers, np.empty(0, dtype=np.int32))
-    centers = np.ascontiguousarray(centers[:, columns])
+    columns = select_columns(problem.centers, np.empty(0, dtype=np.int32))
+    centers, coordinates = np.ascontiguousarray(problem.centers[:, columns]), problem.coordinates
 
     def nearest(drawn: DrawnRows) -> tuple[Int32, float]:
-        rows = as_matrix(core.gather_rows(metric, drawn.first, columns))
-        labels, own = KMEANS.assign(rows, centers, n_jobs)[:2]
-        return labels, float(own.mean()) * max(FAR, FAR_SHARE * total_weight)
+        rows = as_matrix(core.gather_rows(problem.metric, drawn.first, columns))
+        labels, own = KMEANS.assign(rows, centers, problem.n_jobs)[:2]
+        return labels, float(own.mean()) * max(FAR, FAR_SHARE * problem.total_weight)
 
     cuts, left = list[FarCut](), np.arange(len(centers))
     labels, least = nearest(drawn.begin(COVARIANCE_ROWS))  # few rows suffice almost always
@@ -63,9 +54,9 @@ def cut_off_far(
         if not (apart > least and has_rows[far]):
             break
         cut = _cut_between(coordinates[far], coordinates[others])
-        values = core.gather_rows(matrix, drawn.first, np.array([cut.test.feature]))[:, 0]
+        values = core.gather_rows(problem.table.matrix, drawn.first, np.array([cut.column]))[:, 0]
         is_near = labels != far
-        if not np.array_equal((values > cut.test.threshold) != cut.is_above, is_near):  # also if there is no gap
+        if not np.array_equal((values > cut.threshold) != cut.is_above, is_near):  # also if there is no gap
             break
         cuts.append(cut)
         left, labels, drawn = others, labels[is_near], drawn.part(is_near)
@@ -87,4 +78,4 @@ def _cut_between(own: Float64, others: Float64) -> FarCut:
     column = int(np.argmax(gaps / np.maximum(reach, np.finfo(np.float64).tiny)))
     is_above = bool(own[column] > high[column])
     threshold = own[column] + ((high if is_above else low)[column] - own[column]) / 2
-    return FarCut(NodeTest(column, float(threshold)), is_above)
+    return FarCut(column, float(threshold), is_above)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 import numpy as np
 
@@ -10,11 +11,11 @@ from cutwise import core
 from cutwise.core import Float64, Int32
 from cutwise.table.table import EncodedTable
 
+from .cut_tree import CutTree
 from .growing import GrownTree
 from .limits import Limits
 from .provider import MemoryProvider
-from .refine import replay
-from .refine_sample import Cuts, bin_rows, draw_distinct, place_tests, room, select_columns
+from .refine_sample import SearchedPart, Step, bin_rows, draw_distinct, improve, room, select_columns
 from .subtree import prune_to_agreement
 
 SEARCHED_ROWS = 10_000
@@ -48,40 +49,34 @@ def refine_agreement(
     """
     k, starts = len(coordinates), starts[:N_STARTS]
     width = 4 * -(-(k + 1) // 4)
-    hashes = core.row_hashes(table.matrix, n_jobs)
-    first, group, drawn, _ = draw_distinct(hashes, max(SEARCHED_ROWS, 150 * n_leaves))
+    drawn = draw_distinct(core.row_hashes(table.matrix, n_jobs), max(SEARCHED_ROWS, 150 * n_leaves))
     columns = select_columns(coordinates, np.concatenate([grown.tree.feature for grown in starts]), limits)
+    part = SearchedPart(table, table.matrix, columns, columns, is_same=True)
     n_bins = min(MOST_BINS, TABLE_BYTES // (8 * width * len(columns) * n_leaves))
     if n_bins < FEWEST_BINS:
         return []
-    own = None if table.weights is None else table.weights[drawn]
-    payload = np.zeros((len(first), width))
-    payload[:, 0] = np.bincount(group, weights=own)
-    payload[:, 1 : k + 1] = np.bincount(group * k + labels[drawn], weights=own, minlength=len(first) * k).reshape(-1, k)
-    whole = [(g.tree.feature, g.tree.threshold, g.tree.children_right) for g in starts]
-    trees = [place_tests(tests, columns, table.matrix.n_cols) for tests in whole]
-    rows, cuts = bin_rows(core.gather_rows(table.matrix, first, columns), payload[:, 0].copy(), trees, n_bins, n_jobs)
+    rows = part.rows(drawn)
+    own, cell = None if table.weights is None else table.weights[drawn.rows], drawn.group * k + labels[drawn.rows]
+    payload = np.zeros((len(rows.weights), width))
+    payload[:, 0] = rows.weights
+    payload[:, 1 : k + 1] = np.bincount(cell, weights=own, minlength=len(payload) * k).reshape(-1, k)
+    trees = [part.place(CutTree(g.tree.feature, g.tree.threshold, g.tree.children_right)) for g in starts]
+    bins, cuts = bin_rows(rows.values, payload[:, 0].copy(), trees, n_bins, n_jobs)
     total = payload[:, 0].sum()
     least, depth = room(limits, total)
-    most_work = MOST_ADDITIONS // width + MOST_PASSES * rows.codes.size
-    search = core.TreeSearch(rows.codes, rows.n_bins, payload, "counts", 1e-9 * total, least, depth)
+    most_work = MOST_ADDITIONS // width + MOST_PASSES * bins.codes.size
+    search = core.TreeSearch(bins.codes, bins.n_bins, payload, "counts", 1e-9 * total, least, depth)
 
-    def run(starts: Sequence[Cuts], swaps: bool) -> list[tuple[int, float, Cuts]]:
-        found = search.run(
-            list(starts),
-            n_leaves=n_leaves,
-            swaps=swaps,
-            tolerance=TOLERANCE * total,
-            n_jobs=n_jobs,
-            most_work=most_work,
+    def run(starts: list[CutTree], swaps: bool) -> list[Step]:
+        tolerance = TOLERANCE * total
+        _, paths = improve(
+            search, starts, n_leaves=n_leaves, swaps=swaps, tolerance=tolerance, n_jobs=n_jobs, most_work=most_work
         )
-        return sorted((path[-1] for _, path in found if path), key=lambda step: step[1])
+        return sorted((path[-1] for path in paths if path), key=attrgetter("value"))
 
-    best = {value: cut for _, value, cut in reversed(run(cuts, False))}
+    best = {step.value: step.tree for step in reversed(run(cuts, False))}
     result = []
-    for _, _, cut in run([best[value] for value in sorted(best)][:N_SWAPPED], True)[:N_KEPT]:
-        feature, _, right = cut
-        column = np.where(feature >= 0, columns[feature], -1).astype(np.int32)
-        tree = replay(MemoryProvider(table), column, rows.thresholds(cut), right)
+    for step in run([best[value] for value in sorted(best)][:N_SWAPPED], True)[:N_KEPT]:
+        tree = part.restore(bins.unbinned(step.tree)).replay(MemoryProvider(table))
         result.append(prune_to_agreement(tree.finish(), labels, k, n_leaves, table.weights))
     return result

@@ -1,28 +1,24 @@
-"""The sample that a search for better trees reads: some rows, few bins a column, few numbers a row."""
+"""What a search for better trees reads: how long it is, some rows, few bins a column and few numbers a row."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from itertools import pairwise, starmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
 from cutwise.core import Float64, Int32, Int64
-from cutwise.reference.objective import KMEANS, sum_costs
-from cutwise.table.table import EncodedTable, SearchedColumns, as_matrix, number_kind
+from cutwise.reference.objective import KMEANS, Objective, sum_costs
+from cutwise.table.table import EncodedTable, as_matrix, number_kind
 
+from .cut_tree import CutTree
 from .limits import Limits
-from .threshold_tree import NodeTest, ThresholdTree
-
-Cuts = tuple[Int32, Int32, Int32]
-"""A tree on codes, nodes in preorder: column (-1: leaf), the last bin that goes left, and the right child's number."""
-Tests = tuple[Int32, Float64, Int32]
-"""``Cuts`` with thresholds in place of bins. Columns of both are numbers among the searched columns."""
 
 SAMPLED_ROWS, FEWER_ROWS = 4_000, 2_500
 """Least number of rows in a sample, and the number for large tables, where all rows take most of the time."""
@@ -44,10 +40,21 @@ FAR_DIGITS, FAR_CENTER_DIGITS = 20, 12
 """Rows are moved to within this many binary orders of the average distance to the centers: squares have twice the
 digits. For directions centers are moved to within FAR_CENTER_DIGITS, so that the others keep their digits."""
 _LAST_HASH = 2.0**64 - 2.0**11  # the largest that float64 has
-_LOWEST = -float(np.finfo(np.float64).max)
 NO_DEPTH = 2**30
 COUNTED_WEIGHT = 2**26
 """Weights with at most this sum are treated as counts: a weight equals a repeated row to the bit."""
+
+
+FURTHER_STARTS = 2
+"""Number of starts that a further round adds."""
+MANY_ROWS, MANY_LEAVES, MANY_VALUES = 80_000, 32, 20_000
+"""Beyond this many distinct rows or leaves, or columns times leaves squared, a search starts only from the given trees
+and moves leaves only in the best tree: more would take longer than growing the given trees."""
+FEW_ROWS, FURTHER_VALUES, ROWS_AS_BINS, MOST_FURTHER = 10_000, 42_000_000, 2_000, 6
+"""With fewer than FEW_ROWS distinct rows a search has further rounds, at most MOST_FURTHER, so many that rows (plus
+ROWS_AS_BINS for the sums by bin) times columns times leaves squared add up to FURTHER_VALUES: about 0.1 s."""
+WHOLE_VALUES = 21_000_000
+"""With at most this many of these values a search uses all rows."""
 
 
 def sample_sizes(n_leaves: int, n_columns: int) -> tuple[int, int]:
@@ -56,190 +63,96 @@ def sample_sizes(n_leaves: int, n_columns: int) -> tuple[int, int]:
     return n_sampled, max(n_sampled, min(POLISHED_ROWS, POLISHED_VALUES // n_columns))
 
 
-class Grid(NamedTuple):
-    """Conversion of coordinates to whole numbers, whose sums are exact.
+@dataclass(frozen=True)
+class SearchPlan:
+    """How long a search is, counted in operations rather than seconds, so that its result is reproducible.
 
-    ``origin`` (p,) float64. ``reach``: coordinates farther from the origin count as this far. ``scale``: units per unit
-    of distance, a power of two. ``weigh_first``: whether rows are rounded after they are multiplied by their weight.
+    ``n_rows``: number of distinct rows in the sample. ``n_growing``: number of them that further starts are grown on.
+    ``n_starts``: number of starts. ``n_recut``: number of the best starts whose cuts are chosen again. ``n_swapped``:
+    number of the best results in which leaves are moved. ``n_further``: rounds that add two starts, and the best tree
+    in which no leaves were moved yet. ``is_long``: whether leaves are moved beyond ``MOST_WORK``. ``repeated``: work of
+    searches from the best tree with some leaves moved at random, as a multiple of the earlier work.
     """
 
-    origin: Float64
-    reach: float
-    scale: float
-    weigh_first: bool
+    n_rows: int
+    n_growing: int
+    n_starts: int = 8
+    n_recut: int = 4
+    n_swapped: int = 3
+    n_further: int = 0
+    is_long: bool = False
+    repeated: float = 0.0
 
-    def in_units(self, square: float) -> float:
-        """A squared distance in squared units; the square of the scale alone may be beyond float64."""
-        return square * self.scale * self.scale
+    @classmethod
+    def of(
+        cls, effort: float, n_leaves: int, n_columns: int, sizes: tuple[int, int], n_drawn: int, share: float
+    ) -> list[SearchPlan]:
+        """The plans of successive searches for an effort.
+
+        1 is the default, 0.3 takes two thirds of its time; above 1 time is proportional. More effort than the default
+        repeats all steps of the default and adds others. It finally continues from its results with more rows, as many
+        as choose thresholds. ``n_columns``: number of searched columns. ``sizes``: see ``sample_sizes``. ``n_drawn``,
+        ``share``: number of drawn rows, and their share of all distinct rows.
+        """
+        n_all, n_values, (n_sampled, n_polished) = n_drawn / share, n_columns * n_leaves**2, sizes
+        if n_all > MANY_ROWS:
+            n_sampled = max(FEWER_ROWS, ROWS_A_CLUSTER * n_leaves)
+        elif n_all < FEW_ROWS and (n_all + ROWS_AS_BINS) * n_values <= WHOLE_VALUES:
+            n_sampled = FEW_ROWS
+
+        def with_rows(n_rows: int, **how: Any) -> SearchPlan:
+            takes_all = n_all / 2 < n_rows <= FEW_ROWS
+            return cls(n_rows, n_rows if takes_all else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves), **how)
+
+        n_swapped, n_further = max(1, round(3 * min(effort, 1.0))), round(3 * min(max(effort - 1.0, 0.0), 2.0))
+        is_long, first = n_further > 0, {"n_swapped": n_swapped}
+        if n_all > MANY_ROWS or n_leaves > MANY_LEAVES or n_values > MANY_VALUES:
+            first = {"n_starts": 0, "n_recut": 2, "n_swapped": 1}
+        elif n_swapped == cls.n_swapped and n_all < FEW_ROWS:
+            n_further += min(int(FURTHER_VALUES / ((n_all + ROWS_AS_BINS) * n_values)), MOST_FURTHER)
+        plans = [with_rows(n_sampled, n_further=n_further, is_long=is_long, repeated=max(0.0, effort - 3.0), **first)]
+        return [*plans, with_rows(n_polished, is_long=True)] if is_long and n_sampled < n_drawn else plans
 
 
 @dataclass(frozen=True, eq=False)
-class SampledRows:
-    """Distinct rows of a table, in an order that depends on their values alone.
+class SearchProblem:
+    """Rows of a table, and the clusters of a reference that a tree is searched for.
 
-    ``columns`` (d,) int64: the searched columns of the table, increasing: all of them, unless there are very many.
-    ``metric_columns`` (p,) int64: the columns used of the metric space. ``values`` (m, d), ``coordinates`` (m, p)
-    float64: the rows in these columns. ``weights`` (m,) int64. ``share``: approximate share of the table's distinct
-    rows that are here; 1 for all. ``metric``: the coordinates.
+    ``table``: the m rows, in the columns that are cut. ``metric``: the m rows in the metric space; the table's own
+    matrix if both are the same. ``centers`` (k, p) float64: the reference's centers. ``labels`` (m,) int32: reference
+    clusters, after which the leaves of the result are named. ``coordinates`` (k, d) float64: the reference clusters in
+    the columns that are cut. ``objective``: objective of the centers; the search itself uses squared distances for any
+    objective. ``limits``: limits of all trees. ``n_jobs``: threads; no result depends on it.
     """
 
-    columns: Int64
-    metric_columns: Int64
-    values: Float64
-    coordinates: Float64
-    weights: Int64
-    share: float
+    table: EncodedTable
     metric: core.Matrix
+    centers: Float64
+    labels: Int32
+    coordinates: Float64
+    _: KW_ONLY
+    objective: Objective = KMEANS
+    limits: Limits | None = None
+    n_jobs: int = 1
 
-    def first(self, n_rows: int) -> SampledRows:
-        """The first ``n_rows`` rows."""
-        coordinates = self.coordinates[:n_rows]
-        is_same = self.coordinates is self.values
-        return replace(
-            self,
-            values=coordinates if is_same else self.values[:n_rows],
-            coordinates=coordinates,
-            weights=self.weights[:n_rows],
-            metric=as_matrix(coordinates),
-        )
+    @property
+    def total_weight(self) -> int:
+        """Weight of all rows."""
+        return self.table.n_rows if self.table.weights is None else int(self.table.weights.sum())
 
-    def without_rows(self) -> SampledRows:
-        """A copy without the rows, to free their memory."""
-        none = np.empty((0, self.values.shape[1]))
-        coordinates = none if self.coordinates is self.values else np.empty((0, self.coordinates.shape[1]))
-        return replace(self, values=none, coordinates=coordinates, metric=as_matrix(coordinates))
+    def draw(self, n_leaves: int) -> DrawnRows:
+        """The rows that choose the thresholds in the end; a search samples some of them."""
+        n_wanted = sample_sizes(n_leaves, max(self.table.matrix.n_cols, self.metric.n_cols))[1]
+        return draw_distinct(core.row_hashes(self.table.matrix, self.n_jobs), n_wanted)
 
-
-def leaves_by(matrix: core.Matrix, tests: Tests, n_jobs: int = 1) -> Int32:
-    """The node number of every row's leaf."""
-    column, thresholds, right = tests
-    left = np.where(column >= 0, np.arange(1, len(column) + 1), -1).astype(np.int32)
-    no_lower = np.full(len(column), -np.inf)
-    return core.apply(matrix, left, right, column, thresholds, no_lower, n_jobs=n_jobs)
-
-
-def tests_of(tree: ThresholdTree, searched: SearchedColumns | None) -> Tests | None:
-    """The tests of a tree in the searched columns; None if a test is of several levels of a category."""
-    if searched is None:
-        return tree.feature, tree.threshold, tree.children_right
-    column, threshold, right = list[int](), list[float](), list[int]()
-    pending = [(0, -1)]  # a node, and the new number of its parent if it is a right child
-    while pending:
-        node, parent = pending.pop()
-        here = len(column)
-        if parent >= 0:
-            right[parent] = here
-        column.append(-1)
-        threshold.append(math.nan)
-        right.append(-1)
-        if tree.feature[node] < 0:
-            continue
-        test = tree.test(node)
-        own = searched.of(test.feature).tolist()
-        sides = int(tree.children_left[node]), int(tree.children_right[node])
-        if test.levels:  # rows of the level are right of the cut of its column
-            named = [j for j in own if searched.level[j] == test.levels[0]]
-            if len(test.levels) > 1 or (not named and test.levels[0] > 0):
-                return None
-            column[here], threshold[here] = (named or own)[0], 0.5
-            sides = sides[::-1] if named else sides  # of two levels only the second has a column
-        else:
-            cut = cut_of(test, searched)
-            column[here], threshold[here] = cut.feature, cut.threshold
-        pending += [(sides[1], here), (sides[0], -1)]
-    return np.array(column, dtype=np.int32), np.array(threshold), np.array(right, dtype=np.int32)
-
-
-def cut_of(test: NodeTest, searched: SearchedColumns | None) -> NodeTest:
-    """A test as a cut: a threshold in a searched column, or levels of a category."""
-    if searched is None or test.levels:
-        return test
-    below = -1 if test.unknown else 1
-    column = next(j for j in searched.of(test.feature).tolist() if searched.missing[j] in (0, below))
-    return NodeTest(column, _LOWEST if test.levels is not None else test.threshold)
-
-
-def place_tests(tests: Tests, columns: Int64, n_columns: int) -> Tests:
-    """Tests that cut only these columns, with columns numbered by their place among them."""
-    place = np.full(n_columns + 1, -1, dtype=np.int32)  # the last entry is for leaves
-    place[columns] = np.arange(len(columns), dtype=np.int32)
-    return place[tests[0]], tests[1], tests[2]
-
-
-def part_of_tree(tests: Tests, leaf_of_row: Int32) -> Tests:
-    """The part of a tree that some rows reach: leaves without rows are removed, with the tests above them."""
-    column, threshold, right = tests
-    n_reached = np.bincount(leaf_of_row, minlength=len(column))  # number of rows that reach the node
-    remaining = n_reached > 0
-    for node in np.flatnonzero(column >= 0)[::-1].tolist():
-        sides = n_reached[[node + 1, right[node]]]
-        n_reached[node], remaining[node] = sides.sum(), sides.all()
-    number = np.cumsum(remaining, dtype=np.int32) - remaining
-    column, right = column[remaining], right[remaining]
-    return column, threshold[remaining], np.where(column < 0, right, number[right])
-
-
-def _finite(values: Float64) -> Float64:
-    """Sampled values, with missing ones at some distance beyond the others."""
-    if np.isfinite(values).all():
-        return values
-    known = np.isfinite(values)
-    low = np.where(known, values, np.inf).min(axis=0)
-    high = np.where(known, values, -np.inf).max(axis=0)
-    low, high = (np.where(known.any(axis=0), end, 0.0) for end in (low, high))
-    apart = high - low + 1.0
-    return np.where(known, values, np.where(values > 0, high + apart, low - apart))
-
-
-def draw_sample(
-    table: EncodedTable,
-    metric: core.Matrix,
-    drawn: DrawnRows,
-    centers: Float64,
-    coordinates: Float64,
-    trees: Sequence[Tests],
-    limits: Limits | None = None,
-) -> SampledRows:
-    """The values of drawn rows that a search uses.
-
-    ``metric``: the table's rows in the metric space. ``centers``, ``coordinates`` (k, n_columns) float64: the reference
-    clusters in the metric space, and in the columns that are cut. ``trees``: columns that they cut are searched.
-    ``limits``: columns that may not be cut are not searched.
-    """
-    needed = np.concatenate([np.empty(0, np.int32), *(t[0] for t in trees)])
-    columns, is_same = select_columns(coordinates, needed), metric is table.matrix
-    metric_columns = columns if is_same else select_columns(centers, np.empty(0, dtype=np.int32))
-    if limits is not None and limits.columns is not None:
-        is_same, columns = False, select_columns(coordinates, needed, limits)
-    values = _finite(core.gather_rows(table.matrix, drawn.first, columns))
-    in_metric = values if is_same else core.gather_rows(metric, drawn.first, metric_columns)
-    return SampledRows(
-        columns=columns,
-        metric_columns=metric_columns,
-        values=values,
-        coordinates=in_metric,
-        weights=_weights(table, drawn),
-        share=drawn.share,
-        metric=as_matrix(in_metric),
-    )
-
-
-def draw_more(
-    table: EncodedTable, metric: core.Matrix, drawn: DrawnRows, sampled: SampledRows
-) -> tuple[core.Matrix, core.Matrix, Int64 | None]:
-    """All drawn rows, beyond the sampled ones: in the searched columns, in the metric columns, and their weights."""
-    is_whole = len(drawn.rows) == table.n_rows
-    rows, weights = (None, table.weights) if is_whole else (drawn.first, _weights(table, drawn))
-    matrix = _part(table.matrix, rows, sampled.columns)
-    is_same = metric is table.matrix and sampled.coordinates is sampled.values
-    return matrix, matrix if is_same else _part(metric, rows, sampled.metric_columns), weights
-
-
-def _part(matrix: core.Matrix, rows: Int64 | None, columns: Int64) -> core.Matrix:
-    """Some or all rows (None) of some columns; dense."""
-    if rows is None and not matrix.is_sparse and len(columns) == matrix.n_cols:
-        return matrix
-    return as_matrix(core.gather_rows(matrix, np.arange(matrix.n_rows) if rows is None else rows, columns))
+    def columns(self, trees: Sequence[CutTree]) -> SearchedPart:
+        """The columns that a search uses; those that the trees cut are among them."""
+        matrix, metric, limits = self.table.matrix, self.metric, self.limits
+        needed = np.concatenate([np.empty(0, np.int32), *(tree.column for tree in trees)])
+        columns = select_columns(self.coordinates, needed, limits)
+        is_same = metric is matrix and (limits is None or limits.columns is None)
+        in_metric = columns if is_same else select_columns(self.centers, needed if metric is matrix else needed[:0])
+        return SearchedPart(self.table, metric, columns, in_metric, is_same)
 
 
 class DrawnRows(NamedTuple):
@@ -308,10 +221,72 @@ def room(limits: Limits | None, weight: float) -> tuple[float, int]:
     return limits.least * weight / limits.total, min(limits.max_depth or NO_DEPTH, NO_DEPTH)
 
 
-def _weights(table: EncodedTable, drawn: DrawnRows) -> Int64:
-    """Weight of each group of equal rows; sums are below 2**53, so float64 is exact."""
-    own = None if table.weights is None else table.weights[drawn.rows].astype(np.float64)
-    return np.bincount(drawn.group, weights=own).astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """Rows of a sample, in an order that depends on their values alone.
+
+    ``values`` (m, d), ``coordinates`` (m, p) float64: in the columns of a ``SearchedPart``. ``weights`` (m,) int64.
+    """
+
+    values: Float64
+    coordinates: Float64
+    weights: Int64
+
+    @cached_property
+    def metric(self) -> core.Matrix:
+        """The coordinates."""
+        return as_matrix(self.coordinates)
+
+    def first(self, n_rows: int) -> SampledRows:
+        """The first ``n_rows`` rows."""
+        values = self.values[:n_rows]
+        is_same = self.coordinates is self.values
+        return SampledRows(values, values if is_same else self.coordinates[:n_rows], self.weights[:n_rows])
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedPart:
+    """The columns of a table that a search uses.
+
+    ``columns`` (d,) int64: the searched columns of the table, increasing: all of them, unless there are very many.
+    ``metric_columns`` (p,) int64: the columns used of the metric space; ``is_same``: whether these are the same.
+    """
+
+    table: EncodedTable
+    metric: core.Matrix
+    columns: Int64
+    metric_columns: Int64
+    is_same: bool
+
+    def rows(self, drawn: DrawnRows) -> SampledRows:
+        """Drawn rows in these columns."""
+        values = _finite(core.gather_rows(self.table.matrix, drawn.first, self.columns))
+        in_metric = values if self.is_same else core.gather_rows(self.metric, drawn.first, self.metric_columns)
+        own = None if self.table.weights is None else self.table.weights[drawn.rows].astype(np.float64)
+        # Sums of weights are below 2**53, so float64 is exact.
+        return SampledRows(values, in_metric, np.bincount(drawn.group, weights=own).astype(np.int64))
+
+    def place(self, tree: CutTree) -> CutTree:
+        """A tree that cuts these columns of the table, with columns numbered by their place."""
+        place = np.full(self.table.matrix.n_cols + 1, -1, dtype=np.int32)  # the last entry is for leaves
+        place[self.columns] = np.arange(len(self.columns), dtype=np.int32)
+        return tree._replace(column=place[tree.column])
+
+    def restore(self, tree: CutTree) -> CutTree:
+        """A tree with the table's numbers of the columns."""
+        return tree._replace(column=np.append(self.columns, -1).astype(np.int32)[tree.column])
+
+
+def _finite(values: Float64) -> Float64:
+    """Sampled values, with missing ones at some distance beyond the others."""
+    if np.isfinite(values).all():
+        return values
+    known = np.isfinite(values)
+    low = np.where(known, values, np.inf).min(axis=0)
+    high = np.where(known, values, -np.inf).max(axis=0)
+    low, high = (np.where(known.any(axis=0), end, 0.0) for end in (low, high))
+    apart = high - low + 1.0
+    return np.where(known, values, np.where(values > 0, high + apart, low - apart))
 
 
 def select_columns(centers: Float64, needed: Int32, limits: Limits | None = None) -> Int64:
@@ -346,13 +321,11 @@ class BinnedRows:
         """Number of bins of every column."""
         return np.diff(self.edge_begin) + np.int32(1)
 
-    def thresholds(self, cuts: Cuts) -> Float64:
-        """A number in the gap of every cut, nan at leaves."""
-        column, last_bin, _ = cuts
-        thresholds = np.full(len(column), np.nan)
-        inner = column >= 0
-        thresholds[inner] = self.edges[self.edge_begin[column[inner]] + last_bin[inner]]
-        return thresholds
+    def unbinned(self, tree: CutTree) -> CutTree:
+        """A tree on the bins, with a number in the gap of every cut for its threshold."""
+        threshold, inner = np.full(tree.n_nodes, np.nan), tree.column >= 0
+        threshold[inner] = self.edges[self.edge_begin[tree.column[inner]] + tree.threshold[inner].astype(np.int32)]
+        return tree._replace(threshold=threshold)
 
     def bins_of(self, coordinates: Float64) -> Float64:
         """The bins of points (k, d) in the searched columns."""
@@ -361,33 +334,51 @@ class BinnedRows:
 
 
 def bin_rows(
-    values: Float64, weights: Float64, trees: Sequence[Tests], most_bins: int, n_jobs: int
-) -> tuple[BinnedRows, list[Cuts]]:
+    values: Float64, weights: Float64, trees: Sequence[CutTree], most_bins: int, n_jobs: int
+) -> tuple[BinnedRows, list[CutTree]]:
     """Rows in at most ``most_bins`` bins a column, and trees (most important first) with cuts between bins."""
-    column = np.concatenate([np.empty(0, dtype=np.int32), *(feature for feature, _, _ in trees)])
+    column = np.concatenate([np.empty(0, dtype=np.int32), *(tree.column for tree in trees)])
+    cut = np.concatenate([np.empty(0), *(tree.threshold for tree in trees)])
     inner = column >= 0
-    threshold = np.concatenate([np.empty(0), *(threshold for _, threshold, _ in trees)])[inner]
-    codes, edges, edge_begin, cut_bins = core.sample_bins(values, weights, column[inner], threshold, most_bins, n_jobs)
-    last_bin = np.full(len(column), -1, dtype=np.int32)
-    last_bin[inner] = cut_bins
-    ends = np.cumsum([len(feature) for feature, _, _ in trees])
-    cuts: list[Cuts] = [
-        (feature, last_bin[end - len(feature) : end], right)
-        for (feature, _, right), end in zip(trees, ends, strict=True)
-    ]
-    return BinnedRows(codes, edges, edge_begin), cuts
+    codes, edges, begin, cut[inner] = core.sample_bins(values, weights, column[inner], cut[inner], most_bins, n_jobs)
+    parts = np.split(cut, np.cumsum([tree.n_nodes for tree in trees])[:-1])
+    cuts = [tree._replace(threshold=own) for tree, own in zip(trees, parts, strict=False)]
+    return BinnedRows(codes, edges, begin), cuts
+
+
+class Grid(NamedTuple):
+    """Conversion of coordinates to whole numbers, whose sums are exact.
+
+    ``origin`` (p,) float64. ``reach``: coordinates farther from the origin count as this far. ``scale``: units per unit
+    of distance, a power of two. ``weigh_first``: whether rows are rounded after they are multiplied by their weight.
+    """
+
+    origin: Float64
+    reach: float
+    scale: float
+    weigh_first: bool
+
+    def payload(self, rows: SampledRows, directions: Float64 | None) -> Float64:
+        """The weights of rows, and their coordinates, or those along the directions; on the grid."""
+        return core.grid_rows(rows.coordinates, rows.weights, *self, directions)
+
+    def in_units(self, square: float) -> float:
+        """A squared distance in squared units; the square of the scale alone may be beyond float64."""
+        return square * self.scale * self.scale
 
 
 @dataclass(frozen=True, eq=False)
 class SearchSample:
     """Sampled rows, in few bins a column and few numbers a row.
 
-    ``payload`` (m, w) float64: weight and coordinates along the main directions, on the grid. ``directions`` (w - 1, p)
-    float64: None if the payload has all coordinates. ``weight``, ``cost``: total weight of the sampled rows, and their
-    cost by the reference. ``scatter``: squared distances of the sampled rows to the origin.
+    ``part``: the columns. ``is_whole``: whether all rows of the table are here. ``payload`` (m, w) float64: weight and
+    coordinates along the main directions, on the grid. ``directions`` (w - 1, p) float64: None if the payload has all
+    coordinates. ``weight``, ``cost``: total weight of the sampled rows, and their cost by the reference. ``scatter``:
+    squared distances of the sampled rows to the origin.
     """
 
-    rows: SampledRows
+    part: SearchedPart
+    is_whole: bool
     bins: BinnedRows
     payload: Float64
     grid: Grid
@@ -405,69 +396,77 @@ class SearchSample:
         """The cost of a tree from its value in a search; too high if the directions omit some scatter."""
         return self.scatter + value / self.grid.scale / self.grid.scale
 
-    def first(self, n_rows: int) -> tuple[SampledRows, EncodedTable]:
-        """The first ``n_rows`` rows, and their bins as a table for growing trees."""
-        rows = self.rows.first(n_rows)
-        matrix = as_matrix(self.bins.codes[:n_rows])
-        return rows, EncodedTable(
-            encoded=core.encode(matrix),
-            matrix=matrix,
-            kinds=(number_kind(self.bins.codes.dtype),) * matrix.n_cols,
-            weights=rows.weights,
-            copies=None,
-            row_of=None,
-            position=None,
-        )
+    def table(self, rows: SampledRows) -> EncodedTable:
+        """The bins of the first rows as a table for growing trees."""
+        codes = self.bins.codes[: len(rows.weights)]
+        matrix = as_matrix(codes)
+        kinds = (number_kind(codes.dtype),) * matrix.n_cols
+        return EncodedTable(core.encode(matrix), matrix, kinds, rows.weights, copies=None, row_of=None, position=None)
+
+
+class Step(NamedTuple):
+    """An improvement in a search: the work done so far, and the tree with its value on the sample."""
+
+    work: int
+    value: float
+    tree: CutTree
+
+
+Path = list[Step]
+"""The successive improvements of one start."""
+
+
+def improve(search: core.TreeSearch, trees: list[CutTree], **how: Any) -> tuple[list[int], list[Path]]:
+    """The work done from each start, and the path from there; see ``TreeSearch``."""
+    found = search.run(trees, **how)
+    paths = [[Step(work, value, CutTree(*tree)) for work, value, tree in path] for _, path in found]
+    return [work for work, _ in found], paths
 
 
 def encode_sample(
-    rows: SampledRows, centers: Float64, runs: Sequence[Float64], trees: Sequence[Tests], total_weight: int, n_jobs: int
-) -> tuple[SearchSample, list[Cuts]]:
+    problem: SearchProblem,
+    part: SearchedPart,
+    rows: SampledRows,
+    runs: Sequence[Float64],
+    trees: Sequence[CutTree],
+    *,
+    is_whole: bool,
+) -> tuple[SearchSample, list[CutTree]]:
     """Encode sampled rows for a search, and the trees that it starts from.
 
-    ``centers`` (k, p) float64: the reference's centers. ``runs``: these and the centers of other clusterings, in the
-    sample's metric columns. ``trees``: all their cuts lie between bins; the most important tree first.
-    ``total_weight``: weight of all rows of the table.
+    ``runs``: the reference's centers and those of other clusterings, in the sample's metric columns. ``trees``: all
+    their cuts lie between bins; the most important tree first.
     """
-    labels, own_costs = KMEANS.assign(rows.metric, runs[0], n_jobs)[:2]
-    cost = sum_costs(own_costs, rows.weights)
+    labels, own_costs = KMEANS.assign(rows.metric, runs[0], problem.n_jobs)[:2]
+    cost, weight = sum_costs(own_costs, rows.weights), int(rows.weights.sum())
     # An origin near most rows, so that far rows do not cost them digits.
-    origin = centers[np.bincount(labels, weights=rows.weights, minlength=len(centers)).argmax()]
-    near = origin[rows.metric_columns]
+    origin = runs[0][np.bincount(labels, weights=rows.weights, minlength=len(runs[0])).argmax()]
     ends = rows.coordinates.max(axis=0), rows.coordinates.min(axis=0)
-    farthest = float(max((ends[0] - near).max(initial=0.0), (near - ends[1]).max(initial=0.0)))
-    mean_cost = cost / int(rows.weights.sum())
-    grid = choose_grid(origin, farthest, mean_cost, total_weight)
+    farthest = float(max((ends[0] - origin).max(initial=0.0), (origin - ends[1]).max(initial=0.0)))
+    mean_cost = cost / weight
+    grid = choose_grid(origin, farthest, mean_cost, problem)
 
     def from_origin(first: int) -> Float64:
-        some: Float64 = rows.coordinates[first : first + COVARIANCE_ROWS] - near
+        some: Float64 = rows.coordinates[first : first + COVARIANCE_ROWS] - origin
         return np.clip(some, -grid.reach, grid.reach, out=some)
 
-    directions = _directions(from_origin(0), rows, [run - near for run in runs], mean_cost)
-    width = 4 * -(-(1 + (len(rows.metric_columns) if directions is None else len(directions))) // 4)
-    n_bins = TABLE_BYTES // (8 * width * rows.values.shape[1] * len(centers))
+    directions = _directions(from_origin(0), rows, [run - origin for run in runs], mean_cost)
+    payload = grid.payload(rows, directions)
+    n_bins = TABLE_BYTES // (8 * payload.shape[1] * rows.values.shape[1] * len(runs[0]))
     n_bins = min(max(n_bins, FEWEST_BINS), MOST_BINS)
     some = map(from_origin, range(0, len(rows.coordinates), COVARIANCE_ROWS))
     squares = [np.einsum("ij,ij->i", block, block) for block in some]
-    bins, starts = bin_rows(rows.values, rows.weights.astype(np.float64), trees, n_bins, n_jobs)
-    sample = SearchSample(
-        rows=rows,
-        bins=bins,
-        payload=core.grid_rows(rows.metric, rows.weights, near, grid.reach, grid.scale, grid.weigh_first, directions),
-        grid=grid,
-        directions=directions,
-        weight=float(rows.weights.sum()),
-        cost=cost,
-        scatter=core.exact_sum(np.concatenate(squares), rows.weights),
-    )
-    return sample, starts
+    bins, starts = bin_rows(rows.values, rows.weights.astype(np.float64), trees, n_bins, problem.n_jobs)
+    scatter = core.exact_sum(np.concatenate(squares), rows.weights)
+    return SearchSample(part, is_whole, bins, payload, grid, directions, float(weight), cost, scatter), starts
 
 
-def choose_grid(origin: Float64, farthest: float, mean_cost: float, total_weight: int) -> Grid:
+def choose_grid(origin: Float64, farthest: float, mean_cost: float, problem: SearchProblem) -> Grid:
     """The finest grid with exact sums. Far rows are moved nearer if they would cost the others their digits."""
+    total_weight = problem.total_weight
     reach = farthest if mean_cost == 0.0 else min(farthest, 2.0**FAR_DIGITS * math.sqrt(mean_cost))
     # The norm of a row is at most its largest coordinate times the root of the number of columns.
-    room = 2.0**GRID_BITS / (total_weight * math.sqrt(len(origin)))
+    room = 2.0**GRID_BITS / (total_weight * math.sqrt(problem.metric.n_cols))
     scale = _power_of_two(room / reach) if reach > 0.0 else 1.0
     return Grid(origin, room / scale, scale, weigh_first=total_weight > COUNTED_WEIGHT)
 

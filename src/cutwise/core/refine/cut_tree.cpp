@@ -2,6 +2,24 @@
 
 namespace cutwise {
 
+TreeCuts read_tree(const TreeArrays &arrays, int32_t n_cols) {
+  const auto &[column, threshold, right] = arrays;
+  const int32_t n = static_cast<int32_t>(column.size());
+  require(n > 0 && threshold.size() == column.size() && right.size() == column.size(), "the arrays of a tree have one length");
+  // Every node but the root is one child, and all children come after their parents: so it is one tree, in preorder.
+  std::vector<int32_t> ends{n};
+  for (int32_t node = 0; node < n; ++node) {
+    const int32_t end = ends.empty() ? 0 : ends.back(), far = right(node);
+    const bool is_leaf = column(node) < 0;
+    require(node < end && (is_leaf ? node + 1 == end : far > node + 1 && far < end), "the nodes of a tree are in preorder");
+    require(column(node) < n_cols, "a cut is of one of the columns");
+    if (is_leaf) ends.pop_back();
+    else ends.push_back(far);
+  }
+  require(ends.empty(), "the nodes of a tree are in preorder");
+  return {copied(column), copied(threshold), copied(right)};
+}
+
 CutTree::CutTree(const Sample &sample, const TreeCuts &cuts) : sample_(&sample) {
   const int32_t n_nodes = static_cast<int32_t>(cuts.column.size());
   nodes_.resize(n_nodes);
@@ -17,7 +35,7 @@ CutTree::CutTree(const Sample &sample, const TreeCuts &cuts) : sample_(&sample) 
     }
     CutNode &node = nodes_[id];
     node.column = cuts.column[id];
-    node.bin = cuts.bin[id];
+    node.bin = static_cast<int32_t>(cuts.threshold[id]);
     node.left = id + 1;
     node.right = cuts.right[id];
     nodes_[node.left].parent = nodes_[node.right].parent = id;
@@ -193,7 +211,7 @@ double CutTree::value() const { return value_below(root_); }
 double CutTree::value_below(int32_t id) const {
   double value = 0.0;
   for (int32_t leaf : leaves_below(id)) value += cost_[leaf];
-  return sample_->size_price.any() ? value + sample_->size_price.of(size_below(root_)) : value;
+  return sample_->size_price.any() ? value + sample_->size_price.cost(size_below(root_)) : value;
 }
 
 Size CutTree::size_below(int32_t id) const {
@@ -380,7 +398,7 @@ TreeCuts CutTree::cuts() const {
   TreeCuts cuts;
   for (int32_t id : order) {
     cuts.column.push_back(is_leaf(id) ? -1 : nodes_[id].column);
-    cuts.bin.push_back(is_leaf(id) ? -1 : nodes_[id].bin);
+    cuts.threshold.push_back(is_leaf(id) ? std::numeric_limits<double>::quiet_NaN() : nodes_[id].bin);
     cuts.right.push_back(is_leaf(id) ? -1 : number[nodes_[id].right]);
   }
   return cuts;

@@ -1,15 +1,20 @@
 // A tree whose tests compare bins, with its rows in the order of its leaves.
 #pragma once
 
+#include "base/arrays.hpp"
 #include "refine/sample.hpp"
 
 namespace cutwise {
 
-// A tree as input and output: nodes in preorder, the left child right after its parent. A row goes left when its bin is at
-// most `bin`, which may be -1; column is -1 at leaves.
+// A tree as input and output: nodes in preorder, the left child right after its parent. A row goes left when its value is at
+// most the threshold; column is -1 at leaves. On bins the threshold is the last bin on the left, and may be -1.
 struct TreeCuts {
-  std::vector<int32_t> column, bin, right;
+  std::vector<int32_t> column;
+  std::vector<double> threshold;
+  std::vector<int32_t> right;
 };
+using TreeArrays = std::tuple<In1<int32_t>, In1<double>, In1<int32_t>>;
+TreeCuts read_tree(const TreeArrays &arrays, int32_t n_cols);
 
 // Costs of the rows of a node above each bin, and of the others, as if they were leaves: (n_bins,).
 struct NodeParts {

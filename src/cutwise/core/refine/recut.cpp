@@ -99,7 +99,7 @@ struct Sweep {
           const Size &rule = sizes->rule[l];
           size.add(sums[l * width], {rule.conditions - sizes->has[l * sample.n_cols + column], rule.levels});
         }
-        value += sample.size_price.of(size);
+        value += sample.size_price.cost(size);
       }
       if (value < best.value) best = {value, column, bin};
     }

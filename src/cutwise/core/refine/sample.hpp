@@ -68,10 +68,13 @@ struct Size {
 
 // Price of the length of all rules: of each part in excess of a free length.
 struct SizePrice {
+  using Numbers = std::pair<std::pair<double, double>, std::pair<double, double>>;
+  static SizePrice of(const Numbers &n) { return {{n.first.first, n.first.second}, {n.second.first, n.second.second}}; }
+
   Size price, free;
 
   bool any() const { return price.conditions > 0.0 || price.levels > 0.0; }
-  double of(const Size &size) const {
+  double cost(const Size &size) const {
     return price.conditions * std::max(0.0, size.conditions - free.conditions) +
            price.levels * std::max(0.0, size.levels - free.levels);
   }

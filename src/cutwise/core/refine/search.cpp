@@ -2,7 +2,6 @@
 #include <chrono>
 #include <unordered_map>
 
-#include "base/arrays.hpp"
 #include "base/distinct_rows.hpp"
 #include "base/parallel.hpp"
 #include "refine/cut_tree.hpp"
@@ -278,43 +277,27 @@ class Search {
   std::unordered_map<int64_t, Insertion> known_;  // by the version of the node
 };
 
-using CutArrays = std::tuple<In1<int32_t>, In1<int32_t>, In1<int32_t>>;
-
-TreeCuts read_cuts(const CutArrays &arrays, const Sample &sample) {
-  const auto &[column, bin, right] = arrays;
-  const int32_t n = static_cast<int32_t>(column.size());
-  require(n > 0 && bin.size() == column.size() && right.size() == column.size(), "the arrays of a tree have one length");
-  TreeCuts cuts{copied(column), copied(bin), copied(right)};
-  // Every node but the root is one child, and all children come after their parents: so it is one tree, in preorder.
-  std::vector<int32_t> ends{n};
-  for (int32_t node = 0; node < n; ++node) {
-    const int32_t end = ends.empty() ? 0 : ends.back(), far = cuts.right[node];
-    const bool is_leaf = cuts.column[node] < 0;
-    require(node < end && (is_leaf ? node + 1 == end : far > node + 1 && far < end), "the nodes of a tree are in preorder");
-    require(cuts.column[node] < sample.n_cols, "a cut is of one of the columns");
-    if (is_leaf) ends.pop_back();
-    else ends.push_back(far);
-  }
-  require(ends.empty(), "the nodes of a tree are in preorder");
+TreeCuts read_cuts(const TreeArrays &arrays, const Sample &sample) {
+  TreeCuts cuts = read_tree(arrays, sample.n_cols);
+  for (size_t node = 0; node < cuts.column.size(); ++node)
+    require(cuts.column[node] < 0 || (cuts.threshold[node] >= -1.0 && cuts.threshold[node] < 256.0),
+            "a threshold is the number of a bin, or -1");
   return cuts;
 }
 
-using Numbers = nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>;
-using StepTaken = std::tuple<int64_t, double, std::tuple<Numbers, Numbers, Numbers>>;
+using StepTaken = std::tuple<int64_t, double, std::tuple<Owned<int32_t, 1>, Owned<double, 1>, Owned<int32_t, 1>>>;
 using Result = std::tuple<int64_t, std::vector<StepTaken>>;
 
 StepTaken to_python(Step step) {
-  TreeCuts &cuts = step.cuts;
-  return {step.work,
-          step.value,
-          {to_numpy(std::move(cuts.column)), to_numpy(std::move(cuts.bin)), to_numpy(std::move(cuts.right))}};
+  auto &[column, threshold, right] = step.cuts;
+  return {step.work, step.value, {to_numpy(std::move(column)), to_numpy(std::move(threshold)), to_numpy(std::move(right))}};
 }
 
 // Holds references to the caller's arrays while a search reads them.
 class TreeSearch {
  public:
   TreeSearch(In2<uint8_t> codes, In1<int32_t> n_bins, In2<double> rows, const std::string &leaf_cost, double threshold,
-             double least_weight, int32_t max_depth, std::pair<double, double> size_price, std::pair<double, double> free_size)
+             double least_weight, int32_t max_depth, const SizePrice::Numbers &size_price)
       : codes_(std::move(codes)), rows_(std::move(rows)) {
     sample_.n_rows = static_cast<int64_t>(codes_.shape(0));
     sample_.n_cols = static_cast<int32_t>(codes_.shape(1));
@@ -330,7 +313,7 @@ class TreeSearch {
                                                       : LeafCostKind::least;
     sample_.cost = {kind, static_cast<int32_t>(rows_.shape(1))};
     sample_.threshold = threshold;
-    sample_.size_price = {{size_price.first, size_price.second}, {free_size.first, free_size.second}};
+    sample_.size_price = SizePrice::of(size_price);
     sample_.cost.least = std::max(least_weight, sample_.cost.least);
     sample_.max_depth = max_depth;
     sample_.bin_begin.push_back(0);
@@ -343,11 +326,11 @@ class TreeSearch {
         require(sample_.code(i, c) < sample_.n_bins(c), "codes are below the number of bins of their column");
   }
 
-  std::vector<Result> run(const std::vector<CutArrays> &starts, int32_t n_leaves, bool swaps, double tolerance, int n_jobs,
+  std::vector<Result> run(const std::vector<TreeArrays> &starts, int32_t n_leaves, bool swaps, double tolerance, int n_jobs,
                           int32_t n_deletions, int32_t n_insertions, int64_t work, const nb::object &progress,
                           int64_t most_work) const {
     std::vector<TreeCuts> cuts;
-    for (const CutArrays &start : starts) cuts.push_back(read_cuts(start, sample_));
+    for (const TreeArrays &start : starts) cuts.push_back(read_cuts(start, sample_));
     const SearchSettings settings{n_deletions, n_insertions, tolerance, n_leaves, most_work};
     std::vector<std::vector<Step>> steps(starts.size());
     std::vector<int64_t> done(starts.size(), 0);
@@ -387,9 +370,9 @@ class TreeSearch {
   }
 
   // For tests, and for whoever wants to see what a search sees.
-  double value(const CutArrays &cuts) const { return CutTree(sample_, read_cuts(cuts, sample_)).value(); }
+  double value(const TreeArrays &cuts) const { return CutTree(sample_, read_cuts(cuts, sample_)).value(); }
 
-  std::tuple<double, int32_t, int32_t> best_recut(const CutArrays &cuts, int32_t node) const {
+  std::tuple<double, int32_t, int32_t> best_recut(const TreeArrays &cuts, int32_t node) const {
     const CutTree tree(sample_, read_cuts(cuts, sample_));
     require(node >= 0 && node < static_cast<int32_t>(std::get<0>(cuts).size()) && !tree.is_leaf(node),
             "a cut is of an inner node");
@@ -398,7 +381,7 @@ class TreeSearch {
     return {best.value - tree.value_below(node), best.column, best.bin};
   }
 
-  std::tuple<double, int32_t, int32_t, bool> best_insertion(const CutArrays &cuts, int32_t node) const {
+  std::tuple<double, int32_t, int32_t, bool> best_insertion(const TreeArrays &cuts, int32_t node) const {
     const CutTree tree(sample_, read_cuts(cuts, sample_));
     require(node >= 0 && node < static_cast<int32_t>(std::get<0>(cuts).size()), "a leaf is inserted above a node");
     Scratch scratch;
@@ -406,7 +389,7 @@ class TreeSearch {
     return {best.change, best.column, best.bin, best.new_on_left};
   }
 
-  double deletion_change(const CutArrays &cuts, int32_t leaf) const {
+  double deletion_change(const TreeArrays &cuts, int32_t leaf) const {
     const CutTree tree(sample_, read_cuts(cuts, sample_));
     require(leaf > 0 && leaf < static_cast<int32_t>(std::get<0>(cuts).size()) && tree.is_leaf(leaf), "a leaf is deleted");
     Scratch scratch;
@@ -428,15 +411,14 @@ void bind_tree_search(nb::module_ &m) {
   nb::class_<TreeSearch>(m, "TreeSearch", R"(Searches for better trees on rows in few bins.
 
 rows (n, w) are whole numbers, w a multiple of four: the weight, then what leaf_cost needs ("squares": coordinates, "counts":
-a weight in the entry of the row's label, "least": what it costs by each center). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
-its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count. Leaves weigh at least
+a weight in the entry of the row's label, "least": what it costs by each center). Trees are (column, threshold, right) in preorder: a row goes left, to the next node, when
+its code is at most threshold; column is -1 at leaves. Changes by less than threshold do not count. Leaves weigh at least
 least_weight and are no deeper than max_depth. size_price: what a condition in the rule of weight 1 costs, and a level of
-depth, as far as all of them exceed free_size.)")
+depth; and how many conditions and levels are free.)")
       .def(nb::init<In2<uint8_t>, In1<int32_t>, In2<double>, const std::string &, double, double, int32_t,
-                    std::pair<double, double>, std::pair<double, double>>(),
+                    const SizePrice::Numbers &>(),
            "codes"_a, "n_bins"_a, "rows"_a, "leaf_cost"_a, "threshold"_a, "least_weight"_a = 0.0,
-           "max_depth"_a = std::numeric_limits<int32_t>::max(), "size_price"_a = std::pair(0.0, 0.0),
-           "free_size"_a = std::pair(0.0, 0.0))
+           "max_depth"_a = std::numeric_limits<int32_t>::max(), "size_price"_a = SizePrice::Numbers())
       .def("run", &TreeSearch::run, "starts"_a, "n_leaves"_a, "swaps"_a, "tolerance"_a, "n_jobs"_a, "n_deletions"_a = 5,
            "n_insertions"_a = 3, "work"_a = 0, "progress"_a = nb::none(), "most_work"_a = std::numeric_limits<int64_t>::max(),
            R"(Improve trees: for each the work done, and every better tree with the work and its value then.

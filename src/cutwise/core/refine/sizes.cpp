@@ -65,7 +65,7 @@ class NewPrices {
       left_size.add(weight_[l] - left_[l], without(sizes_.rule[l], sizes_.has_right[at]));
       right_size.add(left_[l], without(sizes_.rule[l], sizes_.has_left[at]));
     }
-    return {sample_.size_price.of(left_size), sample_.size_price.of(right_size)};
+    return {sample_.size_price.cost(left_size), sample_.size_price.cost(right_size)};
   }
 
  private:
