@@ -126,23 +126,24 @@ class SizePrice(NamedTuple):
         return (condition * unit, level * unit), (conditions * weight, levels * weight)
 
 
+Steps = list[tuple[int, float]]
+"""Work done and cost after each improvement."""
+
+
 class FoundTree(NamedTuple):
     """A tree that a search found: its cuts, as they were before more rows chose the thresholds, and the way there."""
 
     tree: CutTree
-    before: CutTree | None = None
-    steps: list[tuple[int, float]] = []  # noqa: RUF012 - never changed
+    before: CutTree | None
+    steps: Steps
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A tree's judgement on all rows, the steps that led to it (none for a grown tree), and a function to grow it.
-
-    Each step is the work done and the cost after it.
-    """
+    """A tree's judgement on all rows, the steps that led to it (none for a grown tree), and a function to grow it."""
 
     judgement: Judgement
-    steps: list[tuple[int, float]]
+    steps: Steps
     grow: Callable[[], GrownTree]
 
     @cached_property
@@ -182,20 +183,16 @@ class SearchCheaper(SearchProblem):
         rows. If no tree meets the bounds on size, it is the one that comes closest.
         """
         n_starts, found, price = (len(starts), list[FoundTree](), 0.0) if self.is_over(starts) else self._find(starts)
-        trees, ways = (
-            list[CutTree](),
-            [(list[tuple[int, float]](), partial(self._name_leaves, start)) for start in starts],
-        )
+        ways: list[tuple[Steps, Callable[[], GrownTree]]] = [
+            ([], partial(self._name_leaves, start)) for start in starts
+        ]
+        trees = list[CutTree]()
         for each in found:
-            # Moved thresholds may make a leaf too small.
-            allowed = (
-                tree
-                for tree in (each.tree, each.before)
-                if tree is not None and (not self.limits or self._is_within(self._grow(tree)))
-            )
-            if (tree := next(allowed, None)) is not None:
-                trees.append(tree)
-                ways.append((each.steps, partial(self._grow, tree)))
+            for tree in (each.tree, each.before):  # moved thresholds may make a leaf too small
+                if tree is not None and (self.limits is None or self._is_within(self._grow(tree))):
+                    trees.append(tree)
+                    ways.append((each.steps, partial(self._grow, tree)))
+                    break
         judged = [Judged(each, *way) for each, way in zip(self._judge(starts, trees), ways, strict=True)]
 
         def rank(tree: Judged) -> tuple[float, float, float, float]:
@@ -238,7 +235,7 @@ class SearchCheaper(SearchProblem):
         """Search as ``_find``, without far clusters; ``known``: trees to start from, of ``n_given`` starts."""
         if self.n_leaves == 1:
             leaf = np.array([-1], dtype=np.int32)
-            return 0, [FoundTree(CutTree(leaf, np.array([np.nan]), leaf))], 0.0
+            return 0, [FoundTree(CutTree(leaf, np.array([np.nan]), leaf), None, [])], 0.0
         n_starts, found = 0, list[FoundTree]()
         for plan in self._plans(drawn):
             # Far clusters cost much: rows of those that the sample would miss come first.
@@ -252,7 +249,7 @@ class SearchCheaper(SearchProblem):
         if self.objective is not KMEANS:
             # The search used squared distances: continue with the objective, from its results and its starts.
             trees = [tree for tree in (*(each.tree for each in found), *known) if tree.n_leaves == self.n_leaves]
-            found += [FoundTree(tree) for tree, _ in self._descend(trees, [None] * len(trees), drawn)]
+            found += [FoundTree(tree, None, []) for tree, _ in self._descend(trees, [None] * len(trees), drawn)]
         return n_starts, found, self.size_penalty * sample.cost / sample.weight * self.total_weight
 
     def _plans(self, drawn: DrawnRows) -> list[SearchPlan]:

@@ -216,27 +216,28 @@ double CutTree::value_below(int32_t id) const {
 
 Size CutTree::size_below(int32_t id) const {
   Size size;
-  for (int32_t leaf : leaves_below(id))
-    size.add(sums(leaf)[0], {double(conditions(leaf, -1, true, nullptr)), double(depth(leaf))});
+  for (int32_t leaf : leaves_below(id)) size.add(sums(leaf)[0], rule(leaf));
   return size;
 }
 
-int32_t CutTree::depth(int32_t id) const {
-  int32_t depth = 0;
-  while ((id = nodes_[id].parent) >= 0) ++depth;
-  return depth;
-}
-
-int32_t CutTree::conditions(int32_t id, int32_t left_out, bool on_left, uint8_t *has) const {
+Size CutTree::rule(int32_t id, int32_t left_out, uint8_t *has) const {
   std::vector<int32_t> kinds;
   for (int32_t child = id, at = nodes_[id].parent; at >= 0; child = at, at = nodes_[at].parent) {
     if (at == left_out) continue;
     const bool left = nodes_[at].left == child;
     kinds.push_back(2 * nodes_[at].column + left);
-    if (has != nullptr && left == on_left) has[nodes_[at].column] = 1;
+    if (has != nullptr) has[nodes_[at].column] |= static_cast<uint8_t>(1 << left);
   }
+  const double levels = static_cast<double>(kinds.size());
   std::sort(kinds.begin(), kinds.end());
-  return static_cast<int32_t>(std::unique(kinds.begin(), kinds.end()) - kinds.begin());
+  return {static_cast<double>(std::unique(kinds.begin(), kinds.end()) - kinds.begin()), levels};
+}
+
+RulesWithTest::RulesWithTest(const CutTree &tree, int32_t node, const std::vector<int32_t> &nodes, bool in_place)
+    : elsewhere(tree.size_below(tree.root())), n_cols_(tree.sample().n_cols), has_(nodes.size() * n_cols_, 0) {
+  elsewhere.add(-1.0, tree.size_below(node));
+  for (size_t i = 0; i < nodes.size(); ++i)
+    rule_.push_back(tree.rule(nodes[i], in_place ? node : -1, has_.data() + i * n_cols_));
 }
 
 void CutTree::drop_empty_leaves() {
@@ -309,7 +310,6 @@ void CutTree::insert_leaf(int32_t above, int32_t column, int32_t bin, bool new_o
       leaf_of[i - node.begin] = (sample_->code(order_[i], column) <= bin) == new_on_left ? leaf : below;
   place_rows(inner, node.begin, leaf_of);
   mark_above(inner);
-  nodes_[inner].changed = true;
 }
 
 int32_t CutTree::new_node() {

@@ -57,10 +57,9 @@ class CutTree {
   double value_below(int32_t id) const;
   // Of the rules of the leaves below.
   Size size_below(int32_t id) const;
-  int32_t depth(int32_t id) const;
-  // Conditions on the path to a node, the tests of one node left out. Marks in has[column] the columns that are
-  // tested with the row on the left (or on the right); has may be null.
-  int32_t conditions(int32_t id, int32_t left_out, bool on_left, uint8_t *has) const;
+  // Of the rule of a node, the test of one node left out. Sets in has[column], which may be null, a bit for each side on
+  // which the column is tested: 1 on the right, 2 on the left.
+  Size rule(int32_t id, int32_t left_out = -1, uint8_t *has = nullptr) const;
 
   // Changes. Each updates rows, sums and marks.
   void drop_empty_leaves();
@@ -131,6 +130,24 @@ void take_from_table(const Sample &sample, const int32_t *rows, int64_t n, doubl
 void add_numbers(double *sums, const double *numbers, int64_t n);
 
 // Single changes of a tree, and their gains.
+
+// The rules of nodes at or below a node with a test of any column there, in addition or in place of the node's own.
+class RulesWithTest {
+ public:
+  RulesWithTest(const CutTree &tree, int32_t node, const std::vector<int32_t> &nodes, bool in_place);
+
+  Size elsewhere;  // of the rules of all leaves that are not below the node
+
+  // A test adds a level, and a condition unless the rule has it.
+  Size rule(size_t i, int32_t column, bool on_left) const {
+    return {rule_[i].conditions + 1.0 - (has_[i * n_cols_ + column] >> on_left & 1), rule_[i].levels + 1.0};
+  }
+
+ private:
+  const size_t n_cols_;
+  std::vector<Size> rule_;
+  std::vector<uint8_t> has_;  // (n_nodes, n_cols)
+};
 
 struct Scratch {
   std::vector<double> tables, sums, cost, weight;

@@ -17,27 +17,6 @@ struct Sides {
   std::vector<double> total;  // (n_leaves, width): of the right leaves when all rows go right
 };
 
-// Rules of the leaves below a node: conditions and depth, as far as they do not depend on the node's own column.
-struct Sizes {
-  std::vector<Size> rule;    // per leaf, with one condition for the node
-  std::vector<uint8_t> has;  // (n_leaves, n_cols): columns for which the node adds no condition
-  Size elsewhere;            // of all other rules
-};
-
-Sizes sizes_below(const CutTree &tree, int32_t node, const Sides &sides) {
-  const Sample &sample = tree.sample();
-  Sizes sizes;
-  sizes.has.assign(sides.leaves.size() * sample.n_cols, 0);
-  sizes.elsewhere = tree.size_below(tree.root());
-  sizes.elsewhere.add(-1.0, tree.size_below(node));
-  for (size_t i = 0; i < sides.leaves.size(); ++i) {
-    const int32_t leaf = sides.leaves[i];
-    const int32_t n = tree.conditions(leaf, node, i < sides.n_left, sizes.has.data() + i * sample.n_cols);
-    sizes.rule.push_back({n + 1.0, double(tree.depth(leaf))});
-  }
-  return sizes;
-}
-
 // What comes to a leaf from the other side: all rows of some of its leaves, by their place, but for those that go elsewhere,
 // and single rows.
 struct Arrivals {
@@ -71,7 +50,7 @@ void find_arrivals(const CutTree &tree, const Sides &sides, const std::vector<in
 // Adds up a column's tables bin after bin, and keeps the best value. The leaves' tables begin with the bins of column `first`.
 struct Sweep {
   template <int32_t known_width>
-  CUTWISE_INLINE static void run(const Sample &sample, const Sides &sides, const Sizes *sizes,
+  CUTWISE_INLINE static void run(const Sample &sample, const Sides &sides, const RulesWithTest *rules,
                                  const std::vector<const double *> &tables, int32_t first, int32_t column, Scratch &scratch,
                                  Recut &best) {
     const int32_t width = known_width > 0 ? known_width : sample.width(), n_bins = sample.n_bins(column);
@@ -93,12 +72,9 @@ struct Sweep {
       if (!any) continue;  // the same sides as one bin before
       double value = 0.0;
       for (size_t l = 0; l < n_leaves; ++l) value += cost[l];
-      if (sizes != nullptr && value < kInfinite) {
-        Size size = sizes->elsewhere;
-        for (size_t l = 0; l < n_leaves; ++l) {
-          const Size &rule = sizes->rule[l];
-          size.add(sums[l * width], {rule.conditions - sizes->has[l * sample.n_cols + column], rule.levels});
-        }
+      if (rules != nullptr && value < kInfinite) {
+        Size size = rules->elsewhere;
+        for (size_t l = 0; l < n_leaves; ++l) size.add(sums[l * width], rules->rule(l, column, l < sides.n_left));
         value += sample.size_price.cost(size);
       }
       if (value < best.value) best = {value, column, bin};
@@ -106,10 +82,10 @@ struct Sweep {
   }
 };
 
-CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const Sizes *sizes,
+CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const RulesWithTest *rules,
                           const std::vector<const double *> &tables, int32_t first, int32_t column, Scratch &scratch,
                           Recut &best) {
-  with_width<Sweep>(sample.width(), sample, sides, sizes, tables, first, column, scratch, best);
+  with_width<Sweep>(sample.width(), sample, sides, rules, tables, first, column, scratch, best);
 }
 
 }  // namespace
@@ -142,8 +118,8 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_c
     for (int32_t row : arrivals[l].removed) subtract_row(total, sample.row(row), width);
   }
 
-  Sizes sizes;
-  if (sample.size_price.any()) sizes = sizes_below(tree, node, sides);
+  std::optional<RulesWithTest> rules;
+  if (sample.size_price.any()) rules.emplace(tree, node, sides.leaves, true);
   std::vector<const double *> own(n_leaves), tables(n_leaves);
   for (size_t l = 0; l < n_leaves && !own_column; ++l) own[l] = tree.table(sides.leaves[l], scratch.work);
   scratch.sums.resize(n_leaves * width);
@@ -175,7 +151,7 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_c
       take_from_table(sample, removed.data(), static_cast<int64_t>(removed.size()), table, first, last);
     }
     for (int32_t column = first; column < last; ++column)
-      sweep(sample, sides, sample.size_price.any() ? &sizes : nullptr, tables, first, column, scratch, best);
+      sweep(sample, sides, rules ? &*rules : nullptr, tables, first, column, scratch, best);
   }
   scratch.work +=
       own_column ? n_added + tree.n_rows(node) : n_added * sample.n_cols + static_cast<int64_t>(n_leaves) * sample.n_bins();

@@ -97,33 +97,23 @@ class Search {
     return true;
   }
 
-  // Chooses every cut again, from the root down and back up, until nothing changes.
+  // Chooses every cut again, from the root down and back up, until nothing changes; or only thresholds, in a few passes.
   //
   // Gives up, and returns false, once the value is above a limit after a pass.
-  bool reoptimize(CutTree &tree, double limit = kInfinite) {
-    for (bool down = true, changed = true; changed && has_work(); down = !down) {
+  bool reoptimize(CutTree &tree, double limit = kInfinite, bool thresholds_only = false) {
+    std::vector<int32_t> nodes = tree.nodes_below(tree.root());
+    bool changed = true;
+    for (int pass = 0; changed && (thresholds_only ? pass < 4 : has_work()); ++pass) {
       changed = false;
-      std::vector<int32_t> nodes = tree.nodes_below(tree.root());
-      if (!down) std::reverse(nodes.begin(), nodes.end());
       for (int32_t node : nodes) {
         if (tree.is_leaf(node) || !tree.node(node).changed) continue;
         interrupt_.check();
-        changed |= recut(tree, node, scratch_);
+        changed |= recut(tree, node, scratch_, thresholds_only);
       }
       if (limit < kInfinite && tree.value() > limit) return false;
+      std::reverse(nodes.begin(), nodes.end());
     }
     return true;
-  }
-
-  // Chooses the thresholds of changed cuts again, from the root down and back up.
-  void adjust(CutTree &tree) {
-    std::vector<int32_t> nodes = tree.nodes_below(tree.root());
-    bool changed = true;
-    for (int pass = 0; changed && pass < 4; ++pass, std::reverse(nodes.begin(), nodes.end())) {
-      changed = false;
-      for (int32_t node : nodes)
-        if (!tree.is_leaf(node) && tree.node(node).changed) changed |= recut(tree, node, scratch_, true);
-    }
   }
 
   // Moves leaves to other places as long as that gains.
@@ -164,9 +154,8 @@ class Search {
   // The best insertion above every node, the best first, at most n.
   std::vector<Insertion> insertions(const CutTree &tree, size_t n) {
     std::vector<Insertion> found;
-    const std::vector<uint8_t> is_full = nodes_without_room(tree);
     for (int32_t node : tree.nodes_below(tree.root())) {
-      if (!is_full.empty() && is_full[node]) continue;
+      if (!has_room(tree, node)) continue;
       const Insertion best = insertion_above(tree, node);
       if (best.change < kInfinite) found.push_back(best);
     }
@@ -185,22 +174,12 @@ class Search {
     return known->second;
   }
 
-  // By node whether another test above it would make a leaf too deep; empty if none would.
-  static std::vector<uint8_t> nodes_without_room(const CutTree &tree) {
-    std::vector<uint8_t> is_full;
-    if (tree.n_leaves() <= tree.sample().max_depth) return is_full;
-    for (int32_t leaf : tree.leaves_below(tree.root())) {
-      if (tree.depth(leaf) < tree.sample().max_depth) continue;
-      for (int32_t at = leaf; at >= 0; at = tree.node(at).parent) {
-        is_full.resize(std::max(is_full.size(), static_cast<size_t>(at) + 1));
-        is_full[at] = 1;
-      }
-    }
-    if (!is_full.empty()) {
-      const std::vector<int32_t> nodes = tree.nodes_below(tree.root());
-      is_full.resize(std::max(is_full.size(), static_cast<size_t>(*std::max_element(nodes.begin(), nodes.end())) + 1));
-    }
-    return is_full;
+  // Whether no test above a node would make a leaf too deep.
+  static bool has_room(const CutTree &tree, int32_t node) {
+    const int32_t max_depth = tree.sample().max_depth;
+    if (tree.n_leaves() <= max_depth) return true;
+    const std::vector<int32_t> leaves = tree.leaves_below(node);
+    return std::all_of(leaves.begin(), leaves.end(), [&](int32_t leaf) { return tree.rule(leaf).levels < max_depth; });
   }
 
   bool swap_once(CutTree &tree, double &value) {
@@ -243,7 +222,7 @@ class Search {
       other.insert_leaf(pair.insertion.above, pair.insertion.column, pair.insertion.bin, pair.insertion.new_on_left);
       // Thresholds alone tell almost always whether a pair gains, at a tenth of the time; rules get shorter by other columns.
       if (!tree.sample().size_price.any()) {
-        adjust(other);
+        reoptimize(other, kInfinite, true);
         if (!(other.value() < value - threshold)) continue;
       }
       if (!reoptimize(other, value + settings_.tolerance)) continue;

@@ -7,39 +7,14 @@ namespace cutwise {
 
 namespace {
 
-// Rules with a new test of any column above a node: those below get a condition unless they have it, the new leaf as well.
-struct NewSizes {
-  std::vector<Size> rule;                    // per leaf, with the new condition and one more level
-  std::vector<uint8_t> has_left, has_right;  // (n_leaves, n_cols): conditions that are there with the rows on that side
-  Size new_rule;
-  std::vector<uint8_t> new_has_left, new_has_right;  // (n_cols,)
-  Size elsewhere;                                    // of all other rules
-};
-
-NewSizes sizes_with_new_test(const CutTree &tree, int32_t above, const std::vector<int32_t> &leaves) {
-  const size_t n_cols = tree.sample().n_cols;
-  NewSizes sizes;
-  sizes.elsewhere = tree.size_below(tree.root());
-  sizes.elsewhere.add(-1.0, tree.size_below(above));
-  sizes.has_left.assign(leaves.size() * n_cols, 0);
-  sizes.has_right.assign(leaves.size() * n_cols, 0);
-  sizes.new_has_left.assign(n_cols, 0);
-  sizes.new_has_right.assign(n_cols, 0);
-  for (size_t l = 0; l < leaves.size(); ++l) {
-    tree.conditions(leaves[l], -1, true, sizes.has_left.data() + l * n_cols);
-    const int32_t n = tree.conditions(leaves[l], -1, false, sizes.has_right.data() + l * n_cols);
-    sizes.rule.push_back({n + 1.0, tree.depth(leaves[l]) + 1.0});
-  }
-  tree.conditions(above, -1, true, sizes.new_has_left.data());
-  sizes.new_rule = {tree.conditions(above, -1, false, sizes.new_has_right.data()) + 1.0, tree.depth(above) + 1.0};
-  return sizes;
-}
-
 // Price of a new test by the length of rules, beside the cost of leaves.
 class NewPrices {
  public:
   NewPrices(const CutTree &tree, int32_t above, const std::vector<int32_t> &leaves, int64_t &work)
-      : sample_(tree.sample()), sizes_(sizes_with_new_test(tree, above, leaves)), left_(leaves.size()) {
+      : sample_(tree.sample()), left_(leaves.size()) {
+    std::vector<int32_t> nodes = leaves;
+    nodes.push_back(above);  // the new leaf's rule is that of this node with the test
+    rules_.emplace(tree, above, nodes, false);
     for (int32_t leaf : leaves) {
       tables_.push_back(tree.table(leaf, work));
       weight_.push_back(tree.sums(leaf)[0]);
@@ -52,25 +27,23 @@ class NewPrices {
     const int32_t begin = sample_.bin_begin[column];
     if (bin == 0) std::fill(left_.begin(), left_.end(), 0.0);
     double below = 0.0;
-    Size left_size = sizes_.elsewhere, right_size = sizes_.elsewhere;
     for (size_t l = 0; l < left_.size(); ++l) {
       left_[l] += tables_[l][static_cast<int64_t>(begin + bin) * sample_.width()];
       below += left_[l];
     }
-    const auto without = [](const Size &rule, uint8_t has) { return Size{rule.conditions - has, rule.levels}; };
-    left_size.add(below, without(sizes_.new_rule, sizes_.new_has_left[column]));
-    right_size.add(total_ - below, without(sizes_.new_rule, sizes_.new_has_right[column]));
+    Size left_size = rules_->elsewhere, right_size = rules_->elsewhere;
+    left_size.add(below, rules_->rule(left_.size(), column, true));
+    right_size.add(total_ - below, rules_->rule(left_.size(), column, false));
     for (size_t l = 0; l < left_.size(); ++l) {
-      const size_t at = l * sample_.n_cols + column;
-      left_size.add(weight_[l] - left_[l], without(sizes_.rule[l], sizes_.has_right[at]));
-      right_size.add(left_[l], without(sizes_.rule[l], sizes_.has_left[at]));
+      left_size.add(weight_[l] - left_[l], rules_->rule(l, column, false));
+      right_size.add(left_[l], rules_->rule(l, column, true));
     }
     return {sample_.size_price.cost(left_size), sample_.size_price.cost(right_size)};
   }
 
  private:
   const Sample &sample_;
-  const NewSizes sizes_;
+  std::optional<RulesWithTest> rules_;
   std::vector<const double *> tables_;
   std::vector<double> weight_, left_;  // of the leaves, and of their rows up to a bin
   double total_ = 0.0;
