@@ -212,7 +212,7 @@ def test_rows_that_choose_thresholds_in_the_end_begin_with_those_of_the_search()
     table, hashes = encode_table(read_table(X)), np.arange(60, dtype=np.uint64)[::-1].copy()
     centers = X.toarray()[:3]
     drawn = draw_distinct(hashes, 40)
-    part = SearchProblem(table, table.matrix, centers, np.zeros(60, dtype=np.int32), centers).columns([])
+    part = SearchProblem(table, table.matrix, centers, np.zeros(60, dtype=np.int32), centers).part_with([])
     some, more = part.rows(drawn.begin(20)), part.rows(drawn)
     assert more.coordinates is more.values
     assert np.array_equal(more.values[:20], some.values)
@@ -452,7 +452,7 @@ def test_a_descent_lowers_the_cost_until_no_cut_lowers_it_for_the_centers_as_the
     start = grow_tree(table, labels, centers, costs, algorithm="imm", max_leaves=n_leaves).tree
     tests = CutTree(start.feature, start.threshold, start.children_right)
     problem = SearchProblem(table, table.matrix, centers, labels, centers, objective=objective)
-    rows = problem.columns([tests]).rows(draw_distinct(row_hashes(table.matrix, 1), 200))
+    rows = problem.part_with([tests]).rows(draw_distinct(row_hashes(table.matrix, 1), 200))
     given = None if n_leaves == k else start.cluster
     (((column, threshold, right), cluster),) = descend(problem, rows, [tests], [given])
 

@@ -63,20 +63,25 @@ class CutTree(NamedTuple):
         return cls(np.array(column, dtype=np.int32), np.array(threshold), np.array(right, dtype=np.int32))
 
     @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.column)
+
+    @property
     def n_leaves(self) -> int:
         """Number of leaves."""
-        return len(self.column) // 2 + 1
+        return self.n_nodes // 2 + 1
 
     def apply(self, matrix: core.Matrix, n_jobs: int = 1) -> Int32:
         """The node number of every row's leaf."""
-        left = np.where(self.column >= 0, np.arange(1, len(self.column) + 1), -1).astype(np.int32)
-        no_lower = np.full(len(left), -np.inf)
+        left = np.where(self.column >= 0, np.arange(1, self.n_nodes + 1), -1).astype(np.int32)
+        no_lower = np.full(self.n_nodes, -np.inf)
         return core.apply(matrix, left, self.right, self.column, self.threshold, no_lower, n_jobs=n_jobs)
 
-    def part(self, leaf_of_row: Int32) -> CutTree:
-        """The part that some rows reach: leaves without rows are removed, with the cuts above them."""
+    def reached_by(self, leaf_of_row: Int32) -> CutTree:
+        """The part of the tree that some rows reach: leaves without rows are removed, with the cuts above them."""
         column, threshold, right = self
-        n_reached = np.bincount(leaf_of_row, minlength=len(column))  # number of rows that reach the node
+        n_reached = np.bincount(leaf_of_row, minlength=self.n_nodes)  # number of rows that reach the node
         remaining = n_reached > 0
         for node in np.flatnonzero(column >= 0)[::-1].tolist():
             sides = n_reached[[node + 1, right[node]]]
@@ -91,11 +96,6 @@ class CutTree(NamedTuple):
         right = np.insert(np.where(self.column < 0, self.right, self.right + 2 - is_above), at, [right_of_root, -1])
         ends = np.insert(self.threshold, at, [threshold, np.nan])
         return CutTree(np.insert(self.column, at, [column, -1]), ends, right.astype(np.int32))
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes, leaves included."""
-        return len(self.column)
 
     def replay(self, provider: Provider, cluster: npt.NDArray[np.integer] | None = None) -> GrowingTree:
         """The tree grown on the rows of a provider; ``cluster`` (n_nodes,): of the leaves, 0 if it is left out."""

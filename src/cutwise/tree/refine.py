@@ -225,7 +225,7 @@ class SearchCheaper(SearchProblem):
         if cuts:
             near = replace(self, centers=self.centers[left], coordinates=self.coordinates[left], n_leaves=len(left))
             rows = as_matrix(core.gather_rows(self.table.matrix, drawn.first))
-            known = [part for tree in known if (part := tree.part(tree.apply(rows))).n_leaves <= len(left)]
+            known = [part for tree in known if (part := tree.reached_by(tree.apply(rows))).n_leaves <= len(left)]
         n_starts, found, price = near._find_near(drawn, known, len(starts))
         for cut in reversed(cuts):
             found = [each._replace(tree=each.tree.beside_leaf(*cut), before=None) for each in found]
@@ -262,7 +262,7 @@ class SearchCheaper(SearchProblem):
         self, plan: SearchPlan, drawn: DrawnRows, given: Sequence[CutTree], n_given: int, anew: bool
     ) -> tuple[SearchSample, list[list[CutTree]]]:
         """The sample, and the starts by round; ``anew``: whether to grow a tree on the reference's centers too."""
-        part, sampled = self.columns(given), drawn.begin(plan.n_rows)
+        part, sampled = self.part_with(given), drawn.begin(plan.n_rows)
         rows = part.rows(sampled)
         growing = rows.first(plan.n_growing)
         n_runs, n_further = max(0, plan.n_starts - n_given), FURTHER_STARTS * plan.n_further
@@ -381,7 +381,7 @@ class SearchCheaper(SearchProblem):
         self, trees: Sequence[CutTree], clusters: Sequence[Int32 | None], drawn: DrawnRows
     ) -> list[tuple[CutTree, Int32]]:
         """See ``descend``; cuts are of the table's columns."""
-        part = self.columns(trees)
+        part = self.part_with(trees)
         found = descend(self, part.rows(drawn), list(map(part.place, trees)), clusters)
         return [(part.restore(tree), cluster) for tree, cluster in found]
 

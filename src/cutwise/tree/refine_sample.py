@@ -145,7 +145,7 @@ class SearchProblem:
         n_wanted = sample_sizes(n_leaves, max(self.table.matrix.n_cols, self.metric.n_cols))[1]
         return draw_distinct(core.row_hashes(self.table.matrix, self.n_jobs), n_wanted)
 
-    def columns(self, trees: Sequence[CutTree]) -> SearchedPart:
+    def part_with(self, trees: Sequence[CutTree]) -> SearchedPart:
         """The columns that a search uses; those that the trees cut are among them."""
         matrix, metric, limits = self.table.matrix, self.metric, self.limits
         needed = np.concatenate([np.empty(0, np.int32), *(tree.column for tree in trees)])
