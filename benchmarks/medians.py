@@ -23,7 +23,7 @@ from cutwise.reference.objective import KMEANS, KMEDIANS, LazyCosts
 from cutwise.reference.search import find_clustering
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.provider import MemoryProvider
+from cutwise.tree.provider import GrowthSpec, MemoryProvider
 from cutwise.tree.recipes import grow_on
 
 RECIPES = (("imm", 1), ("exgreedy", 1), ("exshallow", 1), ("exkmc", 2))
@@ -44,8 +44,7 @@ def tree_of(X: Any, reference: Any, objective: Any, algorithm: str, leaves_per_c
     return grow_on(
         MemoryProvider(table, labels, costs),
         reference.centers,
-        algorithm=algorithm,
-        max_leaves=leaves_per_cluster * reference.n_clusters,
+        GrowthSpec(algorithm, leaves_per_cluster * reference.n_clusters),
     )
 
 

@@ -31,7 +31,7 @@ from cutwise.estimators.training import encode_rows
 from cutwise.reference.objective import KMEANS, fixed_costs
 from cutwise.table.table import NUMBER, ColumnKind, Table, as_matrix
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.provider import MemoryProvider
+from cutwise.tree.provider import GrowthSpec, MemoryProvider
 from cutwise.tree.recipes import grow_on
 
 ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
@@ -86,7 +86,7 @@ def growers(shape: Shape, k: int, algorithm: str, seed: int = 0) -> tuple[Callab
         rows = encode_rows(table, table, None, n_jobs=1)
         coordinates, _ = rows.centers(KMEANS, labels, k, raw=True)
         provider = MemoryProvider(rows.encoded, labels, costs)
-        return grow_on(provider, coordinates, algorithm=algorithm, max_leaves=k)
+        return grow_on(provider, coordinates, GrowthSpec(algorithm, k))
 
     return lambda: grow(mixed), lambda: grow(one_hot)
 

@@ -27,7 +27,7 @@ def _tree(algorithm: str, leaves_per_cluster: int, jobs: int) -> Callable[[Task]
         from cutwise.reference.objective import LazyCosts
         from cutwise.table.intake import read_table
         from cutwise.table.table import encode_table
-        from cutwise.tree.provider import MemoryProvider
+        from cutwise.tree.provider import GrowthSpec, MemoryProvider
         from cutwise.tree.recipes import grow_on
 
         def work() -> Any:
@@ -35,7 +35,7 @@ def _tree(algorithm: str, leaves_per_cluster: int, jobs: int) -> Callable[[Task]
             labels = task.labels if table.row_of is None else task.labels[table.row_of]
             costs = LazyCosts(table.matrix, task.centers, weights=table.weights, n_jobs=jobs)
             provider, most = MemoryProvider(table, labels, costs, jobs), leaves_per_cluster * task.n_clusters
-            return grow_on(provider, task.centers, algorithm=algorithm, max_leaves=most).tree
+            return grow_on(provider, task.centers, GrowthSpec(algorithm, most)).tree
 
         return work
 

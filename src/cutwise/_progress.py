@@ -7,10 +7,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 Watcher = Callable[[str, float], object]
 
-_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+@dataclass
+class _Watch:
+    show: Watcher
+    done: float = 0.0  # the last share shown
+
+
+_WATCH: ContextVar[_Watch | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
@@ -19,19 +27,21 @@ def watch_progress(watcher: Watcher) -> Iterator[None]:
 
     Trees of all sizes take about as long again as the fit before them: with these the share ends at 2.
     """
-    token = _WATCHER.set(watcher)
+    token = _WATCH.set(_Watch(watcher))
     try:
         yield
     finally:
-        _WATCHER.reset(token)
+        _WATCH.reset(token)
 
 
 def show_progress(what: str, within: float = 0.0) -> None:
-    """Report the current stage, and the share of it that is done."""
-    if (watcher := _WATCHER.get()) is not None:
-        start = _USUALLY_DONE.get(what.partition(":")[0], 0.0)
+    """Report the current stage, and the share of it that is done; the share of a fit never falls."""
+    if (watch := _WATCH.get()) is not None:
+        start = _USUALLY_DONE.get(what.partition(":")[0], watch.done)  # a pass belongs to the stage before it
         end = min((later for later in _USUALLY_DONE.values() if later > start), default=2.0)
-        watcher(what, start + (end - start) * min(within, 1.0))
+        share = start + (end - start) * min(within, 1.0)
+        watch.done = share if start == 0.0 else max(watch.done, share)  # 0: another fit begins
+        watch.show(what, watch.done)
 
 
 _USUALLY_DONE = {
@@ -45,7 +55,6 @@ _USUALLY_DONE = {
     "kernel k-means": 0.1,
     "costs of the clusters": 0.45,
     "tree": 0.5,
-    "costs": 0.9,
     "costs of the tree": 0.9,
     "sizes": 1.0,
 }

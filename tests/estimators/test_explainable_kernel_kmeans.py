@@ -16,6 +16,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from cutwise import (
     Batches,
+    ClusterExplainer,
     ExplainableKernelKMeans,
     ExplainableKMeans,
     KernelKMeans,
@@ -32,6 +33,8 @@ from cutwise.exceptions import (
     UnsupportedInputError,
 )
 from cutwise.metrics import cost_ratio, tree_cost
+from tests.each import each
+from tests.oracle.models import fit_quietly, same_tree
 
 RNG = np.random.default_rng(4)
 MOONS = make_moons(150, noise=0.06, random_state=0)[0]
@@ -406,3 +409,60 @@ def test_weights_may_be_a_column_scores_may_go_over_batches_and_y_is_not_read():
     assert named.score(batches) == pytest.approx(named.score(frame))
     with pytest.raises(UnsupportedInputError, match="would not be read"):
         named.fit(frame, "a")
+
+
+LIMITS = [
+    {"max_depth": 2},
+    {"min_samples_leaf": 12},
+    {"cut_features": [0, 2]},
+    {"max_depth": 3, "min_samples_leaf": 0.1},
+]
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@each("seed", range(8))
+def test_limits_give_the_trees_of_equal_problems(limits, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(90, 3)) + 3 * rng.integers(0, 2, (90, 3))
+    reference = KMeans(4, n_init=1, random_state=seed).fit(X)
+    options = {"kernel": "linear", "reference": reference.labels_, "cuts": "threshold", **limits}
+
+    def tree(algorithm, max_leaves):
+        model = ExplainableKernelKMeans(4, max_leaves=max_leaves, algorithm=algorithm, **options)
+        return fit_quietly(model, X).tree_
+
+    explainer = fit_quietly(ClusterExplainer(4, algorithm="expand", **limits), X, reference.labels_)
+    assert same_tree(tree("expand", 4), explainer.tree_)
+    # With a linear kernel, costs are those of k-means, also under the means as centers.
+    means = np.array([X[reference.labels_ == cluster].mean(axis=0) for cluster in range(4)])
+    kmeans = ExplainableKMeans(4, algorithm="exkmc", reference=means, max_leaves=6, **limits)
+    assert same_tree(tree("exkmc", 6), fit_quietly(kmeans, X).tree_)
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@pytest.mark.parametrize("algorithm", ["exkmc", "expand", "search"])
+def test_trees_keep_their_limits_and_say_their_price(limits, algorithm):
+    model = ExplainableKernelKMeans(3, gamma=3.0, algorithm=algorithm, max_leaves=5, random_state=0, **limits)
+    X = np.column_stack([MOONS, RNG.random(150)])
+    tree = fit_quietly(model, X).tree_
+    assert tree.depth <= limits.get("max_depth", np.inf)
+    least = limits.get("min_samples_leaf", 1)
+    assert tree.n_node_samples[tree.leaves].min() >= (least if least >= 1 else least * 150)
+    assert set(tree.feature[tree.feature >= 0]) <= set(limits.get("cut_features", range(3)))
+    free = clone(model).set_params(cut_features=None, max_depth=None, min_samples_leaf=1)
+    assert model.limits_price_ == pytest.approx(model.cost_ / fit_quietly(free, X).cost_ - 1)
+
+
+def test_kernel_imm_takes_no_limits():
+    with pytest.raises(InvalidInputError, match='algorithm="imm" takes no limits here'):
+        ExplainableKernelKMeans(2, max_depth=3).fit(MOONS)
+
+
+def test_more_effort_searches_longer_and_none_takes_the_cheapest_of_the_others():
+    def cost(algorithm, **options):
+        model = ExplainableKernelKMeans(3, gamma=3.0, algorithm=algorithm, random_state=0, **options)
+        return fit_quietly(model, MOONS).cost_
+
+    none, some, more = (cost("search", search_effort=effort) for effort in (0, 1, 3))
+    assert none == min(map(cost, ("imm", "exkmc", "expand")))
+    assert more <= some <= none

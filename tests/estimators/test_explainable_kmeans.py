@@ -364,24 +364,24 @@ class TestEdges:
 
 @pytest.mark.parametrize("algorithm", ["imm", "exshallow", "exkmc"])
 def test_the_costs_of_rows_are_gone_before_the_figures_are_worked_out(monkeypatch, algorithm):
-    arrays, at_finish = [], []
-    fixed_costs, finish = core.fixed_costs, ExplainableKMeans._finish
+    arrays, at_choosing = [], []
+    fixed_costs, chosen = core.fixed_costs, ExplainableKMeans._chosen
 
     def seen_costs(*arguments, **keywords):
         found = fixed_costs(*arguments, **keywords)
         arrays.append(weakref.ref(found[0]))
         return found
 
-    def seen_finish(self, *arguments, **keywords):
-        at_finish.extend(array() is None for array in arrays)
-        return finish(self, *arguments, **keywords)
+    def seen_chosen(self, *arguments, **keywords):
+        at_choosing.extend(array() is None for array in arrays)
+        return chosen(self, *arguments, **keywords)
 
     monkeypatch.setattr(core, "fixed_costs", seen_costs)
-    monkeypatch.setattr(ExplainableKMeans, "_finish", seen_finish)
+    monkeypatch.setattr(ExplainableKMeans, "_chosen", seen_chosen)
     rng = np.random.default_rng(0)
     ExplainableKMeans(4, algorithm=algorithm, max_leaves=6, random_state=0).fit(rng.integers(0, 9, (300, 3)))
-    assert at_finish
-    assert all(at_finish)
+    assert at_choosing
+    assert all(at_choosing)
 
 
 @pytest.mark.parametrize(

@@ -485,7 +485,7 @@ class Mine(ExplainableKMeans):
     """A user's class, with a parameter of its own."""
 
     def __init__(self, n_clusters=8, *, shade="red", max_leaves=None, random_state=None):
-        super().__init__(n_clusters, max_leaves=max_leaves, random_state=random_state)
+        super().__init__(n_clusters, max_leaves=max_leaves, random_state=random_state, search_effort=0.5)
         self.shade = shade
 
 
@@ -494,7 +494,7 @@ def test_a_subclass_comes_back_as_the_class_that_it_is_made_from(iris, tmp_path)
     model.save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     assert type(again) is ExplainableKMeans
-    assert again.max_leaves == 5
+    assert (again.max_leaves, again.search_effort) == (5, 0.5)
     np.testing.assert_array_equal(again.predict(iris), model.labels_)
 
 

@@ -89,7 +89,7 @@ def lazy_by_workers(X):
 @pytest.fixture(autouse=True)
 def rows_stay_with_workers(monkeypatch):
     monkeypatch.setattr("cutwise.passes.rows.COPIED_BYTES", -1)
-    for module in ("_base", "_report", "cluster_explainer", "_curve"):
+    for module in ("_base", "_report", "cluster_explainer"):
         monkeypatch.setattr(f"cutwise.estimators.{module}.as_lazy", lazy_by_workers)
 
 
@@ -419,6 +419,21 @@ def test_files_are_read_again_and_their_values_are_not_copied(frame, tmp_path, m
     assert {name.partition("-")[0] for name in written} == {"codes", "labels", "excess", "base", "nodes"}
 
 
+def test_the_length_of_a_curve_of_labels_in_batches_has_a_default(frame):
+    labeled = frame.with_columns(y=pl.Series(np.arange(len(frame)) % 2)).lazy()
+    assert cost_curve(ClusterExplainer(algorithm="cart"), labeled, "y").max_leaves == 8
+
+
+def test_the_share_that_is_done_never_falls(frame):
+    from cutwise._progress import watch_progress
+
+    shares = []
+    with watch_progress(lambda what, share: shares.append(share)):
+        ExplainableKMeans(3, random_state=0, max_depth=3).fit(frame.lazy())
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 5
+
+
 @pytest.mark.parametrize("change", ["other", "order", "fewer", "more"])
 def test_files_that_change_between_passes_are_an_error(frame, tmp_path, monkeypatch, change):
     path, read, n_read = tmp_path / "rows.parquet", sources.Again.read, []
@@ -513,7 +528,6 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
         (lambda X: ClusterExplainer(algorithm="spex").fit(X.lazy(), "a"), "a sample"),
         (lambda X: ClusterExplainer().fit(X.lazy().with_columns(y=pl.lit(-1)), "y"), "Every label.*noise"),
         (lambda X: ExplainableKMedians(3).fit(X.lazy()), "ExplainableKMeans"),
-        (lambda X: cost_curve(ClusterExplainer(), X.lazy(), "a"), "give max_leaves"),
         (lambda X: ExplainableKMeans(3, reference=ExplainableKMeans(3)).fit(X.lazy()), "cluster_centers_"),
         (lambda X: ExplainableKMeans(3, reference=np.ones((2, 4))).fit(X.lazy()), "n_clusters=3"),
         (lambda X: ExplainableKMeans(9).fit(X[[0, 1, 1, 0]].lazy()), r"the 2 distinct rows of X \(n_samples=4\)"),

@@ -17,8 +17,8 @@ from cutwise.passes.sums import Bins, merged
 from cutwise.reference.objective import fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import INTEGER, NUMBER, as_matrix, encode_table
-from cutwise.tree.provider import GrowthProblem
-from cutwise.tree.recipes import grow
+from cutwise.tree.provider import GrowthSpec
+from cutwise.tree.recipes import grow_on
 from tests.each import each
 from tests.growth import grow_tree
 
@@ -103,14 +103,7 @@ def both(X, centers, weights, edges, parts, algorithm, **options):
         k,
     )
 
-    def passed(penalty):
-        problem = GrowthProblem(PassProvider(source), centers, depth_penalty=penalty, gini=True)
-        return grow(problem, **options)
-
-    grown = passed(0.1)
-    if algorithm == "exshallow" and grown.n_empty:
-        deeper = passed(0.0)
-        grown = deeper if deeper.n_empty < grown.n_empty else grown
+    grown = grow_on(PassProvider(source), centers, GrowthSpec(depth_penalty=0.1, gini=True, **options))
     return in_memory, grown, source.passes
 
 

@@ -16,15 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise._docs import fill_doc
-from cutwise._progress import Stages
 from cutwise.core import Float64, Int64
-from cutwise.estimators import FitContext, TrainingRows, TreeClusterer
+from cutwise.estimators import Growth, PreparedFit, TrainingRows, TreeClusterer
 from cutwise.reference.objective import KMEANS, Reference, fixed_costs
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_integer
 from cutwise.table.table import as_matrix
 from cutwise.tree.growing import GrowingTree, GrownTree
-from cutwise.tree.provider import MemoryProvider
+from cutwise.tree.provider import GrowthSpec, MemoryProvider
 from cutwise.tree.recipes import grow_on
 from cutwise.tree.threshold_tree import NodeTest
 
@@ -69,8 +68,8 @@ class Task:
 class Baseline(TreeClusterer):
     """Parent of the baselines: everything but how the tree grows."""
 
-    def _grow(self, context: FitContext, max_leaves: int, stages: Stages) -> GrownTree:
-        return self._grow_task(Task(context.rows, context.reference, max_leaves))
+    def _grow(self, fit: PreparedFit) -> Growth:
+        return Growth(self._grow_task(Task(fit.context.rows, fit.context.reference, fit.max_leaves)))
 
     @abstractmethod
     def _grow_task(self, task: Task) -> GrownTree:
@@ -200,7 +199,7 @@ class CART(Baseline):
     def _grow_task(self, task: Task) -> GrownTree:
         provider = MemoryProvider(task.rows.encoded, task.reference.labels, n_jobs=task.rows.n_jobs)
         coordinates = np.zeros((len(task.reference.centers), provider.n_columns))  # which CART does not look at
-        return grow_on(provider, coordinates, algorithm="cart", max_leaves=task.max_leaves)
+        return grow_on(provider, coordinates, GrowthSpec("cart", task.max_leaves))
 
 
 @fill_doc

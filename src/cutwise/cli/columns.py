@@ -295,7 +295,7 @@ def clustering(
     if is_labeled:
         others = {"-k": options.n_clusters, "--objective": other, "--kernel": kernel.kernel}
         refuse_beside(f"--labels-from {labels_from}: that column has its clusters already", others)
-    kernel.check(other, limits, growth)
+    kernel.check(other, growth)
     check_option("--objective", options.objective, OBJECTIVES)
     estimator: Callable[..., TreeEstimator] = ExplainableKMeans if other is None else ExplainableKMedians
     if kernel.kernel is not None:

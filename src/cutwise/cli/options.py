@@ -138,12 +138,6 @@ class LimitOptions:
     ] = None
 
     @property
-    def given(self) -> dict[str, object]:
-        """All limits by the names of their options; None if not given."""
-        values = {name: ",".join(own) if isinstance(own, list) else own for name, own in vars(self).items()}
-        return {f"--{name.replace('_', '-')}": own for name, own in values.items()}
-
-    @property
     def params(self) -> dict[str, Any]:
         """The given limits that need no table, as parameters of an estimator."""
         given = {"max_depth": self.max_depth, "min_samples_leaf": self._least()}
@@ -238,7 +232,7 @@ class KernelOptions:
         of_tree(help="Approximate the kernel by so many features, for tables too large for a kernel matrix.", min=1),
     ] = None
 
-    def check(self, objective: str | None, limits: LimitOptions, growth: GrowthOptions) -> None:
+    def check(self, objective: str | None, growth: GrowthOptions) -> None:
         """Raise an error for options that do not go together; ``objective``: if it is not that of k-means."""
         if self.kernel is None:
             for option, value in (("--gamma", self.gamma), ("--cuts", self.cuts), ("--nystroem", self.nystroem)):
@@ -247,7 +241,6 @@ class KernelOptions:
             return
         check_option("--kernel", self.kernel, KERNEL_NAMES)
         refuse_beside(f"--kernel {self.kernel}: it clusters by kernel k-means", {"--objective": objective})
-        refuse_beside(f"--kernel {self.kernel}: its trees have no limits", limits.given)
         others = {
             "--gamma": None if FORMULAS[self.kernel].uses_gamma else self.gamma,
             "--depth-penalty": None if growth.depth_penalty == GrowthOptions.depth_penalty else growth.depth_penalty,

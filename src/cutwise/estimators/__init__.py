@@ -38,6 +38,8 @@ from cutwise.estimators.kernel_kmeans import KernelKMeans as KernelKMeans
 from cutwise.estimators.kmedians import KMedians as KMedians
 from cutwise.estimators.table_scaler import TableScaler as TableScaler
 from cutwise.estimators.training import FitContext as FitContext
+from cutwise.estimators.training import Growth as Growth
 from cutwise.estimators.training import MetricSpace as MetricSpace
+from cutwise.estimators.training import PreparedFit as PreparedFit
 from cutwise.estimators.training import TrainingRows as TrainingRows
 from cutwise.estimators.training import encode_rows as encode_rows

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
@@ -59,26 +60,26 @@ from cutwise.table.labels import Labels, read_labels
 from cutwise.table.mixed import check_type
 from cutwise.table.table import Columns, Table, are_all_plain, are_plain, check_same_columns, is_standardized
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.limits import Limits, NoAllowedCutError
-from cutwise.tree.recipes import LimitsGiven
+from cutwise.tree.limits import NoAllowedCutError
+from cutwise.tree.provider import GrowthSpec
+from cutwise.tree.recipes import RECIPES, LimitsGiven, Recipe
 
 from ._clusterer import HasCost
-from ._lazy import fit_lazily
+from ._lazy import read_clusters
 from ._model_file import ModelFileMixin, UnserializableParam
 from .table_scaler import TableScaler
 from .training import (
     FINER_PREPROCESSOR,
     MEASURED,
     FitContext,
+    Growth,
     MetricSpace,
+    PreparedFit,
     fit_metric_space,
     make_reference,
     pipeline_steps,
     transform_rows,
 )
-
-_LIMITS = {"cut_features": None, "max_depth": None, "min_samples_leaf": 1}
-"""Parameters of limits, with their defaults: no limit."""
 
 # float64 has no halves from here on, so means and cuts of integers are rounded.
 _LARGE_INTEGER = 2.0**52
@@ -91,22 +92,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     _objective: ClassVar[Objective] = KMEANS
     """Costs and distances; estimators that measure otherwise override ``transform`` and ``_costs_of``."""
 
-    # Called with the growth of a fit, so that cost_curve can make a model of each of its smaller trees.
-    _after_growth: Callable[[FitContext, GrownTree], None] | None = None
-
-    # Called with the trees that a search measured, so that front can make a model of each.
-    _after_search: Callable[[list[Any]], None] | None = None
-
-    _reference_is_own = False  # whether the given reference comes from a fit of this estimator
-
-    _takes_mixed: ClassVar[bool] = False
-    """Whether tables may hold categories, dates and missing values."""
-
-    handle_unknown: str
-    categorical_features: Any
-
-    _leaves_out: ClassVar[tuple[str, ...]] = ("exkmc",)
-    """Algorithms that may leave clusters without a leaf."""
+    _recipes: ClassVar[Mapping[str, Recipe]] = RECIPES
+    """The algorithms by the names that users give."""
 
     _takes_cheapest: ClassVar[bool] = False
     """Whether a fit ends with the cheapest tree of its growth, rather than the largest."""
@@ -381,8 +368,10 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     # scikit-learn shows an estimator's parameters; a fitted model shows its rules below them.
 
-    def _repr_html_inner(self) -> str:
-        return f"{super()._repr_html_inner()}{self._found_html()}"
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        shown = super()._repr_html_  # no attribute if scikit-learn is set to show text
+        return lambda: f"{shown()}{self._found_html()}"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
@@ -405,11 +394,6 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         if self._reads_mixed and isinstance(preprocessor, str | TableScaler):
             tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
-
-    @property
-    def _reads_mixed(self) -> bool:
-        """Whether tables may hold categories, dates and missing values with these parameters."""
-        return self._takes_mixed and self.preprocessor is not None and getattr(self, "algorithm", None) != "optimal"
 
     @property
     def _n_features_out(self) -> int:
@@ -445,12 +429,14 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return table
 
     @property
+    def _reads_mixed(self) -> bool:
+        """Whether tables may hold categories, dates and missing values with these parameters."""
+        return False
+
+    @property
     def _mixed_options(self) -> MixedOptions | None:
         """How to read columns of any kind; None if only numbers are allowed."""
-        if not self._reads_mixed:
-            return None
-        check_option("handle_unknown", self.handle_unknown, ("outside", "error"))
-        return MixedOptions(self.categorical_features)
+        return None
 
     def _say_columns(self, table: Table, stages: Stages) -> None:
         """Print the kinds of the columns, unless all are complete numbers."""
@@ -458,14 +444,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             stages.say(table.columns.in_words())
 
     def _preprocessor_for(self, table: Table) -> Any:
-        """The preprocessor that ``"auto"`` means for this table, or the given one."""
-        if not (isinstance(self.preprocessor, str) and self.preprocessor == "auto" and self._takes_mixed):
-            return self.preprocessor
-        if (steps := pipeline_steps(getattr(self, "reference", None), self.preprocessor)) is not None:
-            return steps[0]
-        if are_plain(table.kinds):
-            return None
-        return TableScaler() if self._objective is KMEANS else TableScaler("robust", "absolute")
+        """The preprocessor for this table."""
+        return self.preprocessor
 
     def _in_engine(self, lazy: LazyTable) -> Any:
         """Result of ``predict`` on a table that is not in memory, computed by its engine."""
@@ -495,35 +475,10 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                 )
             )
 
-    # Limits, if the estimator has any.
-
     @property
     def _limits_given(self) -> LimitsGiven:
-        given = {name: getattr(self, name, default) for name, default in _LIMITS.items()}
-        may_leave_out = getattr(self, "algorithm", None) in self._leaves_out
-        return LimitsGiven(**given, may_leave_out=may_leave_out, instead=self._leaves_out[0])
-
-    def _check_limits(self, n_clusters: int) -> None:
-        """Raise an error for limits that no tree can meet."""
-        self._limits_given.check(n_clusters)
-        if not self._limits_given.is_none and getattr(self, "algorithm", None) == "optimal":
-            raise InvalidInputError('algorithm="optimal" is the one cut that costs least. Leave limits out.')
-
-    def _read_limits(self, context: FitContext) -> Limits | None:
-        """The limits for the rows of a fit."""
-        columns, classes = context.table.columns, context.classes.tolist()
-        return self._limits_given.read(columns, context.coordinates, classes, *context.counted)
-
-    def _infeasible(self, error: NoAllowedCutError, context: FitContext, free: GrownTree) -> Exception:
-        """The error for a node that no allowed cut splits; ``free``: a tree without limits."""
-        smallest = int(free.tree.n_node_samples[free.tree.leaves].min())
-        rule = path_rule(error.path, context.table.columns)
-        return self._limits_given.infeasible(error, rule, context.classes.tolist(), smallest)
-
-    def _price_over(self, context: FitContext, free: GrownTree) -> float:
-        """Price of the limits: the share by which the tree costs more than ``free``, a tree without limits."""
-        free_cost = context.of(free).cost_of_labels(free.codes).cost
-        return self.cost_ / free_cost - 1 if free_cost > 0 else 0.0 if self.cost_ == 0 else math.inf
+        """The limits; only estimators with :class:`HasLimits` take any."""
+        return LimitsGiven()
 
     @property
     def _limits_line(self) -> str | None:
@@ -579,21 +534,63 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                     f"again as it is. Give it first: model.set_params({name}=...)."
                 )
 
-    def _remember_input(self, context: FitContext, preprocessor: Any) -> None:
-        """Set the attributes that do not depend on the tree."""
+    # A fit is prepared, grows a tree, and publishes it: cost_curve and front publish several trees of one growth.
+
+    def _prepared(self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages) -> PreparedFit:
+        """The fit with its limits read."""
+        given, limits = self._limits_given, None
+        if not given.is_none:
+            columns, classes = context.table.columns, context.classes.tolist()
+            limits = given.read(columns, context.coordinates, classes, *context.counted)
+        is_own = getattr(self, "reference", self) is None
+        return PreparedFit(context, preprocessor, max_leaves, stages, limits, is_own)
+
+    def _grow(self, fit: PreparedFit) -> Growth:
+        """Grow a tree with labeled leaves, ``fit.max_leaves`` at most."""
+        raise NotImplementedError
+
+    def _grow_and_publish(self, fit: PreparedFit) -> Self:
+        """Grow the tree of a fit, and set the fitted attributes."""
+        growth = self._grow_within_limits(fit)
+        with fit.stages.stage("costs of the tree"):
+            growth = replace(growth, grown=self._chosen(fit, growth.grown), judged=())  # other trees take memory
+            self._publish(fit, growth)
+        if fit.limits is not None:
+            with fit.stages.stage("the same without limits"):
+                free = self._chosen(fit, self._grow(replace(fit, limits=None)).grown)
+                cost = fit.context.of(free).cost_of_labels(free.codes).cost
+                self.limits_price_ = self.cost_ / cost - 1 if cost > 0 else 0.0 if self.cost_ == 0 else math.inf
+        self._say_result(fit.stages)
+        return self
+
+    def _grow_within_limits(self, fit: PreparedFit) -> Growth:
+        """Grow a tree; raise an error that speaks of the table if limits leave none."""
+        try:
+            with fit.stages.stage("tree"):
+                return self._grow(fit)
+        except NoAllowedCutError as error:
+            context, spec = fit.context, GrowthSpec("exgreedy", fit.max_leaves, getattr(self, "expansion", "exkmc"))
+            free, rule = context.grower()(spec).tree, path_rule(error.path, context.table.columns)
+            smallest = int(free.n_node_samples[free.leaves].min())
+            raise self._limits_given.infeasible(error, rule, context.classes.tolist(), smallest) from None
+
+    def _chosen(self, fit: PreparedFit, grown: GrownTree) -> GrownTree:
+        """The tree of a growth that a fit ends with."""
+        return fit.context.cheapest_tree(grown) if self._takes_cheapest else grown
+
+    def _say_result(self, stages: Stages) -> None:
+        """Say what the fit found."""
+        stages.say(self._summary())
+
+    def _publish(self, fit: PreparedFit, growth: Growth) -> None:
+        """Set the fitted attributes for a tree; attributes about the growth stay if ``growth.found`` lacks them."""
+        context, grown = fit.context.of(growth.grown), growth.grown
         self._remember_columns(context.table)
-        self.preprocessor_, self.classes_ = preprocessor, context.classes
-
-    def _finish(self, context: FitContext, grown: GrownTree) -> None:
-        """Choose among the trees of a growth, and set the attributes of the chosen one."""
-        if self._after_growth is not None:
-            self._after_growth(context, grown)
-        self._take_tree(context, context.cheapest_tree(grown) if self._takes_cheapest else grown)
-
-    def _take_tree(self, context: FitContext, grown: GrownTree) -> None:
-        """Set the attributes of a tree; ``classes_`` and ``preprocessor_`` are set before."""
-        context = context.of(grown)
         self._remember_params()
+        self.preprocessor_, self.classes_ = fit.preprocessor, context.classes
+        self.__dict__.update(growth.found)
+        if "limits_price" in self._figures:
+            self.limits_price_ = math.nan
         rows, reference, tree = context.rows, context.reference, grown.tree
         costs = context.cost_of_labels(grown.codes)
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
@@ -657,10 +654,65 @@ def reference_share_explained(reference: float, total: float) -> float:
     return 1 - reference / total if 0 < total < math.inf else math.nan
 
 
-def unlimited(model: TreeEstimator) -> Any:
-    """An unfitted copy of the estimator without limits and without callbacks."""
-    params = model.get_params(deep=False)
-    return type(model)(**{**params, **_LIMITS})
+def recipe_of(model: Any) -> Recipe:
+    """The recipe of an estimator's algorithm; one without restrictions if it has none, or an unknown one."""
+    recipe: Recipe = model._recipes.get(str(getattr(model, "algorithm", "")), RECIPES["auto"])
+    return recipe
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TakesMixedTables:
+    """Part of an estimator whose tables may hold categories, dates and missing values."""
+
+    _objective: ClassVar[Objective]
+
+    categorical_features: Any = "from_dtype"
+    handle_unknown: str = "outside"
+    preprocessor: Any = "auto"
+
+    @property
+    def _reads_mixed(self) -> bool:
+        return self.preprocessor is not None and recipe_of(self).takes_mixed
+
+    @property
+    def _mixed_options(self) -> MixedOptions | None:
+        if not self._reads_mixed:
+            return None
+        check_option("handle_unknown", self.handle_unknown, ("outside", "error"))
+        return MixedOptions(self.categorical_features)
+
+    def _preprocessor_for(self, table: Table) -> Any:
+        """The preprocessor that ``"auto"`` means for this table, or the given one."""
+        if not (isinstance(self.preprocessor, str) and self.preprocessor == "auto"):
+            return self.preprocessor
+        if (steps := pipeline_steps(getattr(self, "reference", None), self.preprocessor)) is not None:
+            return steps[0]
+        if are_plain(table.kinds):
+            return None
+        return TableScaler() if self._objective is KMEANS else TableScaler("robust", "absolute")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class HasLimits:
+    """Part of an estimator that takes limits of cuts, depth and leaves."""
+
+    cut_features: Any = None
+    max_depth: int | None = None
+    min_samples_leaf: float = 1
+
+    @property
+    def _limits_given(self) -> LimitsGiven:
+        may_leave_out = recipe_of(self).may_leave_out
+        return LimitsGiven(self.cut_features, self.max_depth, self.min_samples_leaf, may_leave_out)
+
+    def _check_limits(self, n_clusters: int) -> None:
+        """Raise an error for limits that no tree can meet."""
+        self._limits_given.check(n_clusters)
+        if not (self._limits_given.is_none or recipe_of(self).takes_limits):
+            raise InvalidInputError(
+                f'algorithm="{vars(self)["algorithm"]}" takes no limits here. Leave out cut_features, max_depth and '
+                "min_samples_leaf, or use another algorithm."
+            )
 
 
 def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:
@@ -725,11 +777,19 @@ class TreeClusterer(HasCost, TreeEstimator):
             A column of a frame that is not scaled holds more than 95 % of the cost; no warning with
             ``preprocessor=None``.
         """
-        check_unread(y)
-        return self._fit(X, sample_weight, feature_names)
+        with self._prepare(X, y, sample_weight, feature_names=feature_names) as prepared:
+            return self._grow_and_publish(prepared)
 
-    def _fit(self, X: Any, sample_weight: Any, feature_names: Any = None, **given: Any) -> Self:
-        """Fit; ``given`` goes to ``_make_context``."""
+    @contextmanager
+    def _prepare(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, feature_names: Any = None, K: Any = None,
+        stays: bool = False,
+    ) -> Iterator[PreparedFit]:  # fmt: skip
+        """Check the parameters, read the rows and find the reference; parameters as in ``fit``.
+
+        ``stays``: whether the result is used after the block; otherwise copies of rows are deleted at its end.
+        """
+        check_unread(y)
         self._refuse_unsaved()
         k = check_n_clusters(self.n_clusters)
         max_leaves = check_max_leaves(self.max_leaves, k)
@@ -743,35 +803,21 @@ class TreeClusterer(HasCost, TreeEstimator):
             self.__dict__.pop(name, None)  # from an earlier fit
         self._beside = names_given(sample_weight)
         if self._takes_batches and (lazy := as_lazy(X)) is not None:
-            fit_lazily(self, lazy, sample_weight, max_leaves, stages)
-            stages.say(self._summary())
-            return self
+            with read_clusters(self, lazy, sample_weight, stages, stays) as (batches, preprocessor):
+                yield self._prepared(batches, preprocessor, max_leaves, stages)
+            return
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         X = X if feature_names is None else NamedMatrix(X, feature_names)
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
-        context = self._make_context(table, space, sample_weight, stages, **given)
-        self._explain(context, space.preprocessor, max_leaves, stages)
-        stages.say(self._summary())
-        return self
-
-    def _explain(self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages) -> None:
-        """Grow the tree for a reference clustering, and set the fitted attributes."""
-        with stages.stage("tree"):
-            grown = self._grow(context, max_leaves, stages)
-        with stages.stage("costs"):
-            self._remember_input(context, preprocessor)
-            self._finish(context, grown)
+        context = self._make_context(table, space, sample_weight, stages, K)
+        yield self._prepared(context, space.preprocessor, max_leaves, stages)
 
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         """Check the parameters that a subclass adds."""
 
-    def _make_context(self, table: Table, space: MetricSpace, sample_weight: Any, stages: Stages) -> FitContext:
-        """Find the reference clustering that the tree approximates."""
+    def _make_context(self, table: Table, space: MetricSpace, sample_weight: Any, stages: Stages, K: Any) -> FitContext:
+        """Find the reference clustering that the tree approximates; ``K``: only for kernels."""
         return make_reference(self, table, space, sample_weight, stages)
-
-    def _grow(self, context: FitContext, max_leaves: int, stages: Stages) -> GrownTree:
-        """Grow a tree with labeled leaves, ``max_leaves`` at most."""
-        raise NotImplementedError
 
     def _read_input(
         self, X: Any, sample_weight: Any, n_clusters: int, stages: Stages

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import signature
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,18 +19,15 @@ from sklearn.base import clone
 from cutwise._docs import table_html
 from cutwise._progress import show_progress
 from cutwise.core import Float64, Int64
-from cutwise.estimators._base import TreeEstimator, reference_share_explained, share_explained
+from cutwise.estimators._base import TreeEstimator, recipe_of, reference_share_explained, share_explained
 from cutwise.estimators._model_file import UnserializableParam
 from cutwise.estimators.cluster_explainer import ClusterExplainer
-from cutwise.estimators.training import FitContext
+from cutwise.estimators.training import FitContext, Growth, PreparedFit
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
-from cutwise.passes.sources import as_lazy
 from cutwise.readouts.words import finite
 from cutwise.reference.objective import OBJECTIVES
-from cutwise.table.intake import check_integer, check_max_leaves, check_n_clusters, check_number, pop_column
-from cutwise.table.labels import read_labels
+from cutwise.table.intake import check_integer, check_n_clusters, check_number
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.refine import Judged
 from cutwise.tree.subtree import SizedTree, sizes_of_growth
 
 from ._tuning import size_of_explanations
@@ -234,39 +233,37 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     if max_leaves is not None:
         check_integer("max_leaves", max_leaves, minimum=1)
     fit = fit if y is None else {**fit, "y": y}
-    probe, growths = unfitted(model), list[tuple[FitContext, GrownTree]]()
-    probe.set_params(max_leaves=_most_leaves(model, X, y) if max_leaves is None else max_leaves)
-    most = probe.get_params()["max_leaves"]
-    if isinstance(probe, ClusterExplainer) and probe.algorithm == "auto" and as_lazy(X) is None:
-        k = _n_clusters(model, X, fit.get("y"))
-        sizes = _shared_sizes(k, check_max_leaves(most, k), model, _MOST_POINTS)
-        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # each size would warn
-            context, models = probe._fit_sizes(X, sizes=sizes, **fit)
-            return _curve_of(map(_Point.of, models), most, context)
-    probe._after_growth = lambda *growth: growths.append(growth)
-    probe._reference_is_own = getattr(model, "reference", probe) is None
-    try:
-        probe.fit(X, **fit)
-    finally:
-        del probe._after_growth, probe._reference_is_own
-    k = len(probe.classes_)
-    context, grown = growths[-1]
-    # The best of several growths may be a different one at each size.
-    chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
-    by_size: dict[int, SizedTree] = {}
-    if grown.split_order is None or chosen:
-        sizes = _shared_sizes(k, most, model, 2) if chosen else list(range(k, most + 1))
-    elif probe._takes_cheapest:
-        lowest = math.inf
-        for tree in context.trees_by_size(grown):
-            if tree.cost < lowest:
-                lowest, by_size[tree.size] = tree.cost, tree
-    else:
-        by_size = {size: SizedTree(math.nan, size, grown) for size in sizes_of_growth(grown, k)}
+    probe = unfitted(model)
+    if max_leaves is not None:
+        probe.set_params(max_leaves=max_leaves)
+    with _start_fit(model, probe, X, fit) as start:
+        context, k = start.context, start.context.n_clusters
+        if max_leaves is None and recipe_of(model).takes_leaves:
+            start = replace(start, max_leaves=max(min(4 * k, k + 30), start.max_leaves))
+        most = start.max_leaves
+        probe.set_params(max_leaves=most)
+        if isinstance(probe, ClusterExplainer) and probe.algorithm == "auto" and context.in_memory:
+            return _curve_of(_points_of_auto(probe, start, _shared_sizes(k, most, model, _MOST_POINTS)), most, context)
+        growth = probe._grow_within_limits(start)
+        whole, by_size, sizes = growth.grown, dict[int, SizedTree](), list(range(k, most + 1))
+        # The best of several growths may be a different one at each size.
+        chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
+        if whole.split_order is None or chosen:
+            sizes = _shared_sizes(k, most, model, 2) if chosen else sizes
+            growth = replace(growth, grown=probe._chosen(start, whole))
+        elif probe._takes_cheapest:
+            trees, lowest = context.trees_by_size(whole), math.inf
+            growth = replace(growth, grown=min(trees, key=lambda tree: tree[:2]).get())
+            for tree in trees:
+                if tree.cost < lowest:
+                    lowest, by_size[tree.size] = tree.cost, tree
+        else:
+            by_size = {size: SizedTree(math.nan, size, whole) for size in sizes_of_growth(whole, k)}
+        probe._publish(start, growth)
 
     def of_tree(size: int) -> TreeEstimator:
         point: TreeEstimator = copy(probe).set_params(max_leaves=max(size, k))
-        point._take_tree(context, by_size[size].get())
+        point._publish(start, Growth(by_size[size].get()))
         if isinstance(point, ClusterExplainer):
             point.candidates_ = {point.growth_: point.agreement_}
         return point
@@ -282,6 +279,23 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     # The fit of the largest tree has warned; the others are parts of its growth.
     with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
         return _curve_of(points(), most, context)
+
+
+@contextmanager
+def _start_fit(model: Any, probe: TreeEstimator, X: Any, fit: Mapping[str, Any]) -> Iterator[PreparedFit]:
+    """Prepare a fit of ``probe``, an unfitted copy of ``model``, whose result is used after the block too."""
+    signature(probe.fit).bind(X, **fit)  # refuses arguments that no fit takes
+    with probe._prepare(X, **fit, stays=True) as start:
+        yield replace(start, reference_is_own=getattr(model, "reference", probe) is None)
+
+
+def _points_of_auto(probe: ClusterExplainer, start: PreparedFit, sizes: Sequence[int]) -> Iterator[_Point]:
+    """Points of the best trees with up to so many leaves, out of one growth."""
+    with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # each size would warn
+        for size, growth in zip(sizes, probe._grow_sizes(start, sizes), strict=True):
+            point: ClusterExplainer = copy(probe).set_params(max_leaves=size)
+            point._publish(start, growth)
+            yield _Point.of(point)
 
 
 class _Point(NamedTuple):
@@ -339,18 +353,11 @@ def _curve_of(points: Iterable[_Point], max_leaves: int, context: FitContext | N
     cost, surrogate, ratio, explained, agreement = np.array([point[1:6] for point in found], dtype=np.float64).T
     last = found[-1]
     return CostCurve(
-        np.array([point.n_leaves for point in found], dtype=np.int64),
-        cost,
-        surrogate,
-        ratio,
-        explained,
-        agreement,
+        np.array([point.n_leaves for point in found], dtype=np.int64), cost, surrogate, ratio, explained, agreement,
         reference_cost=last.reference_cost,
-        reference_explained=reference_share_explained(last.reference_cost, last.total_cost),
-        max_leaves=int(max_leaves),
-        _model_of_size=lambda n_leaves: by_size[n_leaves].model(),
-        _context=context,
-    )
+        reference_explained=reference_share_explained(last.reference_cost, last.total_cost), max_leaves=int(max_leaves),
+        _model_of_size=lambda n_leaves: by_size[n_leaves].model(), _context=context,
+    )  # fmt: skip
 
 
 def unfitted(model: TreeEstimator) -> TreeEstimator:
@@ -365,30 +372,6 @@ def unfitted(model: TreeEstimator) -> TreeEstimator:
     if own and fitted is not None and fitted.objective in OBJECTIVES:
         probe.set_params(reference=fitted.centers)
     return probe
-
-
-def _n_clusters(model: Any, X: Any, y: Any) -> int:
-    """Number of clusters of a fit, from parameters or labels."""
-    if "n_clusters" in model.get_params(deep=False):
-        return check_n_clusters(model.n_clusters)
-    if as_lazy(X) is not None:
-        if not hasattr(model, "classes_"):
-            raise UnsupportedInputError(
-                f"How many clusters {y!r} names is not known before X is read: give max_leaves=20, "
-                "for instance, or a fitted model."
-            )
-        return len(model.classes_)
-    X, y = pop_column(X, y, "y")
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    return read_labels(y, n_rows, estimator=type(model).__name__).n_clusters
-
-
-def _most_leaves(model: Any, X: Any, y: Any) -> int:
-    """The default ``max_leaves`` of a curve."""
-    if getattr(model, "algorithm", None) == "optimal":
-        return 2  # a single cut has nothing to expand
-    k = _n_clusters(model, X, y)
-    return max(min(4 * k, k + 30), check_max_leaves(model.max_leaves, k))
 
 
 NO_BOUND = (1e300, 1e300)
@@ -490,17 +473,14 @@ class TreeFront(_Trees):
 
 def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) -> TreeFront:
     """The front of a search at several prices of size; parameters as in ``ExplainableClusterer.front``."""
-    k = check_n_clusters(model.n_clusters)
-    probe, growths, judged = unfitted(model), list[tuple[FitContext, GrownTree]](), list[Judged]()
+    k, probe = check_n_clusters(model.n_clusters), unfitted(model)
     most = max(2 * k, probe.max_leaves or 0) if max_leaves is None else max_leaves
     probe.set_params(algorithm="search", max_leaves=most, max_size=NO_BOUND, search_effort=model.search_effort or 1.0)
-    probe._after_growth = lambda *growth: growths.append(growth)
-    probe._after_search = judged.extend
-    try:
-        probe.fit(X, **fit)
-    finally:
-        del probe._after_growth, probe._after_search
-    context, grown = growths[-1]
+    with _start_fit(model, probe, X, fit) as start:
+        growth = probe._grow_within_limits(start)
+        context, judged = start.context, growth.judged
+        longer = context.trees_by_size(growth.grown, every=True)
+        probe._publish(start, replace(growth, grown=min(longer, key=lambda tree: tree[:2]).get()))
 
     def measured(get: Callable[[], GrownTree], cost: float) -> FrontPoint:
         rows = context.of(tree := get()).rows
@@ -512,7 +492,6 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
     else:
         found = [FrontPoint(*judgement[1:], judgement.cost, get) for get, judgement in ways]
     # Trees with more leaves than clusters; all trees if there was no search (for one cluster, say).
-    longer = context.trees_by_size(grown, every=True)
     found += [measured(own.get, own.cost) for own in longer if own.size > k or not judged]
     front: list[FrontPoint] = []
     for one in sorted(found, key=lambda one: (one.waes, one.cost, one.wad)):
@@ -525,8 +504,7 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         one.set_params(max_leaves=leaves if leaves > k else None, max_size=model.max_size)
         # The fit has warned about the clusters.
         with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
-            one._take_tree(context, taken)
-        one.limits_price_ = math.nan  # there is no tree without limits to compare with
+            one._publish(start, Growth(taken))
         one.__dict__.pop("search_", None)  # it is about all trees of the front
         return one
 

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from cutwise.estimators._base import TreeEstimator, fitted
+from cutwise.estimators._base import TreeEstimator, fitted, recipe_of
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.readouts.guarantee import ImmCertificate, mistake_spread
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.words import advice, finite
 from cutwise.reference.objective import FEATURE_SPACE, KMEDIANS, OBJECTIVES
+from cutwise.tree.recipes import RECIPES
 
 DOCUMENT_VERSION = 1
 """Raised by one whenever a reader of an older document could misread a newer one; entries may be added at any time."""
@@ -72,7 +73,7 @@ def advice_of(model: TreeEstimator, more_leaves: str = "max_leaves") -> str | No
     params = model.get_params(deep=False)
     allowed = params.get("max_leaves") or len(model.classes_)
     # If growth ended before the allowed number of leaves, more leaves gain nothing.
-    grows = params.get("algorithm") != "optimal" and model.n_leaves_ >= allowed
+    grows = recipe_of(model).takes_leaves and model.n_leaves_ >= allowed
     steps = f"{more_leaves} {2 * allowed}" if grows else None
     said = advice(
         model.explained_,
@@ -100,8 +101,9 @@ def agreement_of(model: TreeEstimator) -> float:
 def algorithm_of(model: TreeEstimator) -> str:
     """The algorithm that grew the tree, and the expansion if it has further leaves."""
     grown = getattr(model, "growth_", None) or getattr(model, "algorithm", None) or type(model).__name__
-    expanded = model.n_leaves_ > len(model.classes_) and grown not in ("exkmc", "expand", "cart")
-    expansion = getattr(model, "expansion", None)
+    recipe = RECIPES.get(grown)  # none for the best subtree of plain CART
+    expansion = "expand" if getattr(model, "algorithm", None) == "auto" else getattr(model, "expansion", None)
+    expanded = model.n_leaves_ > len(model.classes_) and recipe is not None and not recipe.may_leave_out
     return f"{grown} and {expansion}" if expanded and expansion else str(grown)
 
 

@@ -20,20 +20,19 @@ from cutwise.reference.search import QUICK_VALUES
 from cutwise.table.intake import check_n_jobs, check_number, check_option
 from cutwise.table.table import are_plain
 from cutwise.tree.growing import GrowingTree, GrownTree
-from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.optimal import optimal_cut
-from cutwise.tree.provider import MemoryProvider
+from cutwise.tree.provider import GrowthSpec, MemoryProvider
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, recipes_for, unless_refused
-from cutwise.tree.refine import SearchRecord, expand_tree
+from cutwise.tree.refine import SearchCheaper, SearchRecord, expand_tree
 from cutwise.tree.refine_sample import MOST_COLUMNS
 from cutwise.tree.subtree import truncate_growth, without_small_trees
 from cutwise.tree.threshold_tree import NodeTest
 
-from ._base import TreeClusterer, unlimited
+from ._base import HasLimits, TakesMixedTables, TreeClusterer, recipe_of
 from ._curve import TreeFront, tree_front
-from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations
+from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from .table_scaler import TableScaler
-from .training import FitContext
+from .training import FitContext, Growth, PreparedFit
 
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:
@@ -98,6 +97,41 @@ def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> npt.NDArray[Any]:
     return dense
 
 
+def grow_starts(
+    context: FitContext, grow: Callable[[GrowthSpec], GrownTree], spec: GrowthSpec, search: SearchCheaper
+) -> tuple[dict[str, GrownTree], tuple[GrownTree, ...]]:
+    """The trees that a search starts from, by algorithm, and all grown trees with up to ``spec.max_leaves`` leaves."""
+    names, k = RECIPES["search"].starts, context.n_clusters
+    tried: dict[str, GrownTree | InfeasibleLimitsError] = {}
+
+    def try_each(*names: str) -> None:
+        calls = (partial(unless_refused, grow, replace(spec, algorithm=name)) for name in names)
+        tried.update(zip(names, context.together(calls), strict=True))
+
+    def is_over() -> bool:
+        return any(isinstance(tree, GrownTree) and search.is_over([tree]) for tree in tried.values())
+
+    # On large tables the rest is not grown if a tree equals the reference. Of such trees ExShallow's is nearly always
+    # the shortest, and then IMM's. Another may cost less only if the reference is bad, as that of few distinct rows.
+    is_large = context.table.n_rows * context.table.n_columns > QUICK_VALUES
+    for name in ("exshallow", "imm") if is_large and search.ends_at_reference else ():
+        if not is_over():
+            try_each(name)
+    if not is_over():
+        # Trees with a leaf a cluster start the search; with more leaves the cheapest may beat the searched tree.
+        # CART purifies leaves, so it also makes cuts that pay off only together with a second cut.
+        further = ("cart",) if spec.max_leaves > k else ()
+        try_each(*(name for name in (*names, *further) if name not in tried))
+    trees = {name: tree for name, tree in tried.items() if isinstance(tree, GrownTree)}
+    grown_by = {name: trees[name] for name in names if name in trees}
+    refused = [error for error in tried.values() if isinstance(error, InfeasibleLimitsError)]
+    papers = tuple(grown_by.values())
+    if refused and max(grown.tree.n_leaves for grown in papers) < k:
+        raise refused[0]
+    purer = (tree for name, tree in trees.items() if name not in names and tree.tree.n_leaves > k)
+    return grown_by, (*papers, *(without_small_trees(tree, k + 1) for tree in purer))  # no start with k
+
+
 _DOMINANT = 0.95
 """Share of the cost beyond which a column dominates the clustering."""
 
@@ -121,11 +155,10 @@ ALGORITHMS = (*recipes_for("centers"), "optimal")
 
 @fill_doc
 @dataclass(eq=False, repr=False, kw_only=True)
-class ExplainableClusterer(TreeClusterer):
+class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
     """Parent of the estimators whose clusters have centers: k-means or k-medians, as the objective says."""
 
     _takes_cheapest = True
-    _takes_mixed = True
     _takes_batches = True
     _figures = (*TreeClusterer._figures, "limits_price")
 
@@ -137,12 +170,6 @@ class ExplainableClusterer(TreeClusterer):
     depth_penalty: float | Literal["auto"] = 0.03
     target_cost: float | None = None
     target_waes: float | None = None
-    cut_features: Any = None
-    max_depth: int | None = None
-    min_samples_leaf: float = 1
-    categorical_features: Any = "from_dtype"
-    handle_unknown: str = "outside"
-    preprocessor: Any = "auto"
 
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         check_option("algorithm", self.algorithm, ALGORITHMS)
@@ -152,18 +179,13 @@ class ExplainableClusterer(TreeClusterer):
         check_number("size_penalty", self.size_penalty, minimum=0)
         check_max_size(self.max_size)
         self._check_limits(n_clusters)
-        if self.algorithm == "optimal":
+        if not recipe_of(self).takes_leaves:
             check_two_leaves(n_clusters, max_leaves)
 
-    def _explain(self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages) -> None:
+    def _prepared(self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages) -> PreparedFit:
         if preprocessor is None or (type(preprocessor) is TableScaler and preprocessor.numbers == "none"):
             self._say_dominant_column(context, preprocessor, stages)
-        super()._explain(context, preprocessor, max_leaves, stages)
-        self.limits_price_ = math.nan
-        if not self._limits_given.is_none and self._after_growth is None:  # curves need no price
-            with stages.stage("the same without limits"):
-                free = unlimited(self)._grow(context, max_leaves, stages)
-                self.limits_price_ = self._price_over(context, context.cheapest_tree(free))
+        return super()._prepared(context, preprocessor, max_leaves, stages)
 
     def _say_dominant_column(self, context: FitContext, scaler: TableScaler | None, stages: Stages) -> None:
         """Report a column with nearly all of the cost; warn if nothing suggests that the user knows about it."""
@@ -215,121 +237,69 @@ class ExplainableClusterer(TreeClusterer):
         """
         return tree_front(self, X, max_leaves, fit)
 
-    def _grow(self, context: FitContext, max_leaves: int, stages: Stages) -> GrownTree:
-        if self.algorithm == "optimal":
-            return cut_in_two(context)
-        limits = self._read_limits(context)
-        grow = context.grower(
-            several=self.algorithm == "search", expansion=self.expansion, limits=limits, progress=stages.leaves
-        )
-        try:
-            given = self._check_penalty()
-            penalty = self._tuned_penalty(grow, context) if given is None else given
-            if self.algorithm == "search" and self.search_effort > 0 and context.n_clusters > 1:
-                return self._search_tree(context, grow, limits, max_leaves, penalty, stages)
-            if self.algorithm == "exshallow":
-                self.depth_penalty_ = penalty
-            algorithm = "exshallow" if self.algorithm == "search" else self.algorithm
-            return grow(algorithm=algorithm, max_leaves=max_leaves, depth_penalty=penalty)
-        except NoAllowedCutError as error:
-            free = grow(algorithm="exgreedy", max_leaves=max_leaves, limits=None)
-            raise self._infeasible(error, context, free) from None
+    def _grow(self, fit: PreparedFit) -> Growth:
+        context, recipe = fit.context, recipe_of(self)
+        if not recipe.takes_leaves:
+            return Growth(cut_in_two(context))
+        grow = context.grower(several=bool(recipe.starts))
+        spec = GrowthSpec(self.algorithm, fit.max_leaves, self.expansion, limits=fit.limits, progress=fit.stages.leaves)
+        found: dict[str, Any] = {}
+        if (penalty := self._check_penalty()) is None:
+            found["_penalty_search"] = tuned = self._tune_penalty(grow, spec, context)
+            penalty = tuned.depth_penalty
+        spec = replace(spec, depth_penalty=penalty)
+        if recipe.starts and self.search_effort > 0 and context.n_clusters > 1:
+            growth = self._search_tree(fit, grow, spec)
+            return replace(growth, found={**found, **growth.found})
+        if recipe.starts:  # without effort, the search is its shallowest start
+            return Growth(grow(replace(spec, algorithm="exshallow")), found)
+        if self.algorithm == "exshallow":
+            found["depth_penalty_"] = penalty
+        return Growth(grow(spec), found)
 
-    def _search_tree(
-        self,
-        context: FitContext,
-        grow: Callable[..., GrownTree],
-        limits: Limits | None,
-        max_leaves: int,
-        depth_penalty: float,
-        stages: Stages,
-    ) -> GrownTree:
+    def _search_tree(self, fit: PreparedFit, grow: Callable[[GrowthSpec], GrownTree], spec: GrowthSpec) -> Growth:
         """Grow the papers' trees, search for a cheaper one, and add leaves beyond k to it."""
-        reference, k = context.reference, context.n_clusters
-
-        ends_early = self._ends_at_reference and context.table.n_columns > MOST_COLUMNS
-        is_large = context.table.n_rows * context.table.n_columns > QUICK_VALUES
-        cheaper = context.search(
-            n_leaves=k,
-            effort=self.search_effort,
-            n_jobs=check_n_jobs(self.n_jobs),
-            depth_penalty=depth_penalty,
-            size_penalty=self.size_penalty,
-            limits=limits,
-            ends_at_reference=self._ends_at_reference,
-            progress=stages.searching,
+        context, k, max_leaves = fit.context, fit.context.n_clusters, fit.max_leaves
+        search, needs_more = (
+            context.search(),
+            self.search_effort > 1 or self.size_penalty > 0 or self.max_size is not None,
         )
-
-        def papers_trees(max_leaves: int) -> tuple[dict[str, GrownTree], tuple[GrownTree, ...]]:
-            # Trees with a leaf a cluster start the search; with more leaves the cheapest may beat the searched tree.
-            # CART purifies leaves, so it also makes cuts that pay off only together with a second cut.
-            names = RECIPES["search"].starts
-            tried: dict[str, GrownTree | InfeasibleLimitsError] = {}
-
-            def try_each(*names: str) -> None:
-                grown = partial(grow, max_leaves=max_leaves, depth_penalty=depth_penalty)
-                calls = (unless_refused(partial(grown, algorithm=name)) for name in names)
-                tried.update(zip(names, context.together(calls), strict=True))
-
-            def is_over() -> bool:
-                return any(isinstance(tree, GrownTree) and cheaper.is_over([tree]) for tree in tried.values())
-
-            # Of the trees that equal the reference, ExShallow's is nearly always the shortest, and then IMM's. Another
-            # tree may cost less only if the reference is far from the best clustering, as of a few distinct rows.
-            for name in ("exshallow", "imm") if ends_early and is_large else ():
-                if not is_over():
-                    try_each(name)
-            if not is_over():
-                further = ("cart",) if max_leaves > k else ()
-                try_each(*(name for name in (*names, *further) if name not in tried))
-            trees = {name: tree for name, tree in tried.items() if isinstance(tree, GrownTree)}
-            grown_by = {name: trees[name] for name in names if name in trees}
-            refused = [error for error in tried.values() if isinstance(error, InfeasibleLimitsError)]
-            papers = tuple(grown_by.values())
-            if refused and max(grown.tree.n_leaves for grown in papers) < k:
-                raise refused[0]
-            purer = (tree for name, tree in trees.items() if name not in names and tree.tree.n_leaves > k)
-            return grown_by, (*papers, *(without_small_trees(tree, k + 1) for tree in purer))  # no start with k
-
+        # A tree equal to the reference ends a search that would not use all columns, if the reference is our own and only
+        # the cost counts.
+        may_end = fit.reference_is_own and not needs_more and search.table.matrix.n_cols > MOST_COLUMNS
+        search = replace(
+            search,
+            effort=self.search_effort,
+            depth_penalty=spec.depth_penalty,
+            size_penalty=self.size_penalty,
+            limits=spec.limits,
+            ends_at_reference=may_end,
+            n_jobs=check_n_jobs(self.n_jobs),
+            progress=fit.stages.searching,
+        )
         # Trees with more than k leaves are grown later, unless a start ends the search.
-        first = k if ends_early else max_leaves
-        grown_by, others = papers_trees(first)
+        first = k if may_end else max_leaves
+        grown_by, others = grow_starts(context, grow, replace(spec, max_leaves=first), search)
         starts = [truncate_growth(grown, k) for grown in grown_by.values()]
         max_size = check_max_size(self.max_size)
         if max_size == "exshallow":
             shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
             max_size = shallow.size(context.of(shallow).rows.weights)
-        cheaper = replace(cheaper, max_size=max_size)
-        grown, self.search_, judged = cheaper.search(starts)
-        if self._after_search is not None:
-            self._after_search(judged)
-        if max_leaves <= k or cheaper.is_over(starts):
-            return grown
+        search = replace(search, max_size=max_size)
+        grown, record, judged = search.search(starts)
+        growth = Growth(grown, {"search_": record}, judged)
+        if max_leaves <= k or search.is_over(starts):
+            return growth
         if first < max_leaves:
-            _, others = papers_trees(max_leaves)
+            _, others = grow_starts(context, grow, spec, search)
         if (grown.tree.n_node_samples[grown.tree.leaves] == 0).any():  # the papers' trees are expanded already
-            return replace(others[0], others=others[1:])
+            return replace(growth, grown=replace(others[0], others=others[1:]))
         centers, weight = context.of(grown).rows.centers(context.objective, grown.codes, k)
-        centers[weight == 0] = reference.centers[weight == 0]
-        expanded = expand_tree(
-            grown,
-            context.provider(centers),
-            expansion=self.expansion,
-            max_leaves=max_leaves,
-            n_clusters=k,
-            limits=limits,
-            progress=stages.leaves,
-        )
+        centers[weight == 0] = context.reference.centers[weight == 0]
+        expanded = expand_tree(grown, context.provider(centers), k, spec)
         # The search with several leaves a cluster handles thresholds only.
-        searches = self.expansion == "exkmc" and cheaper.table.searched is None
-        return replace(expanded, others=others, improve=cheaper.cheaper_clusters if searches else None)
-
-    @property
-    def _ends_at_reference(self) -> bool:
-        """Whether a tree equal to the reference ends a search: the reference is our own, and only the cost counts."""
-        needs_more = self.search_effort > 1 or self.size_penalty > 0 or self.max_size is not None
-        is_own = self.reference is None or self._reference_is_own
-        return is_own and not needs_more and self._after_search is None
+        improve = search.cheaper_clusters if self.expansion == "exkmc" and search.table.searched is None else None
+        return replace(growth, grown=replace(expanded, others=others, improve=improve))
 
     def _check_penalty(self) -> float | None:
         """The depth penalty; None if it is to be searched for."""
@@ -348,29 +318,26 @@ class ExplainableClusterer(TreeClusterer):
                 raise InvalidInputError(
                     f'depth_penalty={self.depth_penalty!r} is neither a number >= 0 nor "auto". Use 0.03, for instance.'
                 )
-            return None if self.algorithm in ("search", "exshallow") else FIRST_PENALTY
+            return None if "exshallow" in (self.algorithm, *recipe_of(self).starts) else FIRST_PENALTY
         return check_number("depth_penalty", self.depth_penalty, minimum=0)
 
-    def _tuned_penalty(self, grow: Callable[..., GrownTree], context: FitContext) -> float:
+    def _tune_penalty(
+        self, grow: Callable[[GrowthSpec], GrownTree], spec: GrowthSpec, context: FitContext
+    ) -> PenaltySearch:
         """The penalty of ExShallow*, for the reference and costs of ``context``."""
-        k = context.n_clusters
+        spec = replace(spec, max_leaves=context.n_clusters)
 
-        def judge(grown: GrownTree) -> tuple[float, float]:
-            own = context.of(grown)
+        def judge(spec: GrowthSpec) -> tuple[float, float]:
+            own = context.of(grown := grow(spec))
             return own.cost_of_labels(grown.codes).cost, size_of_explanations(own.rows, grown)
 
         target_cost, target_waes = self.target_cost, self.target_waes
         if target_cost is None or target_waes is None:
-            cost, waes = judge(grow(algorithm="exkmc", max_leaves=k))
+            cost, waes = judge(replace(spec, algorithm="exkmc"))
             target_cost = cost if target_cost is None else target_cost
             target_waes = waes if target_waes is None else target_waes
-        self._penalty_search, _ = search_penalty(
-            lambda penalty: grow(algorithm="exshallow", max_leaves=k, depth_penalty=penalty),
-            judge,
-            target_cost,
-            target_waes,
-        )
-        return self._penalty_search.depth_penalty
+        shallow = replace(spec, algorithm="exshallow")
+        return search_penalty(lambda penalty: judge(replace(shallow, depth_penalty=penalty)), target_cost, target_waes)
 
     def _fitted_state(self) -> dict[str, Any]:
         record = getattr(self, "search_", None)

@@ -13,8 +13,8 @@ from cutwise.estimators._tuning import size_of_explanations
 from cutwise.estimators.training import FitContext
 from cutwise.table.table import are_plain
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.limits import Limits
-from cutwise.tree.recipes import unless_refused
+from cutwise.tree.provider import GrowthSpec
+from cutwise.tree.recipes import RECIPES, unless_refused
 from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.subtree import prune_to_agreement, truncate_growth, without_empty_leaves
 
@@ -26,25 +26,21 @@ _MANY_CLUSTERS = 50
 class LabelProblem:
     """A clustering to explain, and how to grow trees for it.
 
-    ``grow``: see ``FitContext.grower``. ``max_leaves``, ``expansion``: parameters of the trees.
+    ``grow``: see ``FitContext.grower``. ``spec``: parameters of the trees.
     """
 
     context: FitContext
-    grow: Callable[..., GrownTree]
-    max_leaves: int
-    expansion: str
-    limits: Limits | None = None
+    grow: Callable[[GrowthSpec], GrownTree]
+    spec: GrowthSpec
+
+    def up_to(self, max_leaves: int) -> LabelProblem:
+        """The same with another number of leaves."""
+        return replace(self, spec=replace(self.spec, max_leaves=max_leaves))
 
     @property
     def takes_search(self) -> bool:
         """Whether trees can be searched: only for complete numbers in memory."""
         return self.context.in_memory and are_plain(self.context.rows.encoded.kinds)
-
-    def grown(self, algorithm: str, expansion: str, *, gini: bool = False) -> GrownTree:
-        """Grow a tree by an algorithm."""
-        return self.grow(
-            algorithm=algorithm, max_leaves=self.max_leaves, expansion=expansion, gini=gini, limits=self.limits
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,17 +61,16 @@ class Candidate:
 
 def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
     """Grow the tree of one algorithm, one of ``RECIPES``, and judge it."""
-    return _judge(problem, algorithm, problem.grown(algorithm, problem.expansion))
+    return _judge(problem, algorithm, problem.grow(replace(problem.spec, algorithm=algorithm)))
 
 
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
     """Grow the large trees that contain the candidates of ``"auto"``, by name, in order of preference among equals."""
-    own = dict.fromkeys(("expand", "exshallow", "exgreedy", "imm", "cart"), problem)
+    spec = replace(problem.spec, expansion="expand", gini=True)
+    own = {name: replace(spec, algorithm=name) for name in RECIPES["auto"].starts}
     if problem.context.in_memory:  # otherwise so large a tree takes many passes over the rows
-        own["cart"] = replace(problem, max_leaves=_overgrown(problem.max_leaves))
-    tried = problem.context.together(
-        unless_refused(partial(each.grown, name, "expand", gini=True)) for name, each in own.items()
-    )
+        own["cart"] = replace(own["cart"], max_leaves=_overgrown(spec.max_leaves))
+    tried = problem.context.together(partial(unless_refused, problem.grow, each) for each in own.values())
     # Limits may make some fail, but not expand and cart, which may leave a cluster without a leaf.
     return {name: tree for name, tree in zip(own, tried, strict=True) if isinstance(tree, GrownTree)}
 
@@ -85,9 +80,9 @@ def candidates_of(problem: LabelProblem, grown: dict[str, GrownTree]) -> dict[st
 
     Every leaf has rows, and the cluster with most of their weight.
     """
-    trees = {name: truncate_growth(tree, problem.max_leaves) for name, tree in grown.items()}
+    trees = {name: truncate_growth(tree, problem.spec.max_leaves) for name, tree in grown.items()}
     if problem.context.in_memory:
-        trees["cart, pruned"] = _prune(problem, truncate_growth(grown["cart"], _overgrown(problem.max_leaves)))
+        trees["cart, pruned"] = _prune(problem, truncate_growth(grown["cart"], _overgrown(problem.spec.max_leaves)))
     return {
         name: _judge(problem, name, _with_majorities(without_empty_leaves(tree), problem))
         for name, tree in trees.items()
@@ -109,16 +104,17 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
     """
     context, most = problem.context, 2 * problem.context.n_clusters
     # Best-first growth contains all smaller trees. It takes long for many clusters, so it is done once.
-    n_grown = most if context.in_memory and context.n_clusters > _MANY_CLUSTERS else problem.max_leaves
-    grown = grow_all(replace(problem, max_leaves=n_grown))
+    n_grown = most if context.in_memory and context.n_clusters > _MANY_CLUSTERS else problem.spec.max_leaves
+    grown = grow_all(problem.up_to(n_grown))
     candidates, attempt = candidates_of(problem, grown), 0
-    while (missing := best_candidate(candidates).n_without_leaf) and problem.max_leaves < most:
+    while (missing := best_candidate(candidates).n_without_leaf) and problem.spec.max_leaves < most:
         if attempt >= ATTEMPTS and missing <= _n_never_heaviest(context):
             break
-        problem = replace(problem, max_leaves=min(problem.max_leaves + (missing << attempt), most))
-        if problem.max_leaves > n_grown:
-            n_grown = min(problem.max_leaves + 2 * missing, most) if attempt == 0 else most
-            grown = grow_all(replace(problem, max_leaves=n_grown))
+        max_leaves = min(problem.spec.max_leaves + (missing << attempt), most)
+        problem = problem.up_to(max_leaves)
+        if max_leaves > n_grown:
+            n_grown = min(max_leaves + 2 * missing, most) if attempt == 0 else most
+            grown = grow_all(problem.up_to(n_grown))
         candidates, attempt = candidates_of(problem, grown), attempt + 1
     return candidates
 
@@ -147,8 +143,8 @@ def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> di
         problem.context.reference.labels,
         problem.context.coordinates,
         [start.grown for start in starts],
-        max(problem.max_leaves, best.grown.tree.n_leaves),
-        problem.limits,
+        max(problem.spec.max_leaves, best.grown.tree.n_leaves),
+        problem.spec.limits,
         problem.context.rows.n_jobs,
     )
     searched = [_judge(problem, "search", tree) for tree in trees if _is_allowed(problem, tree)]
@@ -167,12 +163,13 @@ def _overgrown(max_leaves: int) -> int:
 
 
 def _is_allowed(problem: LabelProblem, grown: GrownTree) -> bool:
-    return problem.limits is None or problem.limits.are_met(grown.tree, grown.leaf_of_row, grown.rows)
+    limits = problem.spec.limits
+    return limits is None or limits.are_met(grown.tree, grown.leaf_of_row, grown.rows)
 
 
 def _prune(problem: LabelProblem, grown: GrownTree) -> GrownTree:
     own = problem.context
-    return prune_to_agreement(grown, own.reference.labels, own.n_clusters, problem.max_leaves, own.rows.weights)
+    return prune_to_agreement(grown, own.reference.labels, own.n_clusters, problem.spec.max_leaves, own.rows.weights)
 
 
 def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:

@@ -31,6 +31,7 @@ from cutwise.table.mixed import frame_of
 from cutwise.table.table import Table, are_plain, as_matrix
 from cutwise.tree.cut_tree import CutTree
 from cutwise.tree.growing import GrownTree
+from cutwise.tree.recipes import RECIPES
 from cutwise.tree.refine import Judgement, SearchCheaper
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -152,13 +153,14 @@ class LazyContext(FitContext):
         """See :class:`FitContext`."""
         return PassProvider(self.prepared if centers is None else self.prepared.priced_by(centers))
 
-    def search(self, **how: Any) -> SearchByPasses:
+    def search(self) -> SearchByPasses:
         """See :class:`FitContext`; a search on a sample of the rows."""
         centers, (table, metric) = self.reference.centers, self.prepared.sample
         labels, nobody = KMEANS.assign(metric, centers)[0], cast("Any", None)
         return SearchByPasses(
-            table, metric, centers, labels, self.coordinates, nobody, self.provider(), batches=self.batches, **how
-        )
+            table, metric, centers, labels, self.coordinates, nobody, self.provider(), self.n_clusters,
+            batches=self.batches,
+        )  # fmt: skip
 
     def of(self, grown: GrownTree) -> LazyContext:
         """See :class:`FitContext`."""
@@ -246,25 +248,31 @@ class SearchByPasses(SearchCheaper):
         return self._judgements(costs, starts, found, list(zip(leaves, weights, strict=True)))
 
 
-def explain_lazily(model: Any, lazy: LazyTable, y: Any, centers: Any, sample_weight: Any, stages: Stages) -> None:
-    """Fit an estimator to labels that are a column of a table in batches."""
+@contextmanager
+def read_labels_of(
+    model: Any, lazy: LazyTable, y: Any, centers: Any, sample_weight: Any, stages: Stages, stays: bool
+) -> Iterator[tuple[LazyContext, Any]]:
+    """Read labels that are a column of a table in batches: the context, and the fitted preprocessor."""
     name = check_column_name(y, "y")
     if name is None:
         raise InvalidInputError('y is the name of the column of labels: fit(X, "segment").')
-    with _read(model, lazy, sample_weight, stages, y=name) as rows:
+    with _read(model, lazy, sample_weight, stages, stays, y=name) as rows:
         assert rows.classes is not None
         k = len(rows.classes)
-        max_leaves = check_max_leaves(model.max_leaves, k)
+        check_max_leaves(model.max_leaves, k)
         model._check_limits(k)
         fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
         with stages.stage("costs of the clusters"):
             middles = rows.means(rows.grouped_sums("means", lambda part: [(part.labels, k)])[0])
             context = LazyContext.by(rows, middles if centers is None else read_centers(centers, *middles.shape))
-        model._explain(context, fitted, max_leaves, stages)
+        yield context, fitted
 
 
-def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
-    """Fit an estimator of clusters with centers to a table that comes in batches."""
+@contextmanager
+def read_clusters(
+    model: Any, lazy: LazyTable, sample_weight: Any, stages: Stages, stays: bool
+) -> Iterator[tuple[LazyContext, Any]]:
+    """Read a table that comes in batches and find its reference: the context, and the fitted preprocessor."""
     if model._objective is not KMEANS:
         raise UnsupportedInputError(
             f"{type(model).__name__} has medians for centers, and takes tables in memory alone: fit a sample, or use "
@@ -276,7 +284,7 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
             "reference=clusterer.fit(sample).cluster_centers_."
         )
     k = model.n_clusters
-    with _read(model, lazy, sample_weight, stages, n_clusters=k) as rows:
+    with _read(model, lazy, sample_weight, stages, stays, n_clusters=k) as rows:
         weights = None if sample_weight is None else rows.sample_weights.astype(np.float64)
         n_samples = rows.n_rows + rows.seen.n_left
         check_n_clusters(k, rows.example, weights, n_samples=n_samples)
@@ -285,18 +293,20 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
             check_n_clusters(k, rows.measured, weights, n_samples=n_samples, what=MEASURED, instead=FINER_PREPROCESSOR)
         with stages.stage("reference clustering"):
             context = LazyContext.by(rows, _reference_centers(model, rows))
-        model._explain(context, fitted, max_leaves, stages)
+        yield context, fitted
 
 
 @contextmanager
-def _read(model: Any, lazy: LazyTable, sample_weight: Any, stages: Stages, **how: Any) -> Iterator[BatchedRows]:
-    """Read the rows of a fit, and delete their copies at its end."""
-    if model.algorithm in ("optimal", "spex"):
+def _read(
+    model: Any, lazy: LazyTable, sample_weight: Any, stages: Stages, stays: bool, **how: Any
+) -> Iterator[BatchedRows]:
+    """Read the rows of a fit, and delete their copies at its end; or with the rows if these stay."""
+    if not RECIPES[model.algorithm].takes_batches:
         raise UnsupportedInputError(
             f'algorithm="{model.algorithm}" takes tables in memory alone: fit a sample, or leave it out.'
         )
     weights = check_column_name(sample_weight, "sample_weight")
-    with Copies(persistent=model._after_growth is not None) as copies:
+    with Copies(persistent=stays) as copies:
         with stages.stage("reading the table"):
             rows = BatchedRows.read(lazy, copies, weights, stages.say, mixed=model._mixed_options, **how)
             model._say_columns(rows.example, stages)

@@ -19,7 +19,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -215,6 +217,12 @@ PARAMS_OF_ANSWERS = ("handle_unknown", "n_jobs", "verbose")
 """Parameters of the methods of a fitted model, which do not change the model."""
 
 
+@cache
+def params_of(kind: Any) -> list[str]:
+    """The names of an estimator's parameters, sorted; to read a signature takes as long as a small tree."""
+    return sorted(signature(kind).parameters)
+
+
 class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     """Part of an estimator: writes its fitted state to JSON and reads it."""
 
@@ -253,8 +261,9 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
 
     def _remember_params(self) -> None:
         """Store the parameters of the fit, in case they are changed later."""
-        params = self.get_params(deep=False)
-        self._params_of_fit = {name: value for name, value in params.items() if name not in PARAMS_OF_ANSWERS}
+        kind: Any = type(self)
+        names = set(vars(self)).difference(PARAMS_OF_ANSWERS)
+        self._params_of_fit = {name: getattr(self, name) for name in params_of(kind) if name in names}
 
     def _of_fit(self) -> Self:
         """A copy of the model with the parameters of its fit, to describe these."""
@@ -284,8 +293,8 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "tree_")
         # A user's subclass is saved as its parent class of cutwise, which can be read.
         kind: Any = next(one for one in type(self).__mro__ if one.__module__.startswith("cutwise."))
-        own = self._of_fit().get_params(deep=False)
-        params = {name: own[name] for name in kind._get_param_names() if name in own}
+        own = vars(self._of_fit())
+        params = {name: own[name] for name in params_of(kind) if name in own}
         fitted = getattr(self, "preprocessor_", None)
         if isinstance(params.get("preprocessor"), str) and fitted is not None and pack_fitted(fitted) is None:
             params["preprocessor"] = fitted  # "auto" meant a pipeline's steps, which are described

@@ -45,6 +45,7 @@ from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
 from cutwise.table.intake import check_option, drop_columns, pop_column, read_weights
 from cutwise.table.table import Table, are_all_plain
+from cutwise.tree.provider import GrowthSpec
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
 _FIGURES = ("cost", "cost_ratio", "explained", "reference_explained")
@@ -296,7 +297,7 @@ def _curve(
 
 def _plain_cart(context: FitContext, n_leaves: int) -> dict[str, Any]:
     """Cost ratio and agreement of plain CART with as many leaves on the same clusters."""
-    grown = context.grower()(algorithm="cart", max_leaves=n_leaves)
+    grown = context.grower()(GrowthSpec("cart", n_leaves))
     own = context.of(grown)
     costs, agrees = own.cost_of_labels(grown.codes), grown.codes == own.reference.labels
     ratio = costs.cost / own.reference.cost if own.reference.cost > 0 else math.nan

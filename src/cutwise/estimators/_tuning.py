@@ -52,12 +52,11 @@ class PenaltySearch:
 
 
 def search_penalty(
-    grow: Callable[[float], GrownTree],
-    judge: Callable[[GrownTree], tuple[float, float]],
-    target_cost: float,
-    target_waes: float,
-) -> tuple[PenaltySearch, GrownTree]:
+    judge: Callable[[float], tuple[float, float]], target_cost: float, target_waes: float
+) -> PenaltySearch:
     """Search for a penalty: lower where a tree costs too much, higher where its explanations are too long.
+
+    ``judge``: grows a tree with a penalty, and returns its cost and the size of its explanations.
 
     A binary search that halves ratios, since useful penalties span decades. From 0.03 it steps up to 0.17, the
     geometric middle of 0.03 and 1, or down by the same factor until a tree meets the cost target; 0 is tried last. If
@@ -68,17 +67,16 @@ def search_penalty(
     Section 4.4).
     """
     tried: dict[float, tuple[float, float]] = {}
-    best: tuple[tuple[bool, float, float], float, GrownTree] | None = None
+    best: tuple[tuple[bool, float, float], float] | None = None
     low, high, reached = 0.0, 1.0, False
     penalty: float | None = FIRST_PENALTY
     while penalty is not None and not reached and len(tried) < MOST_STEPS:
-        grown = grow(penalty)
-        cost, waes = tried[penalty] = judge(grown)
+        cost, waes = tried[penalty] = judge(penalty)
         cheap = cost <= target_cost * (1 + _TARGET_TOLERANCE)
         reached = cheap and waes <= target_waes * (1 + _TARGET_TOLERANCE)
         rank = (not cheap, waes, cost) if cheap else (not cheap, cost, waes)
         if reached or best is None or rank < best[0]:
-            best = rank, penalty, grown
+            best = rank, penalty
         if low < penalty < high:
             low, high = (penalty, high) if cheap else (low, penalty)
         penalty = _halfway(tried, low, high)
@@ -86,7 +84,7 @@ def search_penalty(
             penalty = _around(tried, best[1])
     assert best is not None
     steps = tuple((penalty, *judged) for penalty, judged in tried.items())
-    return PenaltySearch(best[1], *tried[best[1]], target_cost, target_waes, reached, steps), best[2]
+    return PenaltySearch(best[1], *tried[best[1]], target_cost, target_waes, reached, steps)
 
 
 def _halfway(tried: dict[float, tuple[float, float]], low: float, high: float) -> float | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from copy import copy
-from dataclasses import KW_ONLY, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -15,7 +15,7 @@ from sklearn.utils import ClassifierTags
 
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages, show_progress
-from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._base import HasLimits, TakesMixedTables, TreeEstimator
 from cutwise.estimators._growth import (
     Candidate,
     LabelProblem,
@@ -27,8 +27,8 @@ from cutwise.estimators._growth import (
     grow_until_every_cluster_has_a_leaf,
     with_searched,
 )
-from cutwise.estimators._lazy import explain_lazily
-from cutwise.estimators.training import FitContext, encode_rows, fit_metric_space
+from cutwise.estimators._lazy import read_labels_of
+from cutwise.estimators.training import FitContext, Growth, PreparedFit, encode_rows, fit_metric_space
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, listed, warn
 from cutwise.passes.sources import as_lazy, check_column_name, lazy_cost
 from cutwise.readouts.words import percent
@@ -48,7 +48,7 @@ from cutwise.table.intake import (
     read_weights,
 )
 from cutwise.table.labels import Labels, read_labels
-from cutwise.tree.limits import NoAllowedCutError
+from cutwise.tree.provider import GrowthSpec
 from cutwise.tree.recipes import EXPANSIONS, Expansion, recipes_for
 
 Algorithm = Literal["auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"]
@@ -59,7 +59,7 @@ _MANY_LABELS = 100
 
 @fill_doc
 @dataclass(eq=False, repr=False)
-class ClusterExplainer(TreeEstimator):
+class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
     """Explains an existing clustering, from any source.
 
     It grows a small tree of single-column thresholds whose leaves are the clusters given as ``y``. The columns of ``X``
@@ -129,8 +129,6 @@ class ClusterExplainer(TreeEstimator):
     1.0
     """
 
-    _takes_mixed = True
-    _leaves_out = ("expand", "exkmc", "spex", "cart")
     _figures = (*TreeEstimator._figures, "limits_price")
 
     growth_: str = field(init=False)
@@ -142,12 +140,6 @@ class ClusterExplainer(TreeEstimator):
     _: KW_ONLY
     expansion: Expansion = "exkmc"
     depth_penalty: float = 0.03
-    cut_features: Any = None
-    max_depth: int | None = None
-    min_samples_leaf: float = 1
-    categorical_features: Any = "from_dtype"
-    handle_unknown: str = "outside"
-    preprocessor: Any = "auto"
     random_state: Seed = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -198,26 +190,17 @@ class ClusterExplainer(TreeEstimator):
         UnseparableCentersWarning
             Clusters with equal centers, if the algorithm separates centers.
         """
-        given = {"centers": centers, "costs": costs, "sample_weight": sample_weight, "feature_names": feature_names}
-        self._fit_sizes(X, y, (), **given)
-        return self
+        with self._prepare(
+            X, y, centers=centers, costs=costs, sample_weight=sample_weight, feature_names=feature_names
+        ) as prepared:
+            return self._grow_and_publish(prepared)
 
-    def _fit_sizes(
-        self,
-        X: Any,
-        y: Any,
-        sizes: Sequence[int],
-        *,
-        centers: Any = None,
-        costs: Any = None,
-        sample_weight: Any = None,
-        feature_names: Any = None,
-    ) -> tuple[FitContext | None, list[Self]]:
-        """Fit the model, or with ``sizes`` fit copies with these ``max_leaves`` out of one growth of ``"auto"``.
-
-        Returns the context of the clustering, and the models. Only the pruned CART tree and the searched tree are made
-        anew for every size.
-        """
+    @contextmanager
+    def _prepare(
+        self, X: Any, y: Any = None, *, centers: Any = None, costs: Any = None, sample_weight: Any = None,
+        feature_names: Any = None, stays: bool = False,
+    ) -> Iterator[PreparedFit]:  # fmt: skip
+        """Check the parameters, and read the rows and their clusters; see ``TreeClusterer``."""
         X = X if feature_names is None else NamedMatrix(X, feature_names)
         self._refuse_unsaved()
         check_max_leaves(self.max_leaves, 1)
@@ -232,8 +215,10 @@ class ClusterExplainer(TreeEstimator):
         if (lazy := as_lazy(X)) is not None:
             if costs is not None:
                 raise InvalidInputError("costs are one line a row, and X comes in batches. Leave them out.")
-            explain_lazily(self, lazy, y, centers, sample_weight, stages)
-            return None, [self]
+            with read_labels_of(self, lazy, y, centers, sample_weight, stages, stays) as (batches, preprocessor):
+                max_leaves = check_max_leaves(self.max_leaves, batches.n_clusters)
+                yield self._prepared(batches, preprocessor, max_leaves, stages)
+            return
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         X, y = pop_column(X, y, "y")
         with stages.stage("reading the table"):
@@ -263,53 +248,39 @@ class ClusterExplainer(TreeEstimator):
             own = rows.costs(KMEANS, middles, codes) if given is None else given[np.arange(len(codes)), codes]
             reference = Reference(codes, middles, rows.sum(own), KMEANS.name)
         context = FitContext(rows, reference, labels.codes, weights, KMEANS, given, labels.classes)
-        return context, self._explain(context, space.preprocessor, max_leaves, stages, sizes)
+        yield self._prepared(context, space.preprocessor, max_leaves, stages)
 
-    def _explain(
-        self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages, sizes: Sequence[int] = ()
-    ) -> list[Self]:
-        """Grow the tree for a clustering and set the fitted attributes, or return models of several sizes."""
-        points: list[tuple[Self, dict[str, Candidate]]] = []
-        with stages.stage("tree"):
-            limits = self._read_limits(context)
-            grow = context.grower(depth_penalty=self.depth_penalty, progress=stages.leaves)
-            problem = LabelProblem(context, grow, max_leaves, self.expansion, limits)
-            free = replace(problem, limits=None)
-            try:
-                if not sizes:
-                    points.append((self, self._grow(problem)))
-                grown = grow_all(problem) if sizes else {}
-            except NoAllowedCutError as error:
-                raise self._infeasible(error, context, grow_candidate(free, "exgreedy").grown) from None
-            for size in sizes:
-                smaller = replace(problem, max_leaves=size)
-                tried = with_searched(smaller, candidates_of(smaller, grown))
-                points.append((copy(self).set_params(max_leaves=size), tried))
-                show_progress(f"sizes: {size} leaves", size / sizes[-1])
-        with stages.stage("costs of the tree"):
-            for point, tried in points:
-                chosen, total = best_candidate(tried), context.total_weight
-                point._remember_input(context, preprocessor)
-                point.growth_ = chosen.growth
-                point.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}
-                point._finish(context, chosen.grown)
-                point.limits_price_ = math.nan
-        if sizes:
-            return [point for point, _ in points]
-        if limits is not None and self._after_growth is None:
-            with stages.stage("the same without limits"):
-                self.limits_price_ = self._price_over(context, best_candidate(self._grow(free)).grown)
+    def _problem(self, fit: PreparedFit) -> LabelProblem:
+        spec = GrowthSpec(
+            self.algorithm, fit.max_leaves, self.expansion, self.depth_penalty, limits=fit.limits,
+            progress=fit.stages.leaves,
+        )  # fmt: skip
+        return LabelProblem(fit.context, fit.context.grower(), spec)
+
+    def _grow(self, fit: PreparedFit) -> Growth:
+        problem = self._problem(fit)
+        if self.algorithm != "auto":
+            return _taken(problem, {self.algorithm: grow_candidate(problem, self.algorithm)})
+        grow = grow_until_every_cluster_has_a_leaf if self.max_leaves is None else grow_candidates
+        return _taken(problem, with_searched(problem, grow(problem)))
+
+    def _grow_sizes(self, fit: PreparedFit, sizes: Sequence[int]) -> Iterator[Growth]:
+        """Trees of ``"auto"`` with up to so many leaves, out of one growth to ``fit.max_leaves``.
+
+        Only the pruned CART tree and the searched tree are made anew for every size.
+        """
+        problem = self._problem(fit)
+        with fit.stages.stage("tree"):
+            grown = grow_all(problem)
+        for size in sizes:
+            smaller = problem.up_to(size)
+            yield _taken(smaller, with_searched(smaller, candidates_of(smaller, grown)))
+            show_progress(f"sizes: {size} leaves", size / sizes[-1])
+
+    def _say_result(self, stages: Stages) -> None:
         for name, agreement in self.candidates_.items():
             stages.say(f"  grown by {name}: agreement {percent(agreement)}")
-        stages.say(self._summary())
-        return [self]
-
-    def _grow(self, problem: LabelProblem) -> dict[str, Candidate]:
-        """The candidate trees, by algorithm."""
-        if self.algorithm != "auto":
-            return {self.algorithm: grow_candidate(problem, self.algorithm)}
-        grow = grow_until_every_cluster_has_a_leaf if self.max_leaves is None else grow_candidates
-        return with_searched(problem, grow(problem)) if problem.takes_search else grow(problem)
+        super()._say_result(stages)
 
     @property
     def agreement_(self) -> float:
@@ -374,6 +345,13 @@ class ClusterExplainer(TreeEstimator):
         # A classifier, since it predicts given labels: cross-validation should stratify its folds.
         tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         return tags
+
+
+def _taken(problem: LabelProblem, tried: dict[str, Candidate]) -> Growth:
+    """The candidate that agrees best."""
+    chosen, total = best_candidate(tried), problem.context.total_weight
+    candidates = {name: candidate.agreement / total for name, candidate in tried.items()}
+    return Growth(chosen.grown, {"growth_": chosen.growth, "candidates_": candidates})
 
 
 def _weighted_labels(labels: Labels, weights: npt.NDArray[np.float64] | None) -> Labels:

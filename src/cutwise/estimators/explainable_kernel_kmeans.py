@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -15,24 +16,34 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.core import Float64, Int32
-from cutwise.estimators._base import TreeClusterer
+from cutwise.estimators._base import HasLimits, TreeClusterer
+from cutwise.estimators._explainable import grow_starts
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
-from cutwise.estimators.training import FitContext, MetricSpace, TrainingRows, TreeCosts, encode_rows, is_clusterer
+from cutwise.estimators.training import (
+    FitContext,
+    Growth,
+    MetricSpace,
+    PreparedFit,
+    TrainingRows,
+    TreeCosts,
+    encode_rows,
+    is_clusterer,
+)  # fmt: skip
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.metrics import adjusted_rand, contingency, normalized_information
 from cutwise.reference.feature_space import FeatureSpace, KernelCenters, NystroemMap, warn_if_negative
 from cutwise.reference.fitted import fitted_labels, from_estimator
-from cutwise.reference.kernels import KERNELS, PRECOMPUTED, Kernel, check_domain, needs_nonnegative
+from cutwise.reference.kernels import KERNELS, PRECOMPUTED, check_domain, needs_nonnegative
 from cutwise.reference.objective import FEATURE_SPACE, KMEANS, Reference, wrong_number
 from cutwise.reference.resources import one_thread
 from cutwise.table.convert import as_dense
-from cutwise.table.intake import check_integer, check_n_jobs, check_option, check_unread, read_table
+from cutwise.table.intake import check_integer, check_n_jobs, check_number, check_option, read_table
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Table, as_matrix
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.recipes import CUTS, EXPANSIONS, RECIPES, Expansion, grow_on, recipes_for
+from cutwise.tree.provider import Features, GrowthSpec
+from cutwise.tree.recipes import CUTS, EXPANSIONS, RECIPES, Expansion, recipes_for
 from cutwise.tree.refine import SearchCheaper, expand_tree
-from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.surrogate_features import SurrogateFeatures, surrogate_features
 
 MAIN_COORDINATES = 32
@@ -50,8 +61,16 @@ class KernelContext(FitContext):
 
     @cached_property
     def coordinates(self) -> Float64:
-        """Zeros, since the clusters have no coordinates in the columns."""
-        return np.zeros((self.n_clusters, self.rows.table.n_columns))
+        """Means of the clusters' rows in the columns, shape (k, D); only a search looks at them."""
+        return self.rows.centers(KMEANS, self.reference.labels, self.n_clusters, raw=True)[0]
+
+    def search(self) -> SearchCheaper:
+        """A search in the main coordinates of feature space, judged by the cost in all of it."""
+        rows, labels = self.rows, self.reference.labels
+        coordinates = self.space.main_coordinates(MAIN_COORDINATES)[rows.compress(self.space.position)]
+        metric = as_matrix(np.ascontiguousarray(coordinates))
+        centers = KMEANS.centers(metric, labels, self.n_clusters, rows.weights, rows.n_jobs)[0]
+        return replace(super().search(), metric=metric, centers=centers, n_jobs=rows.n_jobs)
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """Costs of the clusters of the m rows, with their own means and with the reference's."""
@@ -189,14 +208,9 @@ def _given_labels(
     n_rows = metric.table.n_rows
     if is_clusterer(given):
         full = from_estimator(
-            given,
-            metric.table,
-            n_clusters,
-            X=metric.rows,
-            sample_weight=sample_weight,
-            n_jobs=n_jobs,
+            given, metric.table, n_clusters, X=metric.rows, sample_weight=sample_weight, n_jobs=n_jobs,
             preprocessor=metric.preprocessor,
-        )
+        )  # fmt: skip
         return full.labels, None
     if np.ndim(given) != 1:
         raise InvalidInputError(
@@ -224,73 +238,6 @@ def kinds_of_features(kernel: Any, wanted: str) -> list[str]:
             f"surrogate_features={wanted!r} is not what {name} has. Use 'auto', which takes what is."
         )
     return every if wanted == "auto" else [wanted]
-
-
-def features_of(kernel: Kernel, wanted: str, taylor_order: int) -> dict[str, SurrogateFeatures]:
-    """The surrogate features to try, by kind; parameters as in ``kinds_of_features``."""
-    constants = kernel.constants
-    every = surrogate_features(kernel.name, gamma=constants.gamma, beta=constants.beta, taylor_order=taylor_order)
-    return {kind: every[kind] for kind in kinds_of_features(kernel.name, wanted)}
-
-
-def grow_kernel_tree(
-    model: Any,
-    context: KernelContext,
-    features: dict[str, SurrogateFeatures],
-    max_leaves: int,
-    progress: Callable[[str, int], None],
-) -> tuple[GrownTree, str | None]:
-    """Grow a tree for a clustering in feature space; also return the kind of surrogate features that it cuts, if any.
-
-    ``model``: has the parameters. ``features``: the kinds to try, for "imm" and "search".
-
-    The result is the cheapest of several trees, the first among equals: for "imm" one for each kind of features, for
-    "search" the trees of all other algorithms and the tree that the search finds.
-    """
-    rows = context.rows
-    grow = context.grower(max_leaves=max_leaves, expansion=model.expansion, cuts=model.cuts, progress=progress)
-    trees: list[tuple[str | None, GrownTree]] = [
-        (kind, grow(algorithm="kernel_imm", features=own if rows.same_columns else _of_input(own, rows)))
-        for kind, own in features.items()
-    ]
-    others = {"search": ("exkmc", "expand"), "imm": ()}.get(model.algorithm, (model.algorithm,))
-    trees += [(None, grow(algorithm=algorithm)) for algorithm in others]
-    if model.algorithm == "search" and context.n_clusters > 1:
-        trees.append((None, _search(model, context, max_leaves, progress)))
-    if len(trees) == 1:
-        return trees[0][1], trees[0][0]
-    cheapest = [context.cheapest_tree(grown) for _, grown in trees]
-    best = int(np.argmin(context.cost_of_each(grown.codes for grown in cheapest)))
-    return cheapest[best], trees[best][0]
-
-
-def _search(model: Any, context: KernelContext, max_leaves: int, progress: Callable[[str, int], None]) -> GrownTree:
-    """The tree that a search in the main coordinates of feature space finds, judged by the cost in all of it."""
-    rows, reference, k = context.rows, context.reference, context.n_clusters
-    coordinates = context.space.main_coordinates(MAIN_COORDINATES)[rows.compress(context.space.position)]
-    metric = as_matrix(np.ascontiguousarray(coordinates))
-    means = rows.centers(KMEANS, reference.labels, k, raw=True)[0]
-    provider = context.provider()
-    starts = [
-        truncate_growth(grow_on(provider, means, algorithm=name, max_leaves=k), k) for name in RECIPES["search"].starts
-    ]
-    search = SearchCheaper(
-        rows.encoded,
-        metric,
-        KMEANS.centers(metric, reference.labels, k, rows.weights, rows.n_jobs)[0],
-        reference.labels,
-        means,
-        context.costs_of_parts,
-        provider,
-        n_leaves=k,
-        n_jobs=rows.n_jobs,
-    )
-    found = search.search(starts)[0]
-    if max_leaves == k:
-        return found
-    return expand_tree(
-        found, provider.anew(), expansion=model.expansion, max_leaves=max_leaves, n_clusters=k, progress=progress
-    )
 
 
 def _of_input(features: SurrogateFeatures, rows: TrainingRows) -> list[SurrogateFeatures]:
@@ -337,7 +284,7 @@ FEATURES = ("auto", "taylor", "kernel")
 
 @fill_doc
 @dataclass(eq=False, repr=False, kw_only=True)
-class ExplainableKernelKMeans(TreeClusterer):
+class ExplainableKernelKMeans(HasLimits, TreeClusterer):
     """Kernel k-means whose clusters are the leaves of a small tree of tests on single columns.
 
     Kernel k-means serves as reference: its clusters need not be convex, and its centers are no points of the input. The
@@ -353,6 +300,8 @@ class ExplainableKernelKMeans(TreeClusterer):
         by the rows' costs under the reference centers or by the rows whose cluster differs from the reference; they
         need not give every cluster a leaf, and work with any kernel. ``"search"`` searches for a tree of thresholds
         that costs less, and takes the cheapest of that and of the others' trees.
+    search_effort : float, default=1.0
+        Effort of ``"search"``, as in :class:`ExplainableKMeans`; 0 takes the cheapest of the other algorithms' trees.
     expansion : {"exkmc", "expand"}, default="exkmc"
         How a tree with one leaf per cluster grows to ``max_leaves``. Only Kernel IMM makes one.
     kernel : str or callable, default="rbf"
@@ -370,7 +319,8 @@ class ExplainableKernelKMeans(TreeClusterer):
     taylor_order : int, default=4
         The highest power of the Taylor features.
     cuts : {"interval", "threshold"}, default="interval"
-        Whether tests may be intervals, or only thresholds.
+        Whether tests may be intervals, or only thresholds, as always under ``cut_features`` or ``min_samples_leaf``.
+    {cut_features, max_depth, min_samples_leaf}
     approximation : {None, "nystroem"}, default=None
         As in :class:`KernelKMeans`. Costs are then those in the space of the approximate features.
     reference : KernelKMeans, clusterer or array-like of shape (n_samples,), default=None
@@ -410,7 +360,7 @@ class ExplainableKernelKMeans(TreeClusterer):
     {gamma_, approximation_error_, n_leaves_}
     classes_ : ndarray of shape (n_clusters,), int32 or the type of the labels given as reference
         The clusters by their codes in the tree.
-    {preprocessor_, n_features_in_, cluster_names_, feature_names_in_}
+    {preprocessor_, n_features_in_, cluster_names_, feature_names_in_, limits_price_}
 
     Notes
     -----
@@ -435,9 +385,12 @@ class ExplainableKernelKMeans(TreeClusterer):
     _takes_cheapest = True
     _figures = (
         *TreeClusterer._figures, "gamma", "approximation_error", "adjusted_rand_index", "normalized_mutual_info",
+        "limits_price",
     )  # fmt: skip
+    _recipes = RECIPES | {"imm": RECIPES["kernel_imm"]}
 
     algorithm: Algorithm = "imm"
+    search_effort: float = 1.0
     expansion: Expansion = "exkmc"
     kernel: Any = "rbf"
     gamma: float | None = None
@@ -471,9 +424,9 @@ class ExplainableKernelKMeans(TreeClusterer):
         Raises
         ------
         InvalidInputError
-            A parameter, a value or a weight that cannot be used; ``algorithm="imm"`` with a kernel that has no
-            surrogate features; negative values for a kernel of histograms; a precomputed kernel that is not square or
-            not symmetric; a kernel matrix that would not fit in memory.
+            A parameter, a value or a weight that cannot be used; ``algorithm="imm"`` with limits or a kernel that has
+            no surrogate features; negative values for a kernel of histograms; a precomputed kernel that is not square
+            or not symmetric; a kernel matrix that would not fit in memory.
 
         Warns
         -----
@@ -484,9 +437,8 @@ class ExplainableKernelKMeans(TreeClusterer):
         NotPositiveDefiniteWarning
             A squared distance below 0.
         """
-        check_unread(y)
-        with one_thread():
-            return self._fit(X, sample_weight, feature_names, K=K)
+        with self._prepare(X, y, sample_weight, feature_names=feature_names, K=K) as prepared:
+            return self._grow_and_publish(prepared)
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
         """Distance of every row to the mean of each of the tree's clusters, in feature space.
@@ -525,24 +477,63 @@ class ExplainableKernelKMeans(TreeClusterer):
         if self.algorithm == "imm":
             kinds_of_features(self._kernel, self.surrogate_features)
         check_integer("taylor_order", self.taylor_order, minimum=0)
+        check_number("search_effort", self.search_effort, minimum=0, maximum=1e6)
+        self._check_limits(n_clusters)
+
+    @contextmanager
+    def _prepare(self, *given: Any, **named: Any) -> Iterator[PreparedFit]:
+        with one_thread(), super()._prepare(*given, **named) as prepared:
+            yield prepared
 
     def _make_context(
-        self, table: Table, space: MetricSpace, sample_weight: Any, stages: Stages, K: Any = None
+        self, table: Table, space: MetricSpace, sample_weight: Any, stages: Stages, K: Any
     ) -> KernelContext:
         return make_kernel_context(self, table, space, self._read_matrix(K, table), sample_weight, stages)
 
-    def _grow(self, context: FitContext, max_leaves: int, stages: Stages) -> GrownTree:
-        assert isinstance(context, KernelContext)
-        features = self._features(context.space.kernel)
-        grown, self.surrogate_features_ = grow_kernel_tree(self, context, features, max_leaves, stages.leaves)
-        return grown
+    def _grow(self, fit: PreparedFit) -> Growth:
+        """Grow the cheapest of several trees, the first among equals.
 
-    def _features(self, kernel: Kernel) -> dict[str, SurrogateFeatures]:
-        """The surrogate features to try; none for a search if Kernel IMM does not apply."""
-        searched = self.algorithm == "search" and self.preprocessor is None and surrogate_features(kernel.name)
-        if self.algorithm == "imm" or searched:
-            return features_of(kernel, self.surrogate_features, self.taylor_order)
-        return {}
+        For "imm" one for each kind of surrogate features, for "search" the trees of all other algorithms that apply and
+        the tree that the search finds.
+        """
+        context, grow = fit.context, fit.context.grower()
+        assert isinstance(context, KernelContext)
+        spec = GrowthSpec(
+            self.algorithm, fit.max_leaves, self.expansion, cuts=self.cuts, limits=fit.limits,
+            progress=fit.stages.leaves,
+        )  # fmt: skip
+        features, is_search = self._features(context, spec), self.algorithm == "search"
+        others = ("exkmc", "expand") if is_search else (self.algorithm,) if self.algorithm != "imm" else ()
+        specs = [replace(spec, algorithm="kernel_imm", features=own) for own in features.values()]
+        trees = [grow(each) for each in (*specs, *(replace(spec, algorithm=name) for name in others))]
+        if is_search and self.search_effort > 0 and context.n_clusters > 1:
+            trees.append(self._search_tree(fit, grow, replace(spec, cuts="threshold")))
+        best = 0
+        if len(trees) > 1:
+            trees = [context.cheapest_tree(grown) for grown in trees]
+            best = int(np.argmin(context.cost_of_each(grown.codes for grown in trees)))
+        return Growth(trees[best], {"surrogate_features_": dict(enumerate(features)).get(best)})
+
+    def _search_tree(self, fit: PreparedFit, grow: Callable[[GrowthSpec], GrownTree], spec: GrowthSpec) -> GrownTree:
+        """The tree of a search, with leaves added beyond k."""
+        context, k = fit.context, fit.context.n_clusters
+        search = replace(context.search(), effort=self.search_effort, limits=spec.limits)
+        grown_by, _ = grow_starts(context, grow, replace(spec, max_leaves=k), search)
+        found = search.search(list(grown_by.values()))[0]
+        return found if fit.max_leaves == k else expand_tree(found, context.provider(), k, spec)
+
+    def _features(self, context: KernelContext, spec: GrowthSpec) -> dict[str, Features]:
+        """The surrogate features to try, by kind; none for a search if Kernel IMM does not apply."""
+        kernel, rows = context.space.kernel, context.rows
+        applies = self.preprocessor is None and spec.limits is None and surrogate_features(kernel.name)
+        if self.algorithm != "imm" and not (self.algorithm == "search" and applies):
+            return {}
+        constants = kernel.constants
+        every = surrogate_features(
+            kernel.name, gamma=constants.gamma, beta=constants.beta, taylor_order=self.taylor_order
+        )
+        kinds = kinds_of_features(kernel.name, self.surrogate_features)
+        return {kind: every[kind] if rows.same_columns else _of_input(every[kind], rows) for kind in kinds}
 
     @property
     def _kernel(self) -> Any:
@@ -567,8 +558,9 @@ class ExplainableKernelKMeans(TreeClusterer):
             )
         return None if K is None else read_table(K, what="K").values
 
-    def _take_tree(self, context: FitContext, grown: GrownTree) -> None:
-        super()._take_tree(context, grown)
+    def _publish(self, fit: PreparedFit, growth: Growth) -> None:
+        super()._publish(fit, growth)
+        context, grown = fit.context, growth.grown
         assert isinstance(context, KernelContext)
         self.gamma_ = context.space.kernel.constants.gamma
         self.approximation_error_ = context.space.approximation_error

@@ -181,16 +181,8 @@ def tune_depth_penalty(
     (True, True, True)
     """
     model = ExplainableKMeans(
-        n_clusters,
-        algorithm="exshallow",
-        depth_penalty="auto",
-        target_cost=target_cost,
-        target_waes=target_waes,
-        reference=reference,
-        preprocessor=preprocessor,
-        n_init=n_init,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
+        n_clusters, algorithm="exshallow", depth_penalty="auto", target_cost=target_cost, target_waes=target_waes,
+        reference=reference, preprocessor=preprocessor, n_init=n_init, random_state=random_state, n_jobs=n_jobs,
+    )  # fmt: skip
     search: PenaltySearch = model.fit(X, sample_weight=sample_weight)._penalty_search
     return search

@@ -85,18 +85,9 @@ class KernelRecipe:
         """Map rows to feature space; parameters as in ``feature_space``."""
         with stages.stage("kernel"):
             space = feature_space(
-                table,
-                sample_weight,
-                self.kernel,
-                self.constants,
-                matrix=matrix,
-                keep=keep,
-                merge_by=merge_by,
-                n_components=self.n_components,
-                mapping=self.mapping,
-                rng=self.landmarks,
-                n_jobs=self.n_jobs,
-            )
+                table, sample_weight, self.kernel, self.constants, matrix=matrix, keep=keep, merge_by=merge_by,
+                n_components=self.n_components, mapping=self.mapping, rng=self.landmarks, n_jobs=self.n_jobs,
+            )  # fmt: skip
         if self.n_components is not None:
             stages.say(f"nystroem: the features lack {space.approximation_error:.2%} of the kernel's trace")
         return space
@@ -108,15 +99,9 @@ class KernelRecipe:
             _check_similarity(space, self.constants["gamma"] is None)
         with stages.stage("kernel k-means"):
             found = kernel_kmeans(
-                space,
-                n_clusters,
-                init=self.init,
-                n_init=self.n_init,
-                max_iter=self.max_iter,
-                rng=self.starts,
-                n_jobs=self.n_jobs,
-                verbose=max(self.verbose - 1, 0),
-            )
+                space, n_clusters, init=self.init, n_init=self.n_init, max_iter=self.max_iter, rng=self.starts,
+                n_jobs=self.n_jobs, verbose=max(self.verbose - 1, 0),
+            )  # fmt: skip
         _check_weights(space, found.cost)
         return found
 

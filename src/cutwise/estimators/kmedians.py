@@ -122,17 +122,10 @@ class KMedians(CenterClusterer):
             init = read_centers(init, k, table.n_columns, what="init")
         with stages.stage("clustering"):
             found = find_clustering(
-                table,
-                k,
-                objective=KMEDIANS,
-                init=init,
-                n_init=n_init,
-                max_iter=max_iter,
-                random_state=self.random_state,
-                sample_weight=weights,
-                n_jobs=n_jobs,
+                table, k, objective=KMEDIANS, init=init, n_init=n_init, max_iter=max_iter,
+                random_state=self.random_state, sample_weight=weights, n_jobs=n_jobs,
                 verbose=max(int(self.verbose) - 1, 0),
-            )
+            )  # fmt: skip
         self._remember_columns(table)
         self.cluster_centers_, self.labels_ = found.reference.centers, found.reference.labels
         self.cost_, self.n_iter_ = found.reference.cost, found.n_iter

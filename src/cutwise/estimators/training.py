@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -47,9 +47,10 @@ from cutwise.table.table import (
     encode_table,
 )
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.provider import MemoryProvider, Provider
+from cutwise.tree.limits import Limits
+from cutwise.tree.provider import GrowthSpec, MemoryProvider, Provider
 from cutwise.tree.recipes import grow_on
-from cutwise.tree.refine import SearchCheaper
+from cutwise.tree.refine import Judged, SearchCheaper
 from cutwise.tree.subtree import SizedTree, clusters_by_size, sizes_of_growth
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -136,13 +137,11 @@ class TrainingRows:
 
         Rounded to six digits, so that the order of the rows does not matter; nan where squares are beyond float64.
         """
-        missing = [column for column in columns if np.isnan(self._deviations[column])]
-        if missing:
-            with np.errstate(over="ignore", invalid="ignore"):
-                found = np.sqrt(self._variances(missing))
-            self._deviations[missing] = [float(f"{value:.6g}") if np.isfinite(value) else np.nan for value in found]
         deviations = np.full(self.table.n_columns, np.nan)
-        deviations[columns] = self._deviations[columns]
+        if columns:
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = np.sqrt(self._variances(columns))
+            deviations[columns] = [float(f"{value:.6g}") if np.isfinite(value) else np.nan for value in found]
         return deviations
 
     def _variances(self, columns: Sequence[int]) -> Float64:
@@ -203,11 +202,6 @@ class TrainingRows:
     def costs(self, objective: Objective, centers: Float64, labels: Int32) -> Float64:
         """Cost of each row by the center of its label."""
         return objective.label_costs(self.metric.matrix, centers, labels, self.n_jobs)
-
-    @cached_property
-    def _deviations(self) -> Float64:
-        """Cache of ``deviations``, nan if not yet computed: one fit may make many trees of the same rows."""
-        return np.full(self.table.n_columns, np.nan)
 
     @cached_property
     def _summing_weights(self) -> Int64 | Float64 | None:
@@ -408,9 +402,6 @@ class FitContext:
     objective: Objective = KMEANS
     given_costs: Float64 | None = None  # (m, k), cost of each row by each cluster; replaces the objective's costs
     given_classes: npt.NDArray[Any] | None = None  # (k,), the labels of the clusters; None for 0 to k - 1
-    _searched: dict[tuple[Any, int], list[SizedTree]] = field(default_factory=dict, repr=False)  # by search and size
-    _measured: list[tuple[Int32, Float64]] = field(default_factory=list, repr=False)  # at most one: the last codes,
-    # and the cost of each row by the reference's center of its code
 
     @property
     def n_clusters(self) -> int:
@@ -462,17 +453,17 @@ class FitContext:
         )
         return MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs)
 
-    def grower(self, *, several: bool = False, **how: Any) -> Callable[..., GrownTree]:
-        """Function that grows trees on the rows: see ``grow_on``."""
-        return partial(grow_on, self.provider(several=several), self.coordinates, **how)
+    def grower(self, *, several: bool = False) -> Callable[[GrowthSpec], GrownTree]:
+        """Function that grows trees on the rows; see ``provider`` and ``grow_on``."""
+        return partial(grow_on, self.provider(several=several), self.coordinates)
 
-    def search(self, **how: Any) -> SearchCheaper:
-        """A search on the rows: see :class:`SearchCheaper`."""
+    def search(self) -> SearchCheaper:
+        """A search on the rows, for one leaf a cluster: see :class:`SearchCheaper`."""
         rows, reference = self.rows, self.reference
         metric = rows.encoded.matrix if rows.same_columns else rows.metric.matrix
         return SearchCheaper(
             rows.encoded, metric, reference.centers, reference.labels, self.coordinates, self.costs_of_parts,
-            MemoryProvider(rows.encoded), objective=self.objective, **how,
+            MemoryProvider(rows.encoded), self.n_clusters, objective=self.objective,
         )  # fmt: skip
 
     def of(self, grown: GrownTree) -> FitContext:
@@ -515,19 +506,12 @@ class FitContext:
         return self.rows.sum(self.rows.costs(self.objective, centers, codes))
 
     def _cost_by_reference(self, codes: Int32) -> float:
-        """Cost of the m rows by the reference's centers.
-
-        If at most half of the rows changed clusters since the last call (or the reference), only these are measured.
-        """
+        """Cost of the m rows by the reference's centers; only rows that moved are measured if they are few."""
         rows, reference, known = self.rows, self.reference, self.reference.row_costs
-        before = None if known is None else (reference.labels, known.own)
-        before = self._measured.pop() if self._measured else before
-        if before is not None and 2 * len(moved := np.flatnonzero(codes != before[0])) <= rows.n_rows:
-            matrix, own = as_matrix(rows.metric.values[moved]), before[1].copy()
-            own[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
-        else:
-            own = rows.costs(self.objective, reference.centers, codes)
-        self._measured.append((codes, own))
+        if known is None or 2 * len(moved := np.flatnonzero(codes != reference.labels)) > rows.n_rows:
+            return self._cost_around(codes, reference.centers)
+        matrix, own = as_matrix(rows.metric.values[moved]), known.own.copy()
+        own[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
         return rows.sum(own)
 
     def _cost_by_means(self, surrogate: float, means: Float64, weight: Float64) -> float | None:
@@ -600,9 +584,8 @@ class FitContext:
         if len(growths) == len(growths[0][1]) == 1:
             return grown
         trees = self._cheapest(growths, lambda _: 0)
-        if grown.improve is not None:
-            for size in self._searched_sizes(growths):
-                trees += self._improved(grown, growths, size)
+        for size in self._searched_sizes(grown, growths):
+            trees += self._improved(grown, growths, size)
         return min(trees, key=lambda tree: tree[:2]).get()
 
     def trees_by_size(self, grown: GrownTree, *, every: bool = False) -> list[SizedTree]:
@@ -613,35 +596,29 @@ class FitContext:
         growths = self._sizes_of_growths(grown)
         show_progress("sizes: costs of trees")
         trees = self._trees(growths) if every else self._cheapest(growths, lambda size: size)
-        if grown.improve is not None:
-            for size in {size for _, size, _ in trees} if every else self._searched_sizes(growths):
-                show_progress(f"sizes: searching trees of {size} leaves", 0.7 * size / trees[-1].size)
-                known = [tree for tree in trees if tree.size == size] if every else []
-                trees += self._improved(grown, growths, size, known)
+        for size in self._searched_sizes(grown, growths, every=every):
+            show_progress(f"sizes: searching trees of {size} leaves", 0.7 * size / trees[-1].size)
+            trees += self._improved(grown, growths, size, trees if every else ())
         return sorted(trees, key=lambda tree: (tree[1], tree[0]))
 
-    def _searched_sizes(self, growths: Growths) -> list[int]:
+    def _searched_sizes(self, grown: GrownTree, growths: Growths, *, every: bool = False) -> list[int]:
         """Sizes at which a search starts: 1.5 k, 2 k, 3 k, 4 k, 6 k and so on, so that more leaves never cost more."""
-        known = {size for _, sizes in growths for size in sizes}
+        k, known = self.n_clusters, {size for _, sizes in growths for size in sizes}
         octaves = range(max(known).bit_length())
-        steps = {-(-self.n_clusters * half * 2**octave // 2) for octave in octaves for half in (3, 4)}
-        return sorted(known & steps)
+        steps = {-(-k * half * 2**octave // 2) for octave in octaves for half in (3, 4)}
+        return sorted(size for size in known if size > k and (every or size in steps)) if grown.improve else []
 
     def _improved(
         self, grown: GrownTree, growths: Growths, size: int, known: Sequence[SizedTree] = ()
     ) -> list[SizedTree]:
-        """Trees that a search makes from trees of one size, ``known`` or measured here; none for up to k leaves."""
-        if grown.improve is None or size <= self.n_clusters:
-            return []
-        if (grown.improve, size) not in self._searched:
-            trees = known or self._trees([(growth, [size]) for growth, sizes in growths if size in sizes])
-            cheapest = sorted(trees, key=lambda tree: tree.cost)[:_MOST_IMPROVED]
-            improved = grown.improve([tree.get() for tree in cheapest])
-            costs = self.together(partial(self.of(found).cost_of_each, [found.codes]) for found in improved)
-            self._searched[grown.improve, size] = [
-                SizedTree(cost, size, found) for (cost,), found in zip(costs, improved, strict=True)
-            ]
-        return self._searched[grown.improve, size]
+        """Trees that a search makes from trees of one size, those of ``known`` or measured here."""
+        assert grown.improve is not None
+        trees = [tree for tree in known if tree.size == size]
+        trees = trees or self._trees([(growth, [size]) for growth, sizes in growths if size in sizes])
+        cheapest = sorted(trees, key=lambda tree: tree.cost)[:_MOST_IMPROVED]
+        improved = grown.improve([tree.get() for tree in cheapest])
+        costs = self.together(partial(self.of(found).cost_of_each, [found.codes]) for found in improved)
+        return [SizedTree(cost, size, found) for (cost,), found in zip(costs, improved, strict=True)]
 
     def _sizes_of_growths(self, grown: GrownTree) -> Growths:
         """All growths of a fit, each with the sizes of its trees in decreasing order."""
@@ -716,6 +693,27 @@ class FitContext:
         return rows.sum(costs) if np.isfinite(costs.max(initial=0.0)) else np.inf
 
 
+@dataclass(frozen=True, eq=False)
+class PreparedFit:
+    """What a fit knows before its tree grows."""
+
+    context: FitContext
+    preprocessor: Any  # fitted; None where distances are measured in the input's own columns
+    max_leaves: int
+    stages: Stages
+    limits: Limits | None
+    reference_is_own: bool  # whether the estimator found the reference itself, in this fit or in an earlier one
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """What a fit grows: a tree, fitted attributes about its growth, and the trees that a search measured on the way."""
+
+    grown: GrownTree
+    found: Mapping[str, Any] = field(default_factory=dict)
+    judged: Sequence[Judged] = ()
+
+
 def _column_blocks(centers: Float64) -> Iterator[slice]:
     """Slices of a few columns: a second array of all centers of a wide table would take much memory."""
     n_columns = max(1, _BLOCK_VALUES // len(centers))
@@ -744,15 +742,10 @@ def make_reference(
     if is_clusterer(given):
         with stages.stage("reference clustering"):
             full = from_estimator(
-                given,
-                space.table,
-                k,
+                given, space.table, k,
                 X=space.table.values.toarray() if isinstance(space.table.values, DerivedRows) else space.rows,
-                objective=objective,
-                sample_weight=sample_weight,
-                n_jobs=n_jobs,
-                preprocessor=space.preprocessor,
-            )
+                objective=objective, sample_weight=sample_weight, n_jobs=n_jobs, preprocessor=space.preprocessor,
+            )  # fmt: skip
         with stages.stage("encoding"):
             noise = full.labels < 0
             keep = ~noise if noise.any() else None

@@ -49,6 +49,11 @@ class Limits:
     by_weight: bool = False
     depth: int = 0  # depth of the node to cut
 
+    @property
+    def is_of_depth(self) -> bool:
+        """Whether only the depth is limited."""
+        return self.columns is None and self.least == 0
+
     def at(self, depth: int) -> Limits:
         """The limits of a node with so many tests above it."""
         return self if self.max_depth is None else replace(self, depth=depth)

@@ -547,21 +547,44 @@ Features = SurrogateFeatures | Sequence[SurrogateFeatures]
 
 
 @dataclass(frozen=True, eq=False)
+class GrowthSpec:
+    """How a tree grows, whatever the rows.
+
+    ``algorithm``: one of ``RECIPES``. ``max_leaves``: leaves at most; a base tree with fewer is expanded while a cut
+    gains anything. ``expansion``: recipe of this expansion. ``depth_penalty``: lambda of "exshallow". ``gini``:
+    "expand" chooses among cuts of equal disagreement by Gini impurity. ``cuts``: tests of "exkmc" and "expand": only
+    one-sided cuts ("threshold"), or also intervals ``lower < x <= threshold`` ("interval"). An interval is chosen only
+    if it costs less than every one-sided cut; among equals the one of the lowest column, then of the lowest lower gap,
+    then of the lowest upper gap. Columns with at most 1,000 distinct values in the node are searched over all pairs of
+    gaps, other columns between 256 groups of values of equal weight; the ends of the best pair then move to the best
+    single values next to them. ``features``: for "kernel_imm"; of the cuts with the fewest mistakes it takes the lowest
+    column, then the lowest feature, then the lowest level, as the published trees do; see ``surrogate_features``.
+    ``limits``: limits of cuts and depth. ``progress``: called with the algorithm and the number of leaves after every
+    split.
+    """
+
+    algorithm: str = "exgreedy"
+    max_leaves: int = 0
+    expansion: str = "exkmc"
+    depth_penalty: float = 0.03
+    gini: bool = False
+    cuts: str = "threshold"
+    features: Features | None = None
+    limits: Limits | None = None
+    progress: Callable[[str, int], None] | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class GrowthProblem:
-    """The rows and parameters of a growth.
+    """What criteria are made from.
 
     ``provider``: the rows, in the columns that may be cut. ``coordinates`` (k, d) float64: the reference clusters'
-    coordinates in these columns. ``depth_penalty``, ``gini``, ``features``: as in ``grow_on``. ``intervals``: whether
-    ``cuts`` in ``grow_on`` is "interval". ``limits``: limits of the tree, or None.
+    coordinates in these columns. ``spec``: how the tree grows.
     """
 
     provider: Provider
     coordinates: Float64
-    depth_penalty: float = 0.0
-    gini: bool = False
-    intervals: bool = False
-    features: Features | None = None
-    limits: Limits | None = None
+    spec: GrowthSpec
 
     @property
     def n_clusters(self) -> int:
@@ -643,8 +666,10 @@ class ExpansionCriterion:
     _payload_of: type[Payload] = LabelPayload
 
     def __init__(self, problem: GrowthProblem) -> None:
-        self._provider, self._limits = problem.provider, problem.limits
-        self._intervals, self._gini = problem.intervals, problem.gini
+        self._provider, self._limits = problem.provider, problem.spec.limits
+        self._gini = problem.spec.gini
+        # Searches for intervals know no limits, and any node may be cut within a limit of depth.
+        self._intervals = problem.spec.cuts == "interval" and (self._limits is None or self._limits.is_of_depth)
         self._payload = self._payload_of(problem.n_clusters)
 
     def sums(self, node: int) -> NodeSums:

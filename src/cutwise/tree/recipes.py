@@ -23,7 +23,7 @@ from .criteria.mistakes import MistakeCriterion
 from .criteria.surrogate import SurrogateCriterion
 from .growing import GrowingTree, GrownTree, PlannedCriterion, expand, separate
 from .limits import MOST_DEPTH, Limits, NoAllowedCutError
-from .provider import ExpansionCriterion, Features, GrowthProblem, Provider, SeparationCriterion
+from .provider import ExpansionCriterion, GrowthProblem, GrowthSpec, Provider, SeparationCriterion
 
 CUTS = ("interval", "threshold")
 """Kinds of tests: intervals and one-sided tests, or only one-sided tests."""
@@ -31,13 +31,15 @@ CUTS = ("interval", "threshold")
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a tree grows.
+    """How a tree grows, and what it can be grown on.
 
     ``help``: one line about the cuts. ``base``: the criterion that gives every reference cluster one leaf; None: growth
     starts at a single leaf. ``expansion``: the criterion that adds leaves one by one, as the whole growth or to a base
     tree. ``explains``: inputs of estimators that offer it: "centers" of clusters, "labels" from any source, clusterings
-    by a "kernel". ``starts``: for a search (``refine.py``), the recipes whose trees it starts from; a search grows no
-    tree itself.
+    by a "kernel". ``starts``: the recipes whose trees a search (``refine.py``) starts from, or the best of which is
+    taken; such a recipe grows no tree itself. ``takes_mixed``: tables with categories, dates or missing values.
+    ``takes_limits``: limits of cuts, depth and leaves. ``takes_batches``: tables that are not in memory.
+    ``takes_leaves``: more leaves than clusters.
     """
 
     help: str
@@ -45,6 +47,15 @@ class Recipe:
     expansion: Callable[[GrowthProblem], ExpansionCriterion] | None = None
     explains: tuple[str, ...] = ("centers", "labels")
     starts: tuple[str, ...] = ()
+    takes_mixed: bool = True
+    takes_limits: bool = True
+    takes_batches: bool = True
+    takes_leaves: bool = True
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether it may leave clusters without a leaf."""
+        return self.expansion is not None
 
 
 RECIPES = {
@@ -58,7 +69,10 @@ RECIPES = {
     "exgreedy": Recipe("rows cost least by the best center on their side", base=InducedCriterion),
     "exshallow": Recipe("the same, and the tree stays shallow", base=ShallowCriterion),
     "kernel_imm": Recipe(
-        "the fewest rows are separated, in a surrogate feature", base=FeatureMistakeCriterion, explains=()
+        "the fewest rows are separated, in a surrogate feature",
+        base=FeatureMistakeCriterion,
+        explains=(),
+        takes_limits=False,
     ),
     "exkmc": Recipe(
         "each side costs least by one center", expansion=SurrogateCriterion, explains=("centers", "labels", "kernel")
@@ -72,8 +86,22 @@ RECIPES = {
         "the fewest pairs of a cluster are separated, for the size of the sides",
         expansion=CliqueCriterion,
         explains=("labels",),
+        takes_batches=False,
     ),
     "cart": Recipe("the sides have the least Gini impurity: plain CART", expansion=GiniCriterion, explains=("labels",)),
+    "auto": Recipe(
+        "the tree that agrees best among those of several recipes",
+        explains=(),
+        starts=("expand", "exshallow", "exgreedy", "imm", "cart"),
+    ),
+    "optimal": Recipe(
+        "the single cut that costs least, for two clusters",
+        explains=(),
+        takes_mixed=False,
+        takes_limits=False,
+        takes_batches=False,
+        takes_leaves=False,
+    ),
 }
 """Every algorithm by name. A new algorithm needs a criterion or a search, and an entry here."""
 
@@ -87,27 +115,22 @@ def recipes_for(what: str) -> tuple[str, ...]:
     return tuple(name for name, recipe in RECIPES.items() if what in recipe.explains)
 
 
+_ANOTHER = 'algorithm="exkmc", which may leave a cluster without a leaf'
+
+
 @dataclass(frozen=True)
 class LimitsGiven:
-    """The limits as they are given to an estimator.
-
-    ``may_leave_out``: whether its algorithm may leave clusters without a leaf. ``instead``: an algorithm that may.
-    """
+    """The limits as they are given to an estimator; ``may_leave_out``: see :class:`Recipe`."""
 
     cut_features: Any = None
     max_depth: Any = None
     min_samples_leaf: Any = 1
     may_leave_out: bool = False
-    instead: str = "exkmc"
 
     @property
     def is_none(self) -> bool:
         """Whether there are no limits."""
         return self.cut_features is None and self.max_depth is None and self.min_samples_leaf == 1
-
-    @property
-    def _another(self) -> str:
-        return f'algorithm="{self.instead}", which may leave a cluster without a leaf'
 
     def check(self, n_clusters: int) -> None:
         """Check the limits as far as possible without a table."""
@@ -126,14 +149,14 @@ class LimitsGiven:
         if depth is not None and depth < MOST_DEPTH and 2**depth < n_clusters:
             raise InfeasibleLimitsError(
                 f"max_depth={depth} leaves room for {2**depth} leaves, fewer than n_clusters={n_clusters}. "
-                f"Use max_depth >= {(n_clusters - 1).bit_length()}, or fewer clusters, or {self._another}."
+                f"Use max_depth >= {(n_clusters - 1).bit_length()}, or fewer clusters, or {_ANOTHER}."
             )
         room = int(1 / share)
         if share < 1 and n_clusters * share > 1:
             raise InfeasibleLimitsError(
                 f"min_samples_leaf={self.min_samples_leaf!r} leaves room for {room} lea{'f' if room == 1 else 'ves'}, "
                 f"fewer than n_clusters={n_clusters}. Use min_samples_leaf <= {_share_below(n_clusters)}, less where "
-                f"clusters differ in size, or fewer clusters, or {self._another}."
+                f"clusters differ in size, or fewer clusters, or {_ANOTHER}."
             )
 
     def read(
@@ -171,7 +194,7 @@ class LimitsGiven:
                 raise InfeasibleLimitsError(
                     f"min_samples_leaf={least} for each of {len(classes)} clusters takes {least * len(classes)} rows, "
                     f"and there are {total}. Use min_samples_leaf <= {total // len(classes)}, less where clusters "
-                    f"differ in size, or fewer clusters, or {self._another}."
+                    f"differ in size, or fewer clusters, or {_ANOTHER}."
                 )
         return Limits(sources, mask, self.max_depth, least, counts[by_weight], total, by_weight)
 
@@ -213,9 +236,7 @@ class LimitsGiven:
         if isinstance(least, int) and least > smallest > 0:
             message += f"\nWithout it the smallest leaf would have {smallest} rows."
             step = f"Use min_samples_leaf <= {smallest}"
-        return InfeasibleLimitsError(
-            f'{message} {step}, or fewer clusters, or algorithm="exkmc", which may leave a cluster without a leaf.'
-        )
+        return InfeasibleLimitsError(f"{message} {step}, or fewer clusters, or {_ANOTHER}.")
 
 
 def _share_below(n_clusters: int) -> float:
@@ -246,91 +267,52 @@ def _check_separable(
             )
 
 
-def grow_on(
-    rows: Provider,
-    coordinates: npt.NDArray[np.float64],
-    *,
-    algorithm: str,
-    max_leaves: int,
-    expansion: str = "exkmc",
-    depth_penalty: float = 0.03,
-    gini: bool = False,
-    cuts: str = "threshold",
-    features: Features | None = None,
-    limits: Limits | None = None,
-    progress: Callable[[str, int], None] | None = None,
-) -> GrownTree:
+def grow_on(rows: Provider, coordinates: npt.NDArray[np.float64], spec: GrowthSpec) -> GrownTree:
     """Grow a threshold tree on rows in memory or elsewhere.
 
-    ``coordinates`` (k, d) float64: the reference clusters' coordinates in the columns that may be cut. ``algorithm``:
-    one of ``RECIPES``. ``max_leaves``: leaves at most; a base tree with fewer is expanded while a cut gains anything.
-    ``expansion``: recipe of this expansion. ``depth_penalty``: lambda of "exshallow". ``gini``: "expand" chooses among
-    cuts of equal disagreement by Gini impurity. ``cuts``: tests of "exkmc" and "expand": only one-sided cuts, or also
-    intervals ``lower < x <= threshold``. An interval is chosen only if it costs less than every one-sided cut; among
-    equals the one of the lowest column, then of the lowest lower gap, then of the lowest upper gap. Columns with at
-    most 1,000 distinct values in the node are searched over all pairs of gaps, other columns between 256 groups of
-    values of equal weight; the ends of the best pair then move to the best single values next to them. ``features``:
-    for "kernel_imm"; of the cuts with the fewest mistakes it takes the lowest column, then the lowest feature, then the
-    lowest level, as the published trees do; see ``surrogate_features``. ``limits``: limits of cuts and depth; raises
-    ``NoAllowedCutError`` if a cluster of a base tree gets no leaf. ``progress``: called with the algorithm and the
-    number of leaves after every split. Returns ``grown``: the same, bit for bit, for any order of rows and any number
-    of threads. Each cut of a "kernel_imm" base is a level of one feature, half way between neighboring values of the
-    node's rows (without mistakes of earlier cuts): exact in columns of at most 1,000 distinct values; other columns are
-    cut between 512 groups of values of equal weight (more if single values are heavy), with the feature of the group's
-    median, and ``DistanceFeatures`` have 256 of these as anchors.
+    ``coordinates`` (k, d) float64: the reference clusters' coordinates in the columns that may be cut. Raises
+    ``NoAllowedCutError`` if a cluster of a base tree gets no leaf within the limits. Returns ``grown``: the same, bit
+    for bit, for any order of rows and any number of threads. Each cut of a "kernel_imm" base is a level of one feature,
+    half way between neighboring values of the node's rows (without mistakes of earlier cuts): exact in columns of at
+    most 1,000 distinct values; other columns are cut between 512 groups of values of equal weight (more if single
+    values are heavy), with the feature of the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
     """
     coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
-    problem = GrowthProblem(rows, coordinates, 0.0, gini, cuts == "interval", features, limits)
-
-    def grown(penalty: float) -> GrownTree:
-        own = replace(problem, provider=rows.anew(), depth_penalty=penalty)
-        return grow(own, algorithm, max_leaves, expansion, progress)
-
-    tree = grown(depth_penalty)
+    tree = grow(GrowthProblem(rows.anew(), coordinates, spec))
     # Valid cuts may lead to a node without a valid cut, so leaves may be empty; less depth does not justify that.
-    if algorithm == "exshallow" and depth_penalty > 0 and tree.n_empty:
-        deeper = grown(0.0)
+    if spec.algorithm == "exshallow" and spec.depth_penalty > 0 and tree.n_empty:
+        deeper = grow(GrowthProblem(rows.anew(), coordinates, replace(spec, depth_penalty=0.0)))
         tree = deeper if deeper.n_empty < tree.n_empty else tree
     return tree
 
 
-def unless_refused(grow: Callable[[], GrownTree]) -> Callable[[], GrownTree | InfeasibleLimitsError]:
-    """``grow``, but returning the error if limits leave this algorithm no tree: other algorithms may find one."""
-
-    def tried() -> GrownTree | InfeasibleLimitsError:
-        try:
-            return grow()
-        except InfeasibleLimitsError as error:
-            return error
-
-    return tried
+def unless_refused(grow: Callable[[GrowthSpec], GrownTree], spec: GrowthSpec) -> GrownTree | InfeasibleLimitsError:
+    """The grown tree, or the error if limits leave this algorithm no tree: other algorithms may find one."""
+    try:
+        return grow(spec)
+    except InfeasibleLimitsError as error:
+        return error
 
 
-def grow(
-    problem: GrowthProblem,
-    algorithm: str,
-    max_leaves: int,
-    expansion: str = "exkmc",
-    progress: Callable[[str, int], None] | None = None,
-) -> GrownTree:
-    """Grow a threshold tree on rows in memory or elsewhere; parameters as in ``grow_on``."""
-    recipe, tree = RECIPES[algorithm], GrowingTree(problem.provider)
-    on_leaf = progress and partial(progress, algorithm)
+def grow(problem: GrowthProblem) -> GrownTree:
+    """Grow a tree by its recipe; see ``grow_on``."""
+    spec, coordinates, tree = problem.spec, problem.coordinates, GrowingTree(problem.provider)
+    recipe, limits = RECIPES[spec.algorithm], spec.limits
+    on_leaf = spec.progress and partial(spec.progress, spec.algorithm)
     inseparable: list[tuple[int, ...]] = []
     further = recipe.expansion
     if recipe.base is not None:
         try:
-            inseparable = separate(tree, recipe.base(problem), on_leaf, problem.limits, problem.coordinates)
+            inseparable = separate(tree, recipe.base(problem), on_leaf, limits, coordinates)
         except NoAllowedCutError:
-            limits = problem.limits
             assert limits is not None
             planned = PlannedCriterion(problem, limits)
             if not planned.is_known:
                 raise
             problem = replace(problem, provider=problem.provider.anew())
             tree = GrowingTree(problem.provider)
-            inseparable = separate(tree, planned, on_leaf, limits, problem.coordinates)
-        further = RECIPES[expansion].expansion if max_leaves > problem.n_clusters else None
+            inseparable = separate(tree, planned, on_leaf, limits, coordinates)
+        further = RECIPES[spec.expansion].expansion if spec.max_leaves > problem.n_clusters else None
     if further is not None:
-        expand(tree, further(problem), max_leaves, on_leaf, problem.limits)
+        expand(tree, further(problem), spec.max_leaves, on_leaf, limits)
     return tree.finish(inseparable)

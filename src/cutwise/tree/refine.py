@@ -31,8 +31,7 @@ from .criteria.induced import ShallowCriterion
 from .cut_tree import CutTree, cut_of
 from .descent import descend
 from .growing import GrowingTree, GrownTree, expand, separate, tree_size
-from .limits import Limits
-from .provider import GrowthProblem, MemoryProvider, Provider
+from .provider import GrowthProblem, GrowthSpec, MemoryProvider, Provider
 from .recipes import RECIPES
 from .refine_far import FarCut, cut_off_far
 from .refine_sample import (
@@ -162,8 +161,7 @@ class SearchCheaper(SearchProblem):
     rows. ``effort``: see ``SearchPlan``. ``depth_penalty``: penalty of "exshallow", which grows further starts.
     ``size_penalty``: price of one condition in every rule, as a share of the reference's cost; a level of depth costs a
     quarter. ``max_size``: bounds on the weighted average of conditions and of tests; several prices of size are then
-    tried. ``ends_at_reference``: whether a start that equals the reference ends a search that would not use all
-    columns. ``progress``: called twice a second with the cost ratio of the cheapest tree on the sample.
+    tried. ``ends_at_reference``: whether a start that equals the reference ends the search. ``progress``: called twice a second with the cost ratio of the cheapest tree on the sample.
     """
 
     judge: Callable[[Sequence[Callable[[], Int32]], Sequence[range]], list[float]]
@@ -211,8 +209,7 @@ class SearchCheaper(SearchProblem):
 
     def is_over(self, starts: Sequence[GrownTree]) -> bool:
         """Whether no search is needed; see ``ends_at_reference``."""
-        ends_early = self.ends_at_reference and self.table.matrix.n_cols > MOST_COLUMNS
-        return ends_early and any(map(self._equals_reference, starts))
+        return self.ends_at_reference and any(map(self._equals_reference, starts))
 
     def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[FoundTree], float]:
         """Search from some trees; return the number of starts, the best trees, and the price of a condition."""
@@ -402,7 +399,7 @@ class SearchCheaper(SearchProblem):
             costs = fixed_costs(rows.metric, centers, objective, weights=rows.weights, n_jobs=n_jobs)
             growing = GrowingTree(MemoryProvider(table, labels, costs, n_jobs))
             coordinates = sample.bins.bins_of(coordinates)
-            problem = GrowthProblem(growing.provider, coordinates, depth_penalty=self.depth_penalty)
+            problem = GrowthProblem(growing.provider, coordinates, GrowthSpec(depth_penalty=self.depth_penalty))
             separate(growing, ShallowCriterion(problem))
             trees.append(CutTree(*growing.tests()))
         return trees
@@ -511,17 +508,8 @@ def _names(
     return names
 
 
-def expand_tree(
-    grown: GrownTree,
-    provider: Provider,
-    *,
-    expansion: str,
-    max_leaves: int,
-    n_clusters: int,
-    limits: Limits | None = None,
-    progress: Callable[[str, int], None] | None = None,
-) -> GrownTree:
-    """Add leaves to a searched tree, best first; parameters as in ``grow_on``."""
+def expand_tree(grown: GrownTree, provider: Provider, n_clusters: int, spec: GrowthSpec) -> GrownTree:
+    """Add leaves to a searched tree, best first."""
     found, tree, number = grown.tree, GrowingTree(provider), {0: 0}
     for node in range(found.n_nodes):
         if found.feature[node] < 0:
@@ -532,15 +520,10 @@ def expand_tree(
         cut = cut_of(found.test(node), provider.searched)
         mistakes = int(found.n_node_mistakes[node])
         number |= zip(children, tree.split(number[node], cut, centers=gap, mistakes=mistakes), strict=True)
-    criterion = RECIPES[expansion].expansion
+    criterion = RECIPES[spec.expansion].expansion
     assert criterion is not None
     # Expansions use only costs and labels, not the coordinates of centers.
-    coordinates = np.zeros((n_clusters, provider.n_columns))
-    expand(
-        tree,
-        criterion(GrowthProblem(provider, coordinates, limits=limits)),
-        max_leaves,
-        progress and partial(progress, expansion),
-        limits,
-    )
+    problem = GrowthProblem(provider, np.zeros((n_clusters, provider.n_columns)), spec)
+    on_leaf = spec.progress and partial(spec.progress, spec.expansion)
+    expand(tree, criterion(problem), spec.max_leaves, on_leaf, spec.limits)
     return tree.finish(grown.inseparable)

@@ -33,16 +33,16 @@ class FeatureMistakeCriterion(SeparationCriterion):
     coordinates; if that fails too, as for clusters without rows in the node, the columns are cut between the clusters'
     means, as in plain IMM.
 
-    ``problem``: with ``features``. Among equals the lowest column, feature and level win. Without ``intervals`` only
-    cuts that are a threshold on their column are made.
+    ``problem``: with ``features``. Among equals the lowest column, feature and level win. With ``cuts="threshold"``
+    only cuts that are a threshold on their column are made.
 
     Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Algorithm 1.
     """
 
     def __init__(self, problem: GrowthProblem) -> None:
-        assert problem.features is not None
-        k = problem.n_clusters
-        self._mistakes = FeatureMistakes(k, problem.features, not problem.intervals)
+        spec, k = problem.spec, problem.n_clusters
+        assert spec.features is not None
+        self._mistakes = FeatureMistakes(k, spec.features, one_sided=spec.cuts != "interval")
         # A cluster without rows has no center.
         clusters = np.flatnonzero(problem.provider.totals(0, LabelPayload(k))).astype(np.int32)
         super().__init__(problem.provider, self._mistakes, clusters)

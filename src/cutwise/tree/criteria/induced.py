@@ -51,7 +51,7 @@ class ShallowCriterion(InducedCriterion):
     """ExShallow, with the depth penalty of the problem."""
 
     def __init__(self, problem: GrowthProblem) -> None:
-        super().__init__(problem, problem.depth_penalty)
+        super().__init__(problem, problem.spec.depth_penalty)
 
 
 @dataclass(frozen=True, eq=False)
