@@ -4,15 +4,16 @@ import io
 
 import pytest
 
-from cutwise.cli.cells import Format, read_columns
-from cutwise.cli.text import find_layout, read_text
+from cutwise.cli.cells import Format
+from cutwise.cli.tables import read_files
+from cutwise.cli.text import find_layout, find_text
 from cutwise.exceptions import InvalidInputError
 
 
 def read(content, *, separator=None, header=None):
     content = content if isinstance(content, bytes) else content.encode()
-    text = read_text(io.BytesIO(content), "data.csv", Format(given_separator=separator, given_header=header))
-    frame, _ = read_columns(text.frame, text.layout.decimal)
+    text = find_text("data.csv", lambda: io.BytesIO(content), Format(given_separator=separator, given_header=header))
+    frame = read_files(["data.csv"], [text], Format()).frame
     return frame, text.layout.first_line, text.layout.has_names
 
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -86,10 +87,11 @@ class Reading:
 
     markers: Mapping[str, int] = field(default_factory=dict)  # texts read as missing, with numbers of cells
     how: tuple[str, ...] = ()  # other decisions, in words
-    words: pd.Series | None = None  # the original cells, if two words became True and False
+    are_words: bool = False  # whether two words became True and False
     unread: str = ""  # the dates that stay texts, in words
     cells: tuple[str, ...] = ()  # some that determine how all are read; none for words
     odd: str = ""  # the first cell that cannot be read like those given
+    words: pd.Series | None = None  # the original cells, in memory, if ``are_words``
 
     @property
     def marks(self) -> str:
@@ -158,78 +160,60 @@ def contains_codes(cells: Sequence[Any]) -> bool:
     return any(isinstance(cell, str) and _CODE.fullmatch(cell.strip()) for cell in cells)
 
 
-def read_columns(
-    frame: pd.DataFrame, decimal: str, known: Mapping[str, Collection[str]] | None = None
-) -> tuple[pd.DataFrame, dict[str, Reading]]:
-    """A table with its columns of text read by the rules above, and how each was read.
+def read_cells(
+    given: Sequence[Any], counts: Sequence[int], decimal: str, known: Collection[str] | None = None
+) -> tuple[pd.Series, Reading]:
+    """Values of the distinct cells of a column, by the rules above: numbers if all cells allow it, else words.
 
-    ``known``: cells that determine how columns are read, for columns of a model; see ``read_cells``.
-    """
-    from pandas.api import types
-
-    read, readings = {}, {}
-    for column in frame.columns:
-        own = (known or {}).get(column)
-        if not types.is_numeric_dtype(frame[column]):
-            read[column], readings[column] = read_cells(frame[column], decimal, own)
-        elif frame[column].dtype == bool:
-            readings[column] = Reading(cells=("true",), odd=str(frame[column].iloc[0]) if own == PLAIN else "")
-    return with_columns(frame, read), readings
-
-
-def read_cells(column: pd.Series, decimal: str, known: Collection[str] | None = None) -> tuple[pd.Series, Reading]:
-    """Read a column of text, NaN for empty cells, by the rules above: numbers if all cells allow it, else words.
-
-    ``known``: cells to read together with these; empty if the column has words, or the set of these words.
+    ``given``: cells, ``""`` for an empty one, and their numbers of rows. ``known``: cells to read together with these;
+    empty if the column has words, or the set of these words.
     """
     import numpy as np
     import pandas as pd
 
     if isinstance(known, frozenset) or (known is not None and not known):
-        return _words(column, known), Reading()
+        return pd.Series(_words(given, known)), Reading()
     known = list(known or ())
-    codes, distinct = pd.factorize(column)  # -1 for empty cells
-    cells = [str(cell).strip() for cell in distinct]
-    counts = np.bincount(codes[codes >= 0], minlength=len(cells)).tolist()
+    cells = [str(cell).strip() for cell in given]
     marks = {i: cell for i, cell in enumerate(cells) if cell.casefold() in MISSING_AMONG_NUMBERS}
     others = [i for i in range(len(cells)) if i not in marks]
     own = [cells[i] for i in others]
     every = [*known, *own]
-    values, how = _as_numbers(every, decimal)
-    pair, words, telling = None, None, () if values is None else _telling(every, partial(_traits_of_number, decimal))
-    if values is None and (pair := _pair({cell.casefold() for cell in every})):
-        values, words = [cell.casefold() == pair[0] for cell in every], None if pair[0] == "true" else column
-        telling = ("true",) if pair[0] == "true" else _telling(every, lambda _: {pair})  # as others find it
-        how = (f"{pair[0]} is true, {pair[1]} is false",) if pair[0] != "true" else ()
-    times, said = (None, "") if values is not None else _as_times(every)
+    read, how = _as_numbers(every, decimal)
+    pair, telling = None, () if read is None else _telling(every, partial(_traits_of_number, decimal))
+    if read is None and (pair := _pair({cell.casefold() for cell in every})):
+        read, are_words = [cell.casefold() == pair[0] for cell in every], pair[0] != "true"
+        telling = _telling(every, lambda _: {pair}) if are_words else ("true",)  # as others find it
+        how = (f"{pair[0]} is true, {pair[1]} is false",) if are_words else ()
+    times, said = (None, "") if read is not None else _as_times(every)
     odd = ""
-    if values is None and times is None:
+    if read is None and times is None:
         odd = first_odd(own, known, decimal) if known else ""
         marks = {i: mark for i, mark in marks.items() if _is_missing(mark)}
         how = ("codes with leading zeros are kept as they are",) if contains_codes(cells) else ()
-    markers = {mark: sum(counts[i] for i, m in marks.items() if m == mark) for mark in marks.values() if mark}
+    markers = Counter[str]()
+    for i, mark in marks.items():
+        if mark:
+            markers[mark] += counts[i]
     if times is not None:
         is_zoned = getattr(times.dtype, "tz", None) is not None
-        ticks = np.full(len(cells) + 1, "NaT", dtype=f"{times.dtype.kind}8[us]")
+        ticks = np.full(len(cells), "NaT", dtype=f"{times.dtype.kind}8[us]")
         times = times.iloc[len(known) :]
         ticks[others] = (times.dt.tz_localize(None) if is_zoned else times).to_numpy().astype(ticks.dtype)
-        read = pd.Series(ticks[codes], index=column.index, name=column.name)
-        telling = _telling(every, _traits_of_time)
-        return read.dt.tz_localize("UTC") if is_zoned else read, Reading(markers, (said,), cells=telling)
-    if values is None:
-        column = column.where(~np.isin(codes, list(marks)), np.nan)
-        column = column.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
-        return column, Reading(markers, how, unread=said, odd=odd)
-    values = values[len(known) :]
-    whole = not marks and not (codes < 0).any()
-    lookup: Any = np.full(len(cells) + 1, np.nan)  # the last entry is for -1
-    if whole and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values):
-        lookup = np.zeros(len(cells) + 1, dtype=np.bool_ if pair is not None else np.int64)
-    lookup[others] = values
-    read = pd.Series(lookup[codes], index=column.index, name=column.name)
-    return read.astype("boolean") if pair is not None and not whole else read, Reading(
-        markers, how, words, cells=telling
-    )
+        values = pd.Series(ticks)
+        how, telling = (said,), _telling(every, _traits_of_time)
+        return values.dt.tz_localize("UTC") if is_zoned else values, Reading(markers, how, cells=telling)
+    if read is None:
+        words = [
+            np.nan if i in marks else cell.strip() if isinstance(cell, str) else cell for i, cell in enumerate(given)
+        ]
+        return pd.Series(words), Reading(markers, how, unread=said, odd=odd)
+    found: Any = np.full(len(cells), np.nan)
+    if not marks and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in read[len(known) :]):
+        found = np.zeros(len(cells), dtype=np.bool_ if pair is not None else np.int64)
+    found[others] = read[len(known) :]
+    values = pd.Series(found).astype("boolean") if pair is not None and marks else pd.Series(found)
+    return values, Reading(markers, how, pair is not None and pair[0] != "true", cells=telling)
 
 
 def first_odd(cells: Sequence[str], known: Sequence[str], decimal: str) -> str:
@@ -273,18 +257,17 @@ def _traits_of_time(cell: str) -> set[Hashable]:
     return own
 
 
-def _words(column: pd.Series, levels: Collection[str]) -> pd.Series:
-    """A column of text as words: levels of the model, even with spaces around, else NaN for missing values."""
+def _words(cells: Sequence[Any], levels: Collection[str]) -> list[Any]:
+    """Cells as words: levels of the model, even with spaces around, else NaN for missing values."""
     import numpy as np
 
     own = {level.strip(): level for level in levels} | {level: level for level in levels}
-    column = column.fillna("") if "" in own else column
 
     def word(cell: str) -> Any:
         bare = cell.strip()
         return own.get(cell) or own.get(bare, np.nan if _is_missing(bare) else bare)
 
-    return column.map(lambda cell: word(cell) if isinstance(cell, str) else cell)
+    return [word(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 def _is_missing(cell: str) -> bool:

@@ -86,7 +86,7 @@ class ColumnScan:
         self.are_codes = self.are_codes or contains_codes(counts.index.tolist())
         if not self.is_cut:
             self.counts.update(counts.to_dict())
-            self.is_cut = self.source.lazy is not None and len(self.counts) > MOST_ITEMS
+            self.is_cut = self.source.in_batches and len(self.counts) > MOST_ITEMS
 
     @property
     def words(self) -> str:
@@ -178,7 +178,7 @@ class ColumnScan:
 def scan_columns(source: Source, columns: Sequence[str]) -> list[ColumnScan]:
     """Scan columns of a table in one pass over its rows."""
     scans = [ColumnScan(source, str(name)) for name in columns]
-    with working(f"looking at the columns of {source.name}", quiet=source.lazy is None):
+    with working(f"looking at the columns of {source.name}", quiet=not source.in_batches):
         for batch in source.batches(columns):
             for scan in scans:
                 scan.update(batch[scan.name])

@@ -25,7 +25,7 @@ from cutwise.cli.screen import note
 from cutwise.cli.tables import EXAMPLE_TABLES, Source, no_rows, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
-from cutwise.passes.sources import Batches, LazyTable, as_lazy, scan_dataset
+from cutwise.passes.sources import Batches, LazyTable, are_numbers, as_lazy, scan_dataset
 from cutwise.table.intake import check_option
 from cutwise.table.table import NUMBER, Columns
 from cutwise.tree.recipes import LimitsGiven
@@ -306,7 +306,7 @@ def clustering(
     requested = check_option("--scale", kernel.scale if options.scale is None else options.scale, tuple(SCALES))
     source, n_clusters = find_source(options, options.n_clusters, command=command, is_labeled=is_labeled)
     medians = {"--objective kmedians": "Leave it out"} if other else {}
-    for what, instead in {**in_memory, **medians}.items() if source.lazy is not None else ():
+    for what, instead in {**in_memory, **medians}.items() if source.in_batches else ():
         raise InvalidInputError(
             f"{source.name} is read in batches, and {what} takes tables in memory. {instead}, or raise --max-memory."
         )
@@ -385,7 +385,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
         "source": source.name, "columns": columns, "left_out": left_out,
         "categories": categories if is_mixed else None, "numbers": requested["--number"],
     }  # fmt: skip
-    if source.lazy is None:
+    if not source.in_batches:
         taken = source.frame[names]
         complete = complete_rows(source, taken[checked], drop_missing=table.drop_missing, needed=apart)
         taken = taken if complete.all() else whole_again(taken[complete])
@@ -407,9 +407,9 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
             found = whole_again(batch[whole])
             whole = [name for name in whole if found[name].dtype.kind in "iu"]
         batches = batches_of(source, names, words, drop_missing=table.drop_missing, whole=whole)
-        rows = source.lazy.select(columns)
-        as_in_files = source.read(rows).collect_schema() == rows.collect_schema() and not source.numbers
-        if source.parquet is not None and as_in_files and not is_mixed and not table.drop_missing:
+        types = [] if source.parquet is None else [source.parquet.schema.field(name).type for name in columns]
+        as_in_files = types and are_numbers(types) and not source.numbers
+        if as_in_files and not is_mixed and not table.drop_missing:
             batches = replace(batches, again=partial(scan_dataset, source.parquet))
         about |= {"table": batches, "n_rows": n, "rows": None, "weights": weights, "labels": labels_from}
     _say_what_is_used(source, own, left_out, by_name, mixed=mixed)
@@ -506,7 +506,7 @@ def with_numbers(source: Source, names: Sequence[str]) -> Source:
         if n:
             what = "cell that is no number is" if n == 1 else "cells that are no numbers are"
             note(f"{name}: {n:,} {what} taken as missing")
-    if source.lazy is not None:
+    if source.in_batches:
         return replace(source, frame=source.frame.astype(dict.fromkeys(names, "float64")), numbers=names)
     return replace(source, frame=with_columns(source.frame, numbers), numbers=names) if names else source
 

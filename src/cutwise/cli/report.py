@@ -121,7 +121,7 @@ def _rows(
 
     In a table that is read in batches the further columns are columns of the table.
     """
-    if source.lazy is None:
+    if not source.in_batches:
         tested = tested_columns(model, source)
         check_as_fitted(model, source, tested)
         # Rules place rows with gaps elsewhere: users who left them out of the fit leave them out here too.

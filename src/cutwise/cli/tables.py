@@ -13,46 +13,35 @@ import sys
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import escape, glob, has_magic
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import psutil
 
-from cutwise.cli.cells import MISSING_AMONG_NUMBERS, PLAIN, Format, Reading, read_cells, read_columns, with_columns
+from cutwise.cli.cells import MISSING_AMONG_NUMBERS, PLAIN, Format, Reading, read_cells, with_columns
 from cutwise.cli.screen import note, working
-from cutwise.cli.text import (
-    UNKNOWN,
-    Layout,
-    find_layout,
-    in_utf8,
-    line_with_values,
-    may_contain_codes,
-    read_text,
-    sample_of,
-)
+from cutwise.cli.text import UNKNOWN, Layout, Text, find_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
-from cutwise.passes.sources import BATCH_ROWS, polars_table, scan_dataset
-from cutwise.passes.spill import Copies
+from cutwise.passes.sources import BATCH_ROWS, scan_dataset
 from cutwise.reference.resources import in_words
 from cutwise.table.intake import check_option
 from cutwise.table.mixed import MOST_ITEMS
 from cutwise.table.table import check_unique
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
-    import polars as pl
     import pyarrow as pa
     from pyarrow.dataset import Dataset
 
 
 STANDARD_INPUT = "-"
 
-Rows = TypeVar("Rows", "pl.DataFrame", "pl.LazyFrame")
-Part = TypeVar("Part")
 
 _COMPRESSED: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
@@ -60,7 +49,6 @@ _COMPRESSED: dict[bytes, Callable[..., Any]] = {
     b"\xfd7zXZ\x00": lzma.open,
 }
 _PARQUET = b"PAR1"
-CODE_CELL = r"^\s*0\d\d+\s*$"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter without any member
 
 
@@ -68,21 +56,22 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter without any member
 class Source:
     """A table as it was read, before any choice or check of columns."""
 
-    frame: pd.DataFrame
+    frame: pd.DataFrame  # of a table that is read in batches without rows
     name: str  # name in messages
     line_of: Callable[[int], int] | None = None  # the line of a row in the file, if rows are lines
     readings: Mapping[str, Reading] = field(default_factory=dict)  # how columns of text were read
     first_row: int = 0  # number of the first row in a file that is read in parts
-    lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
-    parquet: Dataset | None = None  # the rows of ``lazy``, if all files are Parquet with the same columns and types
-    values: Mapping[str, pl.Expr] = field(default_factory=dict)  # of columns of text in such a table
+    files: Sequence[File] = ()  # of a table that is not in memory
+    values: Mapping[str, Callable[[pd.Series], pd.Series]] = field(default_factory=dict)  # of original cells in these
+    parquet: Dataset | None = None  # the rows of ``files``, if all are Parquet with the same columns and types
     numbers: Collection[str] = ()  # columns in which cells that are not numbers are missing
-    decimal: str = ""  # of a text whose cells are not read yet
     layout: Layout | None = None  # of a text: that of the first file, with the decimal mark of all files
-    cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # the original cells of columns
-    column_types: Mapping[str, str] = field(default_factory=dict)  # contents of the columns of a Parquet file, by type
-    differing: Mapping[str, str] = field(default_factory=dict)  # columns whose contents differ between such files
-    copies: Copies | None = None  # copies of files in other encodings, while rows are read
+    differing: Mapping[str, str] = field(default_factory=dict)  # columns whose contents differ between Parquet files
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether the rows are read in batches."""
+        return bool(self.files)
 
     @property
     def has_names(self) -> bool:
@@ -108,42 +97,20 @@ class Source:
         raise ValueError(f"no {what} in {column}")
 
     def batches(self, columns: Sequence[str], as_words: Collection[str] = ()) -> Iterator[pd.DataFrame]:
-        """The rows of some columns, all at once if they are in memory; ``as_words``: see ``read``.
-
-        Parquet files are read one by one, since the engine would read ahead.
-        """
-        if self.lazy is None:
-            yield self.frame[list(columns)]
-            return
-        import pandas as pd
-        import polars as pl
-
-        with in_batches(self.name) if self.parquet is None else _readable_parquet(self.name):
-            if self.parquet is None:
-                rows = self.read(self.lazy.select(columns), as_words)
-                found: Iterator[Any] = rows.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
-            else:
-                batches = scan_dataset(self.parquet, list(columns))
-                found = (self.read(pl.DataFrame(batch), as_words) for batch in batches)
-            for batch in found:
-                frame = _with_types(batch.to_pandas())
-                numbers = {name: pd.to_numeric(frame[name], errors="coerce") for name in self.numbers if name in frame}
-                yield with_columns(frame, numbers)
-
-    def read(self, rows: Rows, as_words: Collection[str] = ()) -> Rows:
-        """Convert rows of a table in batches to numbers, truth values, dates and texts.
+        """The rows of some columns, all at once if they are in memory.
 
         ``as_words``: columns of two words, such as yes and no, that stay words.
         """
-        import polars as pl
+        import pandas as pd
 
-        names = set(rows.collect_schema().names())
-        names -= {name for name in as_words if name in self.readings and self.readings[name].words is not None}
-        return rows.with_columns([own for name, own in self.values.items() if name in names]).with_columns(
-            (pl.selectors.decimal() | pl.selectors.by_dtype(pl.Int128)).cast(pl.Float64),
-            pl.selectors.float().fill_nan(None),
-            pl.selectors.categorical().cast(pl.String),
-        )
+        if not self.files:
+            yield self.frame[list(columns)]
+        words = {name for name in as_words if name in self.readings and self.readings[name].are_words}
+        for frame in (frame for file in self.files for frame in file.frames(columns, self.values)):
+            own = {name: read(frame[name]) for name, read in self.values.items() if name in frame and name not in words}
+            frame = with_columns(frame, own)
+            numbers = {name: pd.to_numeric(frame[name], errors="coerce") for name in self.numbers if name in frame}
+            yield with_columns(frame, numbers)[list(columns)]
 
     def labels(self, column: str) -> pd.Series:
         """A column of labels as in the file: ``yes`` stays a word."""
@@ -213,11 +180,111 @@ def open_source(given: Sequence[str], max_memory: str | None, known: Format = UN
 
 def read_source(*given: str, known: Format = UNKNOWN) -> Source:
     """Read a table from files of the same columns, or from standard input for ``-``; see ``find_files``."""
-    sources = [_read_file(path, known) for path in find_files(given)]
-    source = sources[0] if len(sources) == 1 else _joined(sources, name_of(given, len(sources)))
+    source = read_files(given, _open_files(find_files(given), known), known)
     if source.frame.empty:
         raise no_rows(source)
-    return _with_readings(source, known)
+    return source
+
+
+def scan_source(given: Sequence[str], paths: Sequence[str], known: Format) -> Source:
+    """A table of several files, or of a large one, to be read in batches."""
+    import pandas as pd
+
+    files = _open_files(paths, known, BATCH_ROWS)
+    orders = [_orders(file.name) if isinstance(file, Parquet) else {} for file in files]
+    for name, levels in {name: levels for own in orders for name, levels in own.items()}.items():
+        holding = [own for file, own in zip(files, orders, strict=True) if file.column_types.get(name, "texts")]
+        for file in files:
+            file.orders |= {name: levels} if all(own.get(name) == levels for own in holding) else {}
+    source, columns = _looked(given, files, known)
+    schema = getattr(files[0], "schema", None)
+    same = all(isinstance(file, Parquet) and file.schema.equals(schema) for file in source.files)
+    frame = next(source.batches(columns), pd.DataFrame(columns=columns))[:0]
+    return replace(source, frame=frame, parquet=_dataset_of(source.files) if same else None)
+
+
+def read_files(given: Sequence[str], files: Sequence[File], known: Format) -> Source:
+    """Read a table, possibly without rows, into memory."""
+    import pandas as pd
+
+    source, columns = _looked(given, files, known)
+    frames = list(source.batches(columns))
+    # A file without any value in a column does not determine its type.
+    empty = [{column for column in columns if own[column].isna().all()} for own in frames if len(frames) > 1]
+    always = set.intersection(*empty) if empty else set()
+    parts = [own.drop(columns=list(names - always)) for own, names in zip(frames, empty, strict=False)]
+    frame = _with_types(pd.concat(parts, ignore_index=True)[columns]) if parts else frames[0]
+    frame = pd.DataFrame(columns=columns, dtype="float64") if frame.empty else frame
+    words = {name for name, reading in source.readings.items() if reading.are_words}
+    cells = [cells for file in source.files if words for cells in file.frames(words, words)]
+    readings = {
+        name: replace(source.readings[name], words=pd.concat([own[name] for own in cells], ignore_index=True))
+        for name in words
+    }
+    for file in files:
+        file.frame = None
+    return replace(source, frame=frame, readings={**source.readings, **readings}, files=(), values={})
+
+
+def _looked(given: Sequence[str], files: Sequence[File], known: Format) -> tuple[Source, list[str]]:
+    """A table whose cells were looked at, and its columns.
+
+    A column that is text somewhere is text everywhere; in Parquet files text is read only for columns that a model
+    knows and not as words.
+    """
+    import pandas as pd
+
+    looks = [file.look(known) for file in files]
+    for file, own in zip(files, looks, strict=True):
+        check_parts_of_one_table(files[0].name, list(looks[0]), file.name, list(own))
+    kinds = {column: set().union(*(own[column] for own in looks)) - {"nothing"} for column in looks[0]}
+    text = next((file for file in files if isinstance(file, Text)), None)
+    texts = [
+        name
+        for name, own in kinds.items()
+        if "texts" in own or len(own) > 1 or (own == {"truth values"} and known.cells.get(name) == PLAIN)
+    ]
+    decimal, readings = known.decimal or ".", dict[str, Reading]()
+    if text is not None:
+        decimal = text.layout.decimal
+        readings = {name: Reading(cells=("true",)) for name, own in kinds.items() if own == {"truth values"}}
+    else:
+        texts = [name for name in known.read if all(file.column_types.get(name) == "texts" for file in files)]
+    empty = [file.name for file in files if not file.n_rows]
+    if 0 < len(empty) < len(files):
+        note(f"no rows in {listed(empty)}")
+    filled = [file for file in files if file.n_rows] or list(files[:1])
+    frames = (frame for file in filled if texts for frame in file.frames(texts, texts))
+    values, read = read_cells_of(frames, texts, decimal, known.cells, MOST_ITEMS if files[0].rows else math.inf)
+    source = Source(
+        pd.DataFrame(),
+        files[0].name if len(files) == 1 else name_of(given, len(files)),
+        text.line_of if text is not None and len(files) == 1 else None,
+        readings | read,
+        files=filled,
+        values=values,
+        layout=None if text is None else text.layout,
+        differing=_differing(files),
+    )
+    return source, list(kinds)
+
+
+def _open_files(paths: Sequence[str], known: Format, rows: int | None = None) -> list[File]:
+    """The files of one table, to be read ``rows`` at a time, or all at once.
+
+    The numbers of all texts have the same decimal mark, unless a file's own numbers determine it.
+    """
+    files = [_open_file(path, known) for path in paths]
+    for file in files:
+        file.rows = rows
+    texts = [file for file in files if isinstance(file, Text)]
+    most = max((text.layout.sure for text in texts), default=0.0)
+    marks = {text.layout.decimal for text in texts if text.layout.sure == most}
+    mark = min(marks, default=".")  # a comma, where one has it
+    for text in texts:
+        if text.layout.sure < 1 or text.layout.decimal == mark:
+            text.layout = replace(text.layout, decimal=mark, sure=most if len(marks) == 1 else 0.0)
+    return files
 
 
 def no_rows(source: Source) -> InvalidInputError:
@@ -227,85 +294,9 @@ def no_rows(source: Source) -> InvalidInputError:
     return InvalidInputError(f"{source.name} holds {what}.")
 
 
-def _filled(parts: Sequence[Part], paths: Sequence[str], are_empty: Sequence[bool]) -> list[Part]:
-    """The files with rows, with a note about the others; the first file if none has rows."""
-    if any(are_empty) and not all(are_empty):
-        note(f"no rows in {listed(path for path, is_empty in zip(paths, are_empty, strict=True) if is_empty)}")
-    return [part for part, is_empty in zip(parts, are_empty, strict=True) if not is_empty] or list(parts[:1])
-
-
-def _with_readings(source: Source, known: Format) -> Source:
-    """A table with its columns of text read; in Parquet files only columns that a model knows and not as words."""
-    from pandas.api.types import infer_dtype
-
-    texts = source.frame
-    if not source.decimal:
-        named = [name for name in known.read if name in texts]
-        texts = texts[[name for name in named if infer_dtype(texts[name], skipna=True) == "string"]]
-    frame, readings = read_columns(texts, source.decimal or known.decimal or ".", known.cells)
-    return replace(source, frame=with_columns(source.frame, dict(frame.items())), readings=readings, decimal="")
-
-
 def name_of(given: Sequence[str], n_files: int) -> str:
     """Name of several files in messages."""
     return f"{' '.join(given) if len(given) < 4 else f'{given[0]} ... {given[-1]}'} ({n_files} files)"
-
-
-def _joined(sources: Sequence[Source], name: str) -> Source:
-    """One source with the rows of several."""
-    import pandas as pd
-
-    first = sources[0]
-    for source in sources[1:]:
-        check_parts_of_one_table(first.name, list(first.frame.columns), source.name, list(source.frame.columns))
-    layouts = _with_one_mark([source.layout for source in sources])
-    sources = [_in_mark(source, layout) for source, layout in zip(sources, layouts, strict=True)]
-    filled = _filled(sources, [source.name for source in sources], [source.frame.empty for source in sources])
-    # A column that is text in one file is text in all, as if they were one file.
-    kinds = [{_kind(source.frame[column]) for source in filled} for column in first.frame.columns]
-    torn = [column for column, own in zip(first.frame.columns, kinds, strict=True) if len(own - {"nothing"}) > 1]
-    frames = [
-        with_columns(source.frame, dict(source.cells(torn))) if torn and source.cells else source.frame
-        for source in filled
-    ]
-    # A file without any value in a column does not determine its type.
-    empty = [{column for column in first.frame.columns if own[column].isna().all()} for own in frames]
-    always = set.intersection(*empty)
-    frames = [own.drop(columns=list(names - always)) for own, names in zip(frames, empty, strict=True)]
-    frame = pd.concat(frames, ignore_index=True)[first.frame.columns]
-    decimal = min((source.decimal for source in sources if source.decimal), default="")  # a comma, where one has it
-    frame = frame if decimal else _with_types(frame)
-    differing = _differing({source.name: source.column_types for source in sources})
-    layout = next(filter(None, layouts), None)
-    return Source(frame, name, decimal=decimal, layout=layout, differing=differing)
-
-
-def _with_one_mark(layouts: Sequence[Layout | None]) -> list[Layout | None]:
-    """Layouts of files with a common decimal mark, unless a file's own numbers determine its mark."""
-    texts = [layout for layout in layouts if layout is not None]
-    most = max((layout.sure for layout in texts), default=0.0)
-    marks = {layout.decimal for layout in texts if layout.sure == most}
-    mark = min(marks, default=".")  # a comma, where one has it
-    sure = most if len(marks) == 1 else 0.0
-    return [
-        layout and (layout if layout.sure == 1 and layout.decimal != mark else replace(layout, decimal=mark, sure=sure))
-        for layout in layouts
-    ]
-
-
-def _in_mark(source: Source, layout: Layout | None) -> Source:
-    """A source whose cells are read by a layout with a possibly different decimal mark."""
-    if layout is None or layout.decimal == source.decimal or source.cells is None:
-        return source
-    fractions = [column for column in source.frame if source.frame[column].dtype.kind == "f"]
-    frame = with_columns(source.frame, dict(source.cells(fractions))) if fractions else source.frame
-    return replace(source, frame=frame, decimal=layout.decimal)
-
-
-def _kind(column: pd.Series) -> str:
-    """Kind of a column of a file."""
-    kind = "truth values" if column.dtype.kind == "b" else "numbers" if column.dtype.kind in "iuf" else "texts"
-    return kind if column.notna().any() else "nothing"
 
 
 def check_parts_of_one_table(first: str, columns: Sequence[str], other: str, found: Sequence[str]) -> None:
@@ -354,107 +345,71 @@ def is_parquet(path: str) -> bool:
         return file.read(4) == _PARQUET
 
 
-def scan_source(given: Sequence[str], files: Sequence[str], known: Format) -> Source:
-    """A table of several files, or of a large one, to be read in batches."""
-    _need("polars", "Reading tables in batches")
+def read_cells_of(
+    frames: Iterable[pd.DataFrame],
+    columns: Sequence[str],
+    decimal: str,
+    known: Mapping[str, Collection[str]],
+    most: float = math.inf,
+) -> tuple[dict[str, Callable[[pd.Series], pd.Series]], dict[str, Reading]]:
+    """How columns of text are read, by their distinct cells, or by those that are no numbers if there are too many."""
     import pandas as pd
-    import polars as pl
 
-    polars_table(pl.LazyFrame())  # if this release of polars has batches
-    name = name_of(given, len(files)) if len(files) > 1 else files[0]
-    parts, column_types, layouts, places = [], dict[str, dict[str, str]](), list[Layout | None](), list[str]()
-    copies = None
-    for path in files:
-        layouts.append(None)
-        places.append(path)
-        if not is_parquet(path):
-            copies = Copies(persistent=True) if copies is None else copies
-            places[-1] = in_utf8(path, copies.folder)
-            with open(places[-1], "rb") as file:
-                sample, _ = sample_of(file, path)
-                layouts[-1] = find_layout(sample.decode("utf-8-sig"), path, known)
-    layouts = _with_one_mark(layouts)
-    for path, place, layout in zip(files, places, layouts, strict=True):
-        if layout is None:
-            with in_batches(name):
-                parts.append(_scan_parquet(path))
-                column_types[path] = _column_types(_dataset_of([path]).schema)
-            continue
-        with open(place, "rb") as file:
-            has_codes = may_contain_codes(file)
-        scan = partial(
-            pl.scan_csv, place, separator=layout.separator, decimal_comma=layout.decimal == ",",
-            has_header=layout.has_names, skip_rows=layout.skipped, glob=False,
-        )  # fmt: skip
-        with in_batches(path):
-            types = scan(infer_schema_length=None).collect_schema().dtypes()
-            if len(types) != len(layout.names):
-                many = f"its first line has {len(types)} columns, where lines end by line feeds alone"
-                raise pl.exceptions.ShapeError(many)
-            # With types given, since otherwise every pass would need another pass to infer them.
-            own = dict(zip(layout.names, types, strict=True))
-            cells, read = scan(schema=dict.fromkeys(own, pl.String)), scan(schema=own)
-            part = _with_words(read, cells, layout.decimal, has_codes, known.texts)
-            part = part.with_columns(pl.col(pl.String).str.strip_chars())
-            parts.append(part.filter(~pl.all_horizontal(pl.all().is_null())) if len(layout.names) > 1 else part)
-    with in_batches(name):
-        schemas = [part.collect_schema() for part in parts]
-        for path, schema in zip(files, schemas, strict=True):
-            check_parts_of_one_table(files[0], schemas[0].names(), path, schema.names())
-        durations = [
-            column for own in column_types.values() for column, what in own.items() if what.startswith("duration")
-        ]
-        # The engine cannot cast durations to text, and casts them to numbers in their own unit.
-        column_types |= {path: dict.fromkeys(durations, "cells of text") for path in files if path not in column_types}
-        differing = _differing(column_types)
-        nothing = [pl.lit(None).alias(column) for column in differing]
-        parts = _filled(parts, files, [part.head(1).collect().is_empty() for part in parts])
-        table = pl.concat(
-            [part.with_columns(nothing).select(schemas[0].names()) for part in parts], how="vertical_relaxed"
-        )
-        first = next(filter(None, layouts), None)
-        lines = None if len(files) > 1 or first is None else partial(line_with_values, places[0], first)
-        source = Source(pd.DataFrame(), name, lines, lazy=table, layout=first, differing=differing, copies=copies)
-        if first is not None:
-            source = _with_values(source, table, min(layout.decimal for layout in layouts if layout), known.cells)
+    counts, many = {column: Counter[str]() for column in columns}, set[str]()
+    for frame in frames:
+        for column in columns:
+            own = frame[column].fillna("").value_counts(sort=False)
+            own = own[~_are_numbers(own.index, decimal)] if column in many else own
+            counts[column].update(own.to_dict())
+            if len(counts[column]) > most and column not in many:
+                many.add(column)
+                own = pd.Series(counts[column])
+                counts[column] = Counter(own[~_are_numbers(own.index, decimal)].to_dict())
+            if column in many and len(counts[column]) > len(MISSING_AMONG_NUMBERS):
+                counts[column] = Counter(list(counts[column])[: len(MISSING_AMONG_NUMBERS) + 1])  # free text
+    values, readings = dict[str, Callable[[pd.Series], pd.Series]](), {}
+    for column, cells in counts.items():
+        found, reading = read_cells(list(cells), list(cells.values()), decimal, known.get(column))
+        if column not in many:
+            values[column], readings[column] = partial(_looked_up, pd.Series(found.array, index=list(cells))), reading
+        elif found.isna().all():
+            values[column], readings[column] = partial(_as_numbers, decimal), reading
         else:
-            orders = {path: _orders(path) for path in files}
-            values = {
-                name: pl.col(name).cast(pl.String).cast(pl.Enum(levels))
-                for name, levels in (item for own in orders.values() for item in own.items())
-                if all(own.get(name) == levels or not column_types[path][name] for path, own in orders.items())
-            }
-            same = not differing and schemas.count(schemas[0]) == len(schemas)
-            texts = table.select([name for name in known.read if name in schemas[0]])
-            source = _with_values(source, texts, known.decimal or ".", known.cells)
-            source = replace(source, values={**source.values, **values}, parquet=_dataset_of(files) if same else None)
-        return replace(source, frame=pl.DataFrame(schema=source.read(table).collect_schema()).to_pandas())
+            values[column] = _stripped
+    return values, readings
 
 
-def _dataset_of(files: Sequence[str]) -> Dataset:
+def _looked_up(values: pd.Series, cells: pd.Series) -> pd.Series:
+    import pandas as pd
+
+    codes, distinct = pd.factorize(cells)  # -1 for empty cells
+    found = values.reindex([*distinct, *([""] if (codes < 0).any() else [])])
+    return pd.Series(found.array.take(codes), index=cells.index, name=cells.name)
+
+
+def _as_numbers(decimal: str, cells: pd.Series) -> pd.Series:
+    import pandas as pd
+
+    return pd.to_numeric(cells.str.replace(decimal, ".", regex=False), errors="coerce")
+
+
+def _stripped(cells: pd.Series) -> pd.Series:
+    return cells.str.strip()
+
+
+def _are_numbers(cells: pd.Index, decimal: str) -> npt.NDArray[np.bool_]:
+    """Which cells are plain numbers, and no codes with leading zeros."""
+    x = cells.to_series()
+    found: npt.NDArray[np.bool_] = (_as_numbers(decimal, x).notna() & ~x.str.fullmatch(r"\s*0\d\d+\s*")).to_numpy(
+        dtype=bool
+    )
+    return found
+
+
+def _dataset_of(files: Sequence[File]) -> Dataset:
     from pyarrow import dataset
 
-    return dataset.dataset(list(files), format="parquet")
-
-
-def _scan_parquet(path: str) -> pl.LazyFrame:
-    """The rows of a file, read by pyarrow, which needs less memory than polars."""
-    import polars as pl
-    from polars.io.plugins import register_io_source
-
-    with _readable_parquet(path):
-        rows = _dataset_of([path])
-    schema = pl.DataFrame(rows.schema.empty_table().select(list(_column_types(rows.schema)))).schema
-
-    def read(columns: list[str] | None, where: pl.Expr | None, n: int | None, _: int | None) -> Iterator[pl.DataFrame]:
-        with _readable_parquet(path):
-            for batch in scan_dataset(rows, list(schema) if columns is None else columns):
-                frame = pl.DataFrame(batch) if where is None else pl.DataFrame(batch).filter(where)
-                yield frame if n is None else frame.head(n)
-                if n is not None and (n := n - len(frame)) <= 0:
-                    return
-
-    return register_io_source(read, schema=schema)
+    return dataset.dataset([file.name for file in files], format="parquet")
 
 
 def _column_types(schema: pa.Schema) -> dict[str, str]:
@@ -481,14 +436,14 @@ def _column_types(schema: pa.Schema) -> dict[str, str]:
     return found
 
 
-def _differing(column_types: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """The columns whose contents differ between files, in words; ``column_types``: by file and column."""
+def _differing(files: Sequence[File]) -> dict[str, str]:
+    """The columns whose contents differ between Parquet files, in words."""
     first, found = dict[str, tuple[str, str]](), dict[str, str]()
-    for name, columns in column_types.items():
-        for column, what in columns.items():
-            before, where = first.setdefault(column, (what, name)) if what else (what, name)
+    for file in files:
+        for column, what in file.column_types.items():
+            before, where = first.setdefault(column, (what, file.name)) if what else (what, file.name)
             if what != before:
-                found.setdefault(column, f"{before} in {where} and {what} in {name}")
+                found.setdefault(column, f"{before} in {where} and {what} in {file.name}")
     return found
 
 
@@ -509,110 +464,23 @@ def _orders(path: str) -> dict[str, list[str]]:
     return {name: list(levels) for name, levels in found.items()}
 
 
-@contextmanager
-def in_batches(name: str) -> Iterator[None]:
-    """Convert errors of the engine that reads in batches to errors of cutwise."""
-    import polars as pl
-
-    try:
-        yield
-    except pl.exceptions.PolarsError as error:
-        said = str(error).strip().partition("\n")[0]
-        raise InvalidInputError(
-            f"{name} cannot be read in batches: {said[:200].rstrip('.')}. Raise --max-memory to read it in memory."
-        ) from error
-
-
-def _numbers(x: pl.Expr, decimal: str) -> pl.Expr:
-    """Cells as numbers, null for other cells."""
-    import polars as pl
-
-    return (
-        (x.str.replace(",", ".", literal=True) if decimal == "," else x)
-        .str.strip_chars(" ")
-        .cast(pl.Float64, strict=False)
-    )
-
-
-def is_word(x: pl.Expr, decimal: str = ".") -> pl.Expr:
-    """Whether cells have a value that is not a number."""
-    return x.is_not_null() & _numbers(x, decimal).fill_nan(None).is_null()
-
-
-def _with_words(
-    table: pl.LazyFrame, cells: pl.LazyFrame, decimal: str, has_codes: bool, known: Collection[str]
-) -> pl.LazyFrame:
-    """A table with codes and truth values as texts, since other files may have words in these columns.
-
-    Also columns ``known`` to a model, which determines how their cells are read.
-    """
-    import polars as pl
-
-    schema = table.collect_schema()
-    if not has_codes and pl.Boolean not in schema.dtypes() and not {*known} & {*schema}:
-        return table
-    types = {name: own for name, own in schema.items() if own.is_numeric() and name not in known}
-    is_code = pl.col(list(types)).str.contains(CODE_CELL).any()
-    found = cells.select(pl.len(), is_code).collect(engine="streaming").row(0, named=True)
-    numbers = [_numbers(pl.col(name), decimal).cast(own) for name, own in types.items() if not found[name]]
-    return cells.with_columns(numbers)
-
-
-def _with_values(source: Source, table: pl.LazyFrame, decimal: str, known: Mapping[str, Collection[str]]) -> Source:
-    """Read columns of text by their distinct cells, or if there are many by the cells that are not numbers."""
-    import polars as pl
-
-    values, types = {}, table.collect_schema()
-    readings = {name: Reading(cells=("true",)) for name, own in types.items() if own == pl.Boolean}
-    for name in [name for name, own in types.items() if own == pl.String]:
-        x = pl.col(name)
-        number, rows = _numbers(x, decimal), table.select(name).drop_nulls()
-        are_many, has_codes = (
-            rows.select(x.approx_n_unique() > MOST_ITEMS, x.str.contains(CODE_CELL).any().alias("codes"))
-            .collect(engine="streaming").row(0)
-        )  # fmt: skip
-        if are_many:
-            rows = rows.filter(is_word(x, decimal))
-            if has_codes or rows.select(x.approx_n_unique()).collect(engine="streaming").item() > len(
-                MISSING_AMONG_NUMBERS
-            ):
-                continue
-        cells = rows.group_by(name).len().sort(name).collect(engine="streaming")
-        column, reading = read_cells(cells[name].to_pandas(), decimal, known.get(name))
-        counts = Counter[str]()
-        for mark, n in zip(cells[name].str.strip_chars().to_list(), cells["len"].to_list(), strict=True):
-            counts[mark] += n
-        readings[name] = replace(reading, markers={mark: counts[mark] for mark in reading.markers})
-        if column.dtype.kind in "mMiufb":
-            own: Any = pl.from_pandas(column)
-            values[name] = (
-                number if are_many or own.is_empty() else x.replace_strict(cells[name], own, return_dtype=own.dtype)
-            )
-        elif isinstance(known.get(name), frozenset) or column.isna().any():
-            found = pl.Series([cell if isinstance(cell, str) else None for cell in column], dtype=pl.String)
-            x = x.fill_null("") if "" in known.get(name, ()) else x
-            values[name] = x.replace(cells[name], found)
-    return replace(source, values=values, readings=readings)
-
-
 def read_in_parts(path: str, rows: int, known: Format) -> Iterator[Source]:
     """The rows of a file: of a Parquet file ``rows`` at a time, of a text all at once."""
-    if not (os.path.isfile(path) and is_parquet(path)):
-        yield _with_readings(_read_file(path, known), known)
+    is_text, first = not (os.path.isfile(path) and is_parquet(path)), 0
+    (file,) = _open_files([path], known, None if is_text else rows)
+    if is_text:
+        yield read_files([path], [file], known)
         return
-    _need("pyarrow", "Reading Parquet files")
-    from pyarrow import parquet
-
-    first = 0
-    with _readable_parquet(path), parquet.ParquetFile(path) as table:
-        check_unique(table.schema_arrow.names, what=path)
-        for batch in table.iter_batches(rows):
-            yield _with_readings(Source(_with_types(batch.to_pandas()), path, first_row=first), known)
-            first += batch.num_rows
+    texts = [name for name in known.read if file.column_types.get(name) == "texts"]
+    for frame in file.frames(file.column_types):
+        values, readings = read_cells_of([frame], texts, known.decimal or ".", known.cells)
+        read = {name: own(frame[name]) for name, own in values.items()}
+        yield Source(with_columns(frame, read), path, readings=readings, first_row=first)
+        first += len(frame)
 
 
-def _read_file(path: str, known: Format) -> Source:
-    """Read a table from one file.
+def _open_file(path: str, known: Format) -> File:
+    """A table in one file, whose rows are not read yet.
 
     Separated text or Parquet; gzip, bzip2, xz and zip are unpacked on the way. The content decides, not the name's
     ending. A separator or a header that is not given is found out.
@@ -620,11 +488,7 @@ def _read_file(path: str, known: Format) -> Source:
     _need("pandas", "Reading files")
     name = "standard input" if path == STANDARD_INPUT else path
     content = _read_once(path)
-
-    def opened() -> IO[bytes]:
-        return open(path, "rb") if content is None else io.BytesIO(content)
-
-    with opened() as file:
+    with open(path, "rb") if content is None else io.BytesIO(content) as file:
         start = file.read(8)
         if start.startswith(_ZIP):
             file.seek(0)
@@ -636,22 +500,19 @@ def _read_file(path: str, known: Format) -> Source:
         )
     unpack = next((unpack for magic, unpack in _COMPRESSED.items() if start.startswith(magic)), None)
 
-    def cells(columns: Sequence[str]) -> pd.DataFrame:
-        with opened() as packed:
-            return text.cells(unpack(packed) if unpack else packed, columns)
+    @contextmanager
+    def opened() -> Iterator[IO[bytes]]:
+        try:
+            with open(path, "rb") if content is None else io.BytesIO(content) as packed:
+                yield unpack(packed) if unpack else packed
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise InvalidInputError(
+                f"{name} is compressed and damaged or cut short: {error}. Copy it again."
+            ) from error
 
-    try:
-        with opened() as packed:
-            file = unpack(packed) if unpack else packed
-            if unpack:
-                start = file.read(8)
-                file.seek(0)
-            if start.startswith(_PARQUET):
-                return _read_parquet(file, name)
-            text = read_text(file, name, known)
-        return Source(text.frame, name, text.line_of, decimal=text.layout.decimal, layout=text.layout, cells=cells)
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise InvalidInputError(f"{name} is compressed and damaged or cut short: {error}. Copy it again.") from error
+    with opened() as unpacked:
+        is_table = unpacked.read(len(_PARQUET)) == _PARQUET
+    return Parquet(name, opened) if is_table else find_text(name, opened, known)
 
 
 def _only_member(file: IO[bytes], name: str) -> bytes:
@@ -684,20 +545,46 @@ def _read_once(path: str) -> bytes | None:
         return None if file.seekable() else file.read()
 
 
-def _read_parquet(file: IO[bytes], name: str) -> Source:
-    import pandas as pd
+class Parquet:
+    """A Parquet file.
 
-    _need("pyarrow", "Reading Parquet files")
-    from pyarrow import parquet
+    ``column_types``: contents of the columns, in words, empty without any value. ``orders``: levels of ordered
+    categorical columns that are read in batches; without them such columns are texts.
+    """
 
-    content = io.BytesIO(file.read())
-    with _readable_parquet(name):
-        schema = parquet.read_schema(content)
-        check_unique(schema.names, what=name)
-        content.seek(0)
-        frame = pd.read_parquet(content, engine="pyarrow")
-    frame.columns = [str(column) for column in frame.columns]
-    return Source(_with_types(frame.reset_index(drop=True)), name, column_types=_column_types(schema))
+    def __init__(self, name: str, opened: Callable[[], AbstractContextManager[IO[bytes]]]) -> None:
+        _need("pyarrow", "Reading Parquet files")
+        from pyarrow import parquet
+
+        self.name, self._open = name, opened
+        with _readable_parquet(name), opened() as file:
+            about = parquet.ParquetFile(file)
+            self.schema, self.n_rows = about.schema_arrow, about.metadata.num_rows
+        check_unique(self.schema.names, what=name)
+        self.column_types = _column_types(self.schema)
+        self.orders = dict[str, list[str]]()
+        self.frame: pd.DataFrame | None = None  # as in ``Text``
+        self.rows: int | None = None
+
+    def look(self, known: Format = UNKNOWN) -> dict[str, set[str]]:
+        """Kinds of the cells of every column, by its type; see ``Text.look``."""
+        kinds = {"numbers": "numbers", "true and false": "truth values", "": "nothing"}
+        return {column: {kinds.get(what, "texts")} for column, what in self.column_types.items()}
+
+    def frames(self, columns: Collection[str], as_cells: Collection[str] = ()) -> Iterator[pd.DataFrame]:
+        """Read the rows of some columns, in parts; ``as_cells``: those to convert to text."""
+        from pyarrow import parquet
+
+        names, orders = list(columns), None if self.rows is None else self.orders
+        with _readable_parquet(self.name), self._open() as file:
+            whole = [parquet.read_table(file, columns=names)] if self.rows is None else None
+            for part in whole or scan_dataset(_dataset_of([self]), names):
+                frame = _with_types(part.replace_schema_metadata(None).to_pandas(), orders)
+                cells = {name: frame[name].map(str, na_action="ignore") for name in as_cells if name in frame}
+                yield with_columns(frame, cells)
+
+
+File = Text | Parquet
 
 
 @contextmanager
@@ -711,10 +598,11 @@ def _readable_parquet(name: str) -> Iterator[None]:
         raise InvalidInputError(f"{name} is not a Parquet file that can be read: {error}") from error
 
 
-def _with_types(frame: pd.DataFrame) -> pd.DataFrame:
+def _with_types(frame: pd.DataFrame, orders: Mapping[str, Sequence[str]] | None = None) -> pd.DataFrame:
     """Convert columns that are typed in Parquet but objects in pandas: decimals, truth values with gaps, dates, nulls.
 
-    Unordered categories become texts, since the order of levels in a file is that of first appearance.
+    Unordered categories become texts, since the order of levels in a file is that of first appearance. ``orders``: all
+    levels of ordered ones, if the frame is a part of the rows.
     """
     import pandas as pd
     from pandas.api.types import infer_dtype
@@ -723,8 +611,10 @@ def _with_types(frame: pd.DataFrame) -> pd.DataFrame:
     for column in [column for column in frame.columns if frame[column].dtype.kind == "O"]:
         values, kind = frame[column], infer_dtype(frame[column], skipna=True)
         if isinstance(values.dtype, pd.CategoricalDtype):
-            if not values.cat.ordered:
+            if not values.cat.ordered or (orders is not None and column not in orders):
                 found[column] = values.astype(object)
+            elif orders is not None:
+                found[column] = values.cat.set_categories(orders[column])
         elif kind in ("decimal", "empty"):
             found[column] = values.map(float, na_action="ignore").astype("float64")
         elif kind == "boolean":

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import math
 import re
-import shutil
+import sys
 import warnings
 from collections import Counter
-from collections.abc import Collection, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.cells import Format, contains_codes, find_decimal, is_number, is_written, numbers_in, with_columns
+from cutwise.cli.cells import (
+    MISSING_AMONG_NUMBERS,
+    Format,
+    contains_codes,
+    find_decimal,
+    is_number,
+    is_written,
+    numbers_in,
+    with_columns,
+)
 from cutwise.cli.screen import note
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.table.table import check_unique
@@ -35,11 +44,11 @@ _BYTE_ORDER_MARKS = {  # the first begins like another one
     b"\xfe\xff": "utf-16",
 }
 _OTHER_TEXT = re.compile(r"\s*(?:(<)[!?a-z]|\{\s*[\"}]|\[\s*[\[{])", re.IGNORECASE)
-_NUMBER_OR_NONE = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?|nan?|null|none|[?.-]|", re.IGNORECASE)
 _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # written by Excel
 _TOTAL = re.compile(r"((grand |sub)?total|sums?|totals|gesamt|summe|insgesamt|average|mean)\s*:?", re.IGNORECASE)
+_UNNAMED = "Unnamed: "
 _BLOCK_BYTES = 1 << 20
-_CODE = re.compile(rb"[^0-9.+-]0[0-9]{2}")
+_CODE = re.compile(rb"0[0-9][0-9](?<=[^0-9.+-]0[0-9][0-9])")  # starts with a byte that is searched for fast
 UNKNOWN = Format()
 _OTHER = "cp1252"
 _ERRORS = "latin-1 for bytes"
@@ -66,67 +75,158 @@ class Layout:
     sure: float = 1.0  # certainty of the decimal mark, see ``find_decimal``
 
 
-@dataclass(frozen=True)
+@dataclass
 class Text:
-    """A table that was read from text."""
+    """A file of separated text, whose rows can be read several times."""
 
-    frame: pd.DataFrame  # columns of numbers, truth values, and original cells
+    name: str  # name in messages
+    open: Callable[[], AbstractContextManager[IO[bytes]]]
     layout: Layout
     encoding: str
-    no_rows: Sequence[int]  # numbers, as pandas counts lines, of comments, totals and lines without a value
-    removed: tuple[int, ...]  # lines from the first one of the data on that are not rows, including blank ones
+    no_rows: list[int] = field(default_factory=list)  # lines, as pandas counts them, that ``look`` found to be no rows
+    n_rows: int = 0  # as ``look`` found
+    rows: int | None = None  # to read at a time; None for all at once
+    column_types: Mapping[str, str] = field(default_factory=dict)  # of Parquet files
+    orders: dict[str, list[str]] = field(default_factory=dict)  # of Parquet files
+    frame: pd.DataFrame | None = None  # all rows, if ``look`` read them at once
+
+    def look(self, known: Format = UNKNOWN) -> dict[str, set[str]]:
+        """Find the kinds of cells in every column, and the lines that are no rows."""
+        kinds = dict[str, set[str]]()
+        no_rows: dict[str, list[int]] = {}
+        first, frame = 0, None
+        for frame in self._frames(None, known.texts):
+            here = _no_rows(frame, self, known.levels, is_whole=self.rows is None)
+            for what, lines in here.items():
+                no_rows.setdefault(what, []).extend(first + line for line in lines)
+            first += len(frame)
+            frame = _without(frame, [line for lines in here.values() for line in lines])
+            for column in frame.columns:
+                kinds.setdefault(column, set()).add(kind_of_cells(frame[column]))
+        assert frame is not None
+        for what, lines in no_rows.items():
+            if lines:
+                note(f"{len(lines):,} line{'s' if len(lines) > 1 else ''} {what} in {self.name} left out")
+        self.no_rows = sorted(line for lines in no_rows.values() for line in lines)
+        self.n_rows = first - len(self.no_rows)
+        last = self.layout.names[-1]
+        if len(kinds) > 1 and last.startswith(_UNNAMED) and kinds[last] <= {"nothing"} and last not in known.tested:
+            del kinds[last]  # lines end with a separator
+        codes = self._codes([column for column, own in kinds.items() if own - {"nothing"} == {"numbers"}])
+        for column in codes:
+            kinds[column].add("texts")
+        self.frame = with_columns(frame, codes) if self.rows is None else None
+        return kinds
+
+    def frames(self, columns: Collection[str], as_cells: Collection[str] = ()) -> Iterator[pd.DataFrame]:
+        """Read the rows of some columns, in parts; ``as_cells``: those whose original cells are needed."""
+        if self.frame is not None:
+            frame = self.frame[list(columns)]
+            again = [column for column in columns if column in as_cells and frame[column].dtype.kind in "iufb"]
+            for cells in self._frames(again, again) if again else ():
+                frame = with_columns(frame, dict(cells.items()))
+            yield frame
+        else:
+            yield from self._frames(columns, as_cells)
+
+    def _frames(self, columns: Collection[str] | None, as_cells: Collection[str]) -> Iterator[pd.DataFrame]:
+        import pandas as pd
+
+        options = _options(self.layout, self.encoding) | {"usecols": None if columns is None else list(columns)}
+        types = {name: str for name in as_cells if name in self.layout.names}
+        with self.open() as file:
+            # Types are inferred from all rows that are read at a time.
+            reader = self._tried(
+                lambda: pd.read_csv(file, low_memory=False, dtype=types, chunksize=self.rows or sys.maxsize, **options)
+            )
+            with reader:
+                while (frame := self._tried(lambda: next(reader, None))) is not None:
+                    yield _without(frame, self.no_rows)
+
+    def _tried(self, step: Callable[[], Any]) -> Any:
+        """Convert errors of pandas to errors of cutwise."""
+        import pandas as pd
+
+        try:
+            with warnings.catch_warnings():
+                # Lines longer than the first one are errors: pandas would warn and drop cells.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                return step()
+        except pd.errors.ParserWarning as error:
+            raise InvalidInputError(
+                f"{self.name} has lines with more than the {len(self.layout.names)} values of its first line. "
+                "Check the separator (--separator) and the line of names."
+            ) from error
+        except pd.errors.EmptyDataError as error:
+            raise InvalidInputError(f"{self.name} is empty.") from error
+        except pd.errors.ParserError as error:
+            reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
+            is_open = "EOF inside string" in reason
+            step_words = "Put cells that hold the separator in quotation marks, or say another one (--separator)"
+            step_words = "Close the quotation mark that opens there" if is_open else step_words
+            raise InvalidInputError(f"{self.name} cannot be read as a table: {reason}. {step_words}.") from error
+
+    def _codes(self, columns: Sequence[str]) -> dict[str, pd.Series]:
+        """The original cells of columns of codes with leading zeros, which pandas reads as numbers."""
+        if not columns or not self._may_contain_codes():
+            return {}
+        frames = self._frames(columns, columns)
+        return {column: frame[column] for frame in frames for column in columns if contains_codes(frame[column])}
+
+    def _may_contain_codes(self) -> bool:
+        """Whether a cell may start with 0 and two more digits, by a cheap pass over the bytes."""
+        before = b"\n"
+        with self.open() as file:
+            while block := file.read(_BLOCK_BYTES):
+                if self.encoding == "utf-16" or _CODE.search(before + block):
+                    return True
+                before = block[-3:]
+        return False
 
     def line_of(self, row: int) -> int:
-        """The line of a row."""
-        line = row
-        for removed in self.removed:
-            line += removed <= line
-        return self.layout.first_line + line
-
-    def cells(self, file: IO[bytes], columns: Sequence[str]) -> pd.DataFrame:
-        """The original cells of some columns."""
-        cells = _read_cells(file, columns, self.layout, self.encoding)
-        return cells.drop(index=self.no_rows).reset_index(drop=True)
+        """The line of a row; pandas does not count blank lines."""
+        for line in self.no_rows:
+            row += line <= row
+        with self.open() as file:
+            lines = io.TextIOWrapper(file, encoding=self.encoding, errors="replace", newline="")
+            below = enumerate(islice(lines, self.layout.first_line - 1, None), self.layout.first_line)
+            return next(islice((number for number, line in below if line.strip("\r\n")), row, None))
 
 
-def read_text(file: IO[bytes], name: str, known: Format = UNKNOWN) -> Text:
-    """Read separated text from a seekable binary file; ``known`` determines parts of the layout."""
-    sample, encoding = sample_of(file, name)
-    file.seek(0)
-    try:
-        # Lines end at the byte of a line feed, half a character in UTF-16: the last character may be cut.
-        text = codecs.getincrementaldecoder(encoding)().decode(sample, final=encoding != "utf-16")
-        other = _OTHER_TEXT.match(text)
-        if other:
-            kind = "HTML or XML" if other.group(1) == "<" else "JSON"
-            raise InvalidInputError(f"{name} looks like {kind}. Save the table as CSV or Parquet.")
-        return _read_as(file, text, encoding, name, known)
-    except UnicodeDecodeError:
-        note(f"{name} is not UTF-8; read as Windows-1252")
+def find_text(name: str, opened: Callable[[], AbstractContextManager[IO[bytes]]], known: Format = UNKNOWN) -> Text:
+    """Detect encoding and layout of separated text in a seekable file; ``known`` determines parts of the layout."""
+    with opened() as file:
+        sample, encoding = _sample_of(file, name)
+        decoder = codecs.getincrementaldecoder(encoding)()
         file.seek(0)
-        return _read_as(file, sample.decode(_OTHER, _ERRORS), _OTHER, name, known)
-
-
-def in_utf8(path: str, folder: Path) -> str:
-    """The file, or if it has another encoding a copy of it in ``folder``."""
-    with open(path, "rb") as file:
-        encoding, decoder = sample_of(file, path)[1], codecs.getincrementaldecoder("utf-8")()
-        file.seek(0)
-        with suppress(UnicodeDecodeError):
+        try:
             while block := file.read(_BLOCK_BYTES):
                 decoder.decode(block)
             decoder.decode(b"", final=True)
-            return path
-    if encoding != "utf-16":
-        note(f"{path} is not UTF-8; read as Windows-1252")
-        encoding = _OTHER
-    copy = folder / f"{len(list(folder.iterdir()))}.csv"
-    with (
-        open(path, encoding=encoding, errors=_ERRORS, newline="") as text,
-        open(copy, "w", encoding="utf-8", newline="") as file_in_utf8,
-    ):
-        shutil.copyfileobj(text, file_in_utf8)
-    return str(copy)
+            # Lines end at the byte of a line feed, half a character in UTF-16: the last character may be cut.
+            text = codecs.getincrementaldecoder(encoding)().decode(sample)
+        except UnicodeDecodeError:
+            note(f"{name} is not UTF-8; read as Windows-1252")
+            encoding, text = _OTHER, sample.decode(_OTHER, _ERRORS)
+    if other := _OTHER_TEXT.match(text):
+        kind = "HTML or XML" if other.group(1) == "<" else "JSON"
+        raise InvalidInputError(f"{name} looks like {kind}. Save the table as CSV or Parquet.")
+    return Text(name, opened, find_layout(text, name, known), encoding)
+
+
+def kind_of_cells(column: pd.Series) -> str:
+    """Kind of the cells of a column of a file, as they were read."""
+    kind = "truth values" if column.dtype.kind == "b" else "numbers" if column.dtype.kind in "iuf" else "texts"
+    return kind if column.notna().any() else "nothing"
+
+
+def _without(frame: pd.DataFrame, lines: Collection[int]) -> pd.DataFrame:
+    """The rows without some lines, by their numbers in the index, which are counted anew."""
+    gone = frame.index.isin(lines) if lines else None
+    if gone is not None and gone.any():
+        frame = whole_again(frame[~gone])
+    frame.index = range(len(frame))
+    return frame
 
 
 def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
@@ -194,7 +294,7 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
 def _names_in(cells: Sequence[str]) -> list[str]:
     """The names of columns in a line."""
     first = cells[0].lstrip("# ") or cells[0]
-    return [cell or f"Unnamed: {position}" for position, cell in enumerate([first, *cells[1:]])]
+    return [cell or f"{_UNNAMED}{position}" for position, cell in enumerate([first, *cells[1:]])]
 
 
 def _line_of_names(rows: Sequence[tuple[int, list[str]]], known: Format) -> int | None:
@@ -223,7 +323,7 @@ def _lines_above(rows: Sequence[tuple[int, list[str]]]) -> int:
     return titles if titles > first and names_follow and contains_number(titles + 1) else first
 
 
-def sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
+def _sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
     """Complete lines from the start, up to some hundreds, and the encoding by the byte order mark."""
     lines = []
     size = 0
@@ -237,38 +337,6 @@ def sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
     if encoding != "utf-16" and b"\0" in sample:
         raise InvalidInputError(f"{name} does not look like a table in text. Save the table as CSV or Parquet.")
     return sample, encoding
-
-
-def _read_as(file: IO[bytes], sample: str, encoding: str, name: str, known: Format) -> Text:
-    import pandas as pd
-
-    layout = find_layout(sample, name, known)
-    as_text = {column: str for column in layout.names if column in known.texts}
-    try:
-        with warnings.catch_warnings():
-            # Lines longer than the first one are errors: pandas would warn and drop cells.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(file, low_memory=False, dtype=as_text, **_options(layout, encoding))  # uses all rows
-    except pd.errors.ParserWarning as error:
-        raise InvalidInputError(
-            f"{name} has lines with more than the {len(layout.names)} values of its first line. "
-            "Check the separator (--separator) and the line of names."
-        ) from error
-    except pd.errors.EmptyDataError as error:
-        raise InvalidInputError(f"{name} is empty.") from error
-    except pd.errors.ParserError as error:
-        reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        is_open = "EOF inside string" in reason
-        step = "Put cells that hold the separator in quotation marks, or say another one (--separator)"
-        step = "Close the quotation mark that opens there" if is_open else step
-        raise InvalidInputError(f"{name} cannot be read as a table: {reason}. {step}.") from error
-    frame = frame if frame.columns[-1] in known.tested else _without_empty_edge(frame)
-    no_rows = _no_rows(frame, name, layout.decimal, known.levels)
-    frame = _with_codes(file, frame, layout, encoding)
-    if no_rows:
-        frame = whole_again(frame.drop(index=no_rows).reset_index(drop=True))
-    removed = () if encoding == "utf-16" else _with_blank_lines(file, layout.first_line, no_rows)
-    return Text(frame, layout, encoding, no_rows, removed)
 
 
 def _options(layout: Layout, encoding: str) -> dict[str, Any]:
@@ -291,17 +359,18 @@ def _options(layout: Layout, encoding: str) -> dict[str, Any]:
     }
 
 
-def _no_rows(frame: pd.DataFrame, name: str, decimal: str, levels: Collection[str]) -> list[int]:
-    """Numbers of the lines that are not rows of the table: blank ones, comments, and totals below it.
+def _no_rows(frame: pd.DataFrame, text: Text, levels: Collection[str], *, is_whole: bool) -> dict[str, list[int]]:
+    """Numbers of the lines that are not rows of the table: blank ones, comments, and if it is whole totals below it.
 
     ``levels``: words of a model; a line with one of these is a row.
     """
     import numpy as np
 
-    if frame.empty or frame.shape[1] < 2:
-        return []
-    first = frame.iloc[:, 0]
-    n_values = frame.notna().sum(axis=1).to_numpy()
+    first, last, known = frame.iloc[:, 0], frame.columns[-1], frame.notna()
+    width = frame.shape[1] - (last.startswith(_UNNAMED) and not known[last].any())
+    if frame.empty or width < 2:
+        return {}
+    n_values = known.sum(axis=1).to_numpy()
     alone = np.flatnonzero((n_values == 1) & first.notna() & (first.dtype.kind not in "iufb"))  # few, most often
     words = first.iloc[alone].astype(str).str.strip()
     is_comment = words.str.startswith("#").to_numpy(dtype=bool)
@@ -309,24 +378,26 @@ def _no_rows(frame: pd.DataFrame, name: str, decimal: str, levels: Collection[st
         "without a value": np.flatnonzero(n_values == 0).tolist(),
         "of comments": alone[is_comment].tolist(),
     }
+    if not is_whole:
+        return found
     rows = np.setdiff1d(np.flatnonzero(n_values), alone[is_comment], assume_unique=True)
     notes = alone[~is_comment & ~words.str.fullmatch(_TOTAL).to_numpy(dtype=bool) & ~words.isin(levels).to_numpy()]
     # Below the table, where no line in it has so few values.
-    if frame.shape[1] > 2 and 0 < len(notes) < len(rows) and (rows[-len(notes) :] == notes).all():
+    if width > 2 and 0 < len(notes) < len(rows) and (rows[-len(notes) :] == notes).all():
         found["of notes below the table"], rows = notes.tolist(), rows[: -len(notes)]
     for column in frame.columns if len(rows) > 2 else ():
         last = frame[column].iloc[rows[-1]]
         is_word = _TOTAL.fullmatch(str(last).strip()) and str(last).strip() not in levels
         if is_word and (frame[column] == last).sum() == 1:
-            if _adds_up(frame.iloc[rows], decimal):
+            if _adds_up(frame.iloc[rows], text.layout.decimal):
                 found["of totals"] = [int(rows[-1])]
             else:
-                note(f"{str(last)!r} ends {name}, and no number there is a sum or mean of those above: taken as a row")
+                note(
+                    f"{str(last)!r} ends {text.name}, and no number there is a sum or mean of those above: taken as a "
+                    "row"
+                )
             break
-    for kind, lines in found.items():
-        if lines:
-            note(f"{len(lines):,} line{'s' if len(lines) > 1 else ''} {kind} in {name} left out")
-    return sorted(line for lines in found.values() for line in lines)
+    return found
 
 
 def _adds_up(frame: pd.DataFrame, decimal: str) -> bool:
@@ -345,53 +416,6 @@ def _adds_up(frame: pd.DataFrame, decimal: str) -> bool:
 _ROUNDED = 5e-3
 
 
-def _with_blank_lines(file: IO[bytes], first_line: int, no_rows: Sequence[int]) -> tuple[int, ...]:
-    """Lines from ``first_line`` on that are not rows: ``no_rows`` and blank lines, which pandas does not count."""
-    import numpy as np
-
-    file.seek(0)
-    below = islice(file, first_line - 1, None)
-    blank = np.array([number for number, line in enumerate(below) if line in (b"\n", b"\r\n")], dtype=np.int64)
-    rows = np.array(no_rows, dtype=np.int64)
-    rows += np.searchsorted(blank - np.arange(len(blank)), rows, side="right")
-    return tuple(sorted([*blank.tolist(), *rows.tolist()]))
-
-
-def line_with_values(path: str, layout: Layout, row: int) -> int:
-    """The line of a row in a file, where lines without a value are not rows."""
-    nothing = f" \t\r\n{layout.separator}".encode()
-    with open(path, "rb") as file:
-        below = enumerate(islice(file, layout.first_line - 1, None), layout.first_line)
-        return next(islice((number for number, line in below if line.strip(nothing)), row, None))
-
-
-def _with_codes(file: IO[bytes], frame: pd.DataFrame, layout: Layout, encoding: str) -> pd.DataFrame:
-    """Restore the original cells of columns of codes with leading zeros, which pandas read as numbers."""
-    numbers = [column for column in frame.columns if frame[column].dtype.kind in "iuf"]
-    if not numbers or not (encoding == "utf-16" or may_contain_codes(file)):
-        return frame
-    cells = _read_cells(file, numbers, layout, encoding)
-    return with_columns(frame, {column: cells[column] for column in numbers if contains_codes(cells[column])})
-
-
-def _read_cells(file: IO[bytes], columns: Sequence[str], layout: Layout, encoding: str) -> pd.DataFrame:
-    import pandas as pd
-
-    file.seek(0)
-    return pd.read_csv(file, dtype=str, usecols=list(columns), **_options(layout, encoding))
-
-
-def may_contain_codes(file: IO[bytes]) -> bool:
-    """Whether a cell may start with 0 and two more digits, by a cheap pass over the bytes."""
-    file.seek(0)
-    before = b"\n"
-    while block := file.read(_BLOCK_BYTES):
-        if _CODE.search(before + block):
-            return True
-        before = block[-3:]
-    return False
-
-
 def whole_again(frame: pd.DataFrame) -> pd.DataFrame:
     """Restore whole numbers in columns that pandas read as floats only because of missing values."""
     from pandas.api import types
@@ -400,14 +424,6 @@ def whole_again(frame: pd.DataFrame) -> pd.DataFrame:
         values = frame[column]
         if types.is_float_dtype(values) and (values % 1 == 0).all() and values.abs().max() < 2**53:
             frame = with_columns(frame, {column: values.astype("int64")})
-    return frame
-
-
-def _without_empty_edge(frame: pd.DataFrame) -> pd.DataFrame:
-    """Drop the last column, without name or values, of lines that end with a separator."""
-    last = frame.columns[-1]
-    if len(frame.columns) > 1 and last.startswith("Unnamed: ") and frame[last].isna().all():
-        return frame.drop(columns=last)
     return frame
 
 
@@ -451,7 +467,7 @@ def _stands_in_columns(sample: str) -> bool:
         len(rows) > 1
         and len(rows[0]) > 1
         and all(len(cells) == len(rows[0]) for cells in rows)
-        and all(_NUMBER_OR_NONE.fullmatch(cell) for cells in rows[1:] for cell in cells)
+        and all(is_number(cell) or cell.casefold() in MISSING_AMONG_NUMBERS for cells in rows[1:] for cell in cells)
     )
 
 

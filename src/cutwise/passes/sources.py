@@ -221,7 +221,7 @@ def as_lazy(X: Any) -> LazyTable | None:
             tuple(X.schema.names),
             lambda work: map(work, scan_dataset(X)),
             lambda column: _scanned(X, column),
-            again=partial(scan_dataset, X) if _has_numbers_alone(X.schema) else None,
+            again=partial(scan_dataset, X) if are_numbers(X.schema.types) else None,
         )
     if library == "pyspark" and kind == "DataFrame" and hasattr(X, "mapInArrow"):
         return LazyTable(
@@ -437,10 +437,11 @@ def _pages(file: Any, names: list[str] | None) -> Iterator[Any]:
             yield batch if names is None else batch.select(names)
 
 
-def _has_numbers_alone(schema: Any) -> bool:
+def are_numbers(given: Iterable[Any]) -> bool:
+    """Whether types of Arrow are of numbers or booleans."""
     from pyarrow import types
 
-    return all(types.is_integer(own) or types.is_floating(own) or types.is_boolean(own) for own in schema.types)
+    return all(types.is_integer(own) or types.is_floating(own) or types.is_boolean(own) for own in given)
 
 
 def _scanned(X: Any, column: TreeColumn) -> Any:
