@@ -227,6 +227,22 @@ def test_what_stands_around_a_table_is_no_part_of_it(read, text, line, said):
     assert (said in told) if said else told == ""
 
 
+def test_titles_of_several_cells_stand_above_names_without_a_blank_one(read):
+    source, told = read("Report,2024,\nfor,all,\na,b,c\n1,2,x\n3,4,y\n")
+    assert source.frame.columns.tolist() == ["a", "b", "c"]
+    assert source.line_of(1) == 5
+    assert "2 lines above the table of" in told
+    for names in (",b,c", "a,b,"):
+        assert len(read(f"{names}\n1,2,x\n3,4,y\n")[0].frame) == 2
+
+
+def test_notes_below_a_column_of_numbers_are_no_rows(read):
+    source, told = read("age\n1\n?\n3\n40\nTotal\nSource: office\n")
+    assert source.frame["age"].fillna(0).tolist() == [1, 0, 3, 40]
+    assert "2 lines of notes below the table in" in told
+    assert len(read("age\n1\nx\n3\n40\n")[0].frame) == 4
+
+
 @pytest.mark.parametrize("word", ["Total", "TOTAL:", "Grand total", "Summe", "mean"])
 def test_a_last_line_of_totals_is_no_row(read, word):
     source, told = read(f"shop,sales,kind\n1,10,x\n2,20,y\n3,30,x\n{word},60,\n")

@@ -316,11 +316,14 @@ def _lines_above(rows: Sequence[tuple[int, list[str]]]) -> int:
         if len(lines[first]) == width > 1 and contains_number(first + 1) and not contains_number(first):
             return first  # a line of names that starts like a comment
         first += 1
-    titles = first
-    while titles + 2 < len(lines) and sum(map(bool, lines[titles])) < 2 and not is_number(lines[titles][0]):
-        titles += 1  # spreadsheets write blank lines as blank cells
-    names_follow = width > 1 and sum(map(bool, lines[titles])) > 1 and not any(map(is_number, lines[titles]))
-    return titles if titles > first and names_follow and contains_number(titles + 1) else first
+    for fewest in (width, 2):  # titles of several cells stand above names without a blank one
+        titles = first
+        while titles + 2 < len(lines) and sum(map(bool, lines[titles])) < fewest and not is_number(lines[titles][0]):
+            titles += 1  # spreadsheets write blank lines as blank cells
+        names_follow = width > 1 and sum(map(bool, lines[titles])) > 1 and not any(map(is_number, lines[titles]))
+        if titles > first and names_follow and contains_number(titles + 1):
+            return titles
+    return first
 
 
 def _sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
@@ -368,6 +371,12 @@ def _no_rows(frame: pd.DataFrame, text: Text, levels: Collection[str], *, is_who
 
     first, last, known = frame.iloc[:, 0], frame.columns[-1], frame.notna()
     width = frame.shape[1] - (last.startswith(_UNNAMED) and not known[last].any())
+    if width == 1 and is_whole and first.dtype.kind not in "iufb":
+        cells = first.dropna().astype(str).str.strip()
+        are_numbers = cells.map(lambda cell: is_number(cell) or cell.casefold() in MISSING_AMONG_NUMBERS).astype(bool)
+        n = int((~are_numbers).sum())
+        if 0 < n < len(cells) - n and not are_numbers.iloc[-n:].any():
+            return {"of notes below the table": cells.index[-n:].tolist()}
     if frame.empty or width < 2:
         return {}
     n_values = known.sum(axis=1).to_numpy()
