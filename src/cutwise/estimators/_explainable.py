@@ -260,12 +260,10 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
     def _search_tree(self, fit: PreparedFit, grow: Callable[[GrowthSpec], GrownTree], spec: GrowthSpec) -> Growth:
         """Grow the papers' trees, search for a cheaper one, and add leaves beyond k to it."""
         context, k, max_leaves = fit.context, fit.context.n_clusters, fit.max_leaves
-        search, needs_more = (
-            context.search(),
-            self.search_effort > 1 or self.size_penalty > 0 or self.max_size is not None,
-        )
-        # A tree equal to the reference ends a search that would not use all columns, if the reference is our own and only
-        # the cost counts.
+        search = context.search()
+        needs_more = self.search_effort > 1 or self.size_penalty > 0 or self.max_size is not None
+        # A tree equal to the reference ends a search that would not use all columns, if the reference is our own and
+        # only the cost counts.
         may_end = fit.reference_is_own and not needs_more and search.table.matrix.n_cols > MOST_COLUMNS
         search = replace(
             search,

@@ -161,7 +161,8 @@ class SearchCheaper(SearchProblem):
     rows. ``effort``: see ``SearchPlan``. ``depth_penalty``: penalty of "exshallow", which grows further starts.
     ``size_penalty``: price of one condition in every rule, as a share of the reference's cost; a level of depth costs a
     quarter. ``max_size``: bounds on the weighted average of conditions and of tests; several prices of size are then
-    tried. ``ends_at_reference``: whether a start that equals the reference ends the search. ``progress``: called twice a second with the cost ratio of the cheapest tree on the sample.
+    tried. ``ends_at_reference``: whether a start that equals the reference ends the search. ``progress``: called twice
+    a second with the cost ratio of the cheapest tree on the sample.
     """
 
     judge: Callable[[Sequence[Callable[[], Int32]], Sequence[range]], list[float]]
