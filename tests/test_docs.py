@@ -36,7 +36,7 @@ def test_the_api_pages_leave_out_private_names_those_of_scikit_learn_and_paramet
     skips = conf["_skip_what_is_documented_elsewhere"]
     told = {
         name: skips(None, "class", name, getattr(ExplainableKMeans, name), False, None)
-        for name in ("fit", "_finish", "get_params", "set_fit_request", "inertia_", "n_init", "max_depth")
+        for name in ("fit", "_publish", "get_params", "set_fit_request", "inertia_", "n_init", "max_depth")
     }
-    kept = {"fit": None, "_finish": None, "inertia_": None}
+    kept = {"fit": None, "_publish": None, "inertia_": None}
     assert told == {**kept, "get_params": True, "set_fit_request": True, "n_init": True, "max_depth": True}

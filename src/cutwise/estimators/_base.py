@@ -711,7 +711,7 @@ class HasLimits:
         if not (self._limits_given.is_none or recipe_of(self).takes_limits):
             raise InvalidInputError(
                 f'algorithm="{vars(self)["algorithm"]}" takes no limits here. Leave out cut_features, max_depth and '
-                "min_samples_leaf, or use another algorithm."
+                'min_samples_leaf, or use another algorithm, such as "exkmc".'
             )
 
 
