@@ -2,7 +2,7 @@
 
 namespace cutwise {
 
-TreeCuts read_tree(const TreeArrays &arrays, int32_t n_cols) {
+TreeCuts read_tree_cuts(const TreeArrays &arrays, int32_t n_cols) {
   const auto &[column, threshold, right] = arrays;
   const int32_t n = static_cast<int32_t>(column.size());
   require(n > 0 && threshold.size() == column.size() && right.size() == column.size(), "the arrays of a tree have one length");

@@ -14,7 +14,7 @@ struct TreeCuts {
   std::vector<int32_t> right;
 };
 using TreeArrays = std::tuple<In1<int32_t>, In1<double>, In1<int32_t>>;
-TreeCuts read_tree(const TreeArrays &arrays, int32_t n_cols);
+TreeCuts read_tree_cuts(const TreeArrays &arrays, int32_t n_cols);
 
 // Costs of the rows of a node above each bin, and of the others, as if they were leaves: (n_bins,).
 struct NodeParts {

@@ -235,7 +235,7 @@ void bind_polish(nb::module_ &m) {
         require(rows.shape(1) > 0 && rows.shape(1) % kLanes == 0, "a row has a multiple of four numbers");
         require(edges.has_value() == edge_begin.has_value() && has_shape(edge_begin, values.shape(1) + 1),
                 "there are edges for each column, or none");
-        TreeCuts cuts = read_tree(tree, static_cast<int32_t>(values.shape(1)));
+        TreeCuts cuts = read_tree_cuts(tree, static_cast<int32_t>(values.shape(1)));
         return to_numpy(without_gil([&] {
           return Polish(values, rows, std::move(cuts), data_or_null(edges), data_or_null(edge_begin), least_gain,
                         SizePrice::of(size_price))

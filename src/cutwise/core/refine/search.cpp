@@ -257,7 +257,7 @@ class Search {
 };
 
 TreeCuts read_cuts(const TreeArrays &arrays, const Sample &sample) {
-  TreeCuts cuts = read_tree(arrays, sample.n_cols);
+  TreeCuts cuts = read_tree_cuts(arrays, sample.n_cols);
   for (size_t node = 0; node < cuts.column.size(); ++node)
     require(cuts.column[node] < 0 || (cuts.threshold[node] >= -1.0 && cuts.threshold[node] < 256.0),
             "a threshold is the number of a bin, or -1");
