@@ -146,6 +146,7 @@ def test_files_are_read_alike_together_and_one_by_one_in_memory_and_in_batches(c
         ("codes", "007 1234", ""),
         ("plain numbers", "39% 12%", "'u' holds '39%' in row 0 (line 2 of{}, and held numbers with '.' as decimal"),
         ("plain numbers", "yes no", "'u' holds 'yes' in row 0"),
+        ("plain numbers", '"5,250" "0,123"', "'u' holds '0,123' in row 1"),  # a decimal comma: no group of digits is 0
         ("plain numbers", "True False", "'u' holds 'True' in row 0"),
         ("plain numbers", "$12 (4) 5", ""),
     ],

@@ -67,7 +67,7 @@ _CODE = re.compile(r"0\d\d+")
 
 def _number_pattern(decimal: str) -> re.Pattern[str]:
     mark = re.escape(decimal)
-    grouped = rf"\d{{1,3}}(?P<group>[{re.escape(THOUSANDS[decimal])}])\d{{3}}(?:(?P=group)\d{{3}})*(?:{mark}\d*)?"
+    grouped = rf"[1-9]\d{{0,2}}(?P<group>[{re.escape(THOUSANDS[decimal])}])\d{{3}}(?:(?P=group)\d{{3}})*(?:{mark}\d*)?"
     number = rf"(?:{grouped}|\d+(?:{mark}\d*)?|{mark}\d+)(?:[eE][-+]?\d+)?|inf(?:inity)?"
     return re.compile(
         rf"(?P<front>{CURRENCY}(?=\s*\())?"
@@ -406,7 +406,7 @@ _GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+")
 _EITHER = re.compile(r"[1-9]\d{0,2}([.,]\d{3})+")
 _DECIMAL = {
     mark: re.compile(
-        rf"(?![1-9]\d{{0,2}}([{mark}]\d{{3}})+$)(\d{{1,3}}([{other}]\d{{3}})+|\d*)[{mark}]\d+([eE][-+]?\d+)?"
+        rf"(?![1-9]\d{{0,2}}([{mark}]\d{{3}})+$)([1-9]\d{{0,2}}([{other}]\d{{3}})+|\d*)[{mark}]\d+([eE][-+]?\d+)?"
     )
     for mark, other in ((".", ","), (",", "."))
 }
