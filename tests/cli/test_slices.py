@@ -1,5 +1,6 @@
 """A new file is read as the file of fit was: any of its lines get the clusters that they had there."""
 
+import gzip
 import io
 import json
 import random
@@ -161,3 +162,11 @@ def test_a_cell_that_cannot_be_read_as_at_fit_is_named(cutwise, tmp_path, monkey
     found = cutwise("predict", tmp_path / "m.json", "-")
     said = said.format(" standard input; rows are counted from 0)")
     assert (found.code, said in found.err.splitlines()[-1]) == ((2, True) if said else (0, True)), found.err
+
+
+def test_a_limit_of_memory_that_a_packed_file_does_not_keep_is_said(cutwise, tmp_path):
+    with gzip.open(tmp_path / "packed.csv.gz", "wt") as file:
+        file.write("a,b\n" + "".join(f"{i % 3 * 9},{i % 4}\n" for i in range(N)))
+    given = "fit", tmp_path / "packed.csv.gz", "-k", 3
+    assert "read whole, whatever --max-memory says" in cutwise(*given, "--max-memory", "1KiB").err
+    assert "whole" not in cutwise(*given).err
