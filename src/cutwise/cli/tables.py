@@ -166,16 +166,17 @@ def _parts(files: Sequence[str]) -> str:
 
 def open_source(given: Sequence[str], max_memory: str | None, known: Format = UNKNOWN) -> Source:
     """Read a table from files, or prepare it for reading in batches if it would take too much memory."""
-    limit, size = math.inf if max_memory is None else bytes_of(max_memory), math.inf
-    if limit < math.inf and (size := size_in_memory(files := find_files(given))) > limit:
-        source = scan_source(given, files, known)
-        note(
-            f"{source.name} takes about {in_words(int(size))} in memory, so its rows are read in batches",
-            of_table=False,
-        )
-        return source
-    if max_memory and size == 0.0:
-        note("packed files and standard input are read whole, whatever --max-memory says", of_table=False)
+    if max_memory is not None:
+        size = size_in_memory(files := find_files(given))
+        if size > bytes_of(max_memory):
+            source = scan_source(given, files, known)
+            note(
+                f"{source.name} takes about {in_words(int(size))} in memory, so its rows are read in batches",
+                of_table=False,
+            )
+            return source
+        if max_memory and size == 0.0:
+            note("packed files and standard input are read whole, whatever --max-memory says", of_table=False)
     with working(f"reading {' '.join(given)}"):
         return read_source(*given, known=known)
 
