@@ -229,3 +229,16 @@ def test_the_unit_of_weights_does_not_matter(seed):
     ]
     assert curves[0].n_leaves.tolist() == curves[1].n_leaves.tolist()
     np.testing.assert_allclose(curves[0].cost * 2**20, curves[1].cost, rtol=1e-9)
+
+
+def test_a_subclass_whose_constructor_takes_fewer_parameters_has_a_curve_and_a_front():
+    class OfThree(ExplainableKMeans):
+        def __init__(self, n_clusters=3):
+            super().__init__(n_clusters, random_state=0)
+
+    X = load_iris().data
+    own, plain = OfThree().fit(X), ExplainableKMeans(3, random_state=0).fit(X)
+    curve, same = cost_curve(own, X), cost_curve(plain, X)
+    assert curve.cost.tolist() == same.cost.tolist()
+    assert isinstance(curve.model(4), OfThree)
+    assert own.front(X).cost.tolist() == plain.front(X).cost.tolist()

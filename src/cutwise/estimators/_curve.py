@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import signature
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -235,13 +235,13 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     fit = fit if y is None else {**fit, "y": y}
     probe = unfitted(model)
     if max_leaves is not None:
-        probe.set_params(max_leaves=max_leaves)
+        _with(probe, max_leaves=max_leaves)
     with _start_fit(model, probe, X, fit) as start:
         context, k = start.context, start.context.n_clusters
         if max_leaves is None and recipe_of(model).takes_leaves:
             start = replace(start, max_leaves=max(min(4 * k, k + 30), start.max_leaves))
         most = start.max_leaves
-        probe.set_params(max_leaves=most)
+        _with(probe, max_leaves=most)
         if isinstance(probe, ClusterExplainer) and probe.algorithm == "auto" and context.in_memory:
             return _curve_of(_points_of_auto(probe, start, _shared_sizes(k, most, model, _MOST_POINTS)), most, context)
         growth = probe._grow_within_limits(start)
@@ -262,7 +262,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         probe._publish(start, growth)
 
     def of_tree(size: int) -> TreeEstimator:
-        point: TreeEstimator = copy(probe).set_params(max_leaves=max(size, k))
+        point: TreeEstimator = _with(copy(probe), max_leaves=max(size, k))
         point._publish(start, Growth(by_size[size].get()))
         if isinstance(point, ClusterExplainer):
             point.candidates_ = {point.growth_: point.agreement_}
@@ -274,7 +274,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
             if by_size:
                 yield _Point.on_the_way(context, by_size[wanted], partial(of_tree, wanted))
             else:
-                yield _Point.of(clone(probe).set_params(max_leaves=wanted).fit(X, **fit))
+                yield _Point.of(_with(clone(probe), max_leaves=wanted).fit(X, **fit))
 
     # The fit of the largest tree has warned; the others are parts of its growth.
     with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
@@ -293,7 +293,7 @@ def _points_of_auto(probe: ClusterExplainer, start: PreparedFit, sizes: Sequence
     """Points of the best trees with up to so many leaves, out of one growth."""
     with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # each size would warn
         for size, growth in zip(sizes, probe._grow_sizes(start, sizes), strict=True):
-            point: ClusterExplainer = copy(probe).set_params(max_leaves=size)
+            point: ClusterExplainer = _with(copy(probe), max_leaves=size)
             point._publish(start, growth)
             yield _Point.of(point)
 
@@ -370,8 +370,18 @@ def unfitted(model: TreeEstimator) -> TreeEstimator:
     # the feature space of a kernel has no centers to pass on.
     own = "reference" in model.get_params(deep=False) and isinstance(model.reference, UnserializableParam | None)
     if own and fitted is not None and fitted.objective in OBJECTIVES:
-        probe.set_params(reference=fitted.centers)
+        _with(probe, reference=fitted.centers)
     return probe
+
+
+Estimator = TypeVar("Estimator", bound=TreeEstimator)
+
+
+def _with(estimator: Estimator, **parameters: Any) -> Estimator:
+    """The estimator with these parameters, also those that the constructor of a subclass does not take."""
+    for name, value in parameters.items():
+        setattr(estimator, name, value)
+    return estimator
 
 
 NO_BOUND = (1e300, 1e300)
@@ -475,7 +485,7 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
     """The front of a search at several prices of size; parameters as in ``ExplainableClusterer.front``."""
     k, probe = check_n_clusters(model.n_clusters), unfitted(model)
     most = max(2 * k, probe.max_leaves or 0) if max_leaves is None else max_leaves
-    probe.set_params(algorithm="search", max_leaves=most, max_size=NO_BOUND, search_effort=model.search_effort or 1.0)
+    _with(probe, algorithm="search", max_leaves=most, max_size=NO_BOUND, search_effort=model.search_effort or 1.0)
     with _start_fit(model, probe, X, fit) as start:
         growth = probe._grow_within_limits(start)
         context, judged = start.context, growth.judged
@@ -501,7 +511,7 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
     def of_number(number: int) -> Any:
         taken, one = front[number].tree(), copy(probe)
         leaves = taken.tree.n_leaves
-        one.set_params(max_leaves=leaves if leaves > k else None, max_size=model.max_size)
+        _with(one, max_leaves=leaves if leaves > k else None, max_size=model.max_size)
         # The fit has warned about the clusters.
         with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
             one._publish(start, Growth(taken))
