@@ -466,3 +466,14 @@ def test_more_effort_searches_longer_and_none_takes_the_cheapest_of_the_others()
     none, some, more = (cost("search", search_effort=effort) for effort in (0, 1, 3))
     assert none == min(map(cost, ("imm", "exkmc", "expand")))
     assert more <= some <= none
+
+
+@each("seed", [36, 50, 72])
+def test_leaves_that_save_no_cost_are_not_taken(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (rng.integers(12, 30), 2)).astype(float)
+    few, many = (
+        fit_quietly(ExplainableKernelKMeans(3, algorithm="search", max_leaves=n_leaves, random_state=0), X)
+        for n_leaves in (4, 6)
+    )
+    assert (many.cost_, many.tree_.n_leaves) == (few.cost_, 4)

@@ -98,13 +98,15 @@ def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> npt.NDArray[Any]:
 
 
 def grow_starts(
-    context: FitContext, grow: Callable[[GrowthSpec], GrownTree], spec: GrowthSpec, search: SearchCheaper
+    context: FitContext, spec: GrowthSpec, search: SearchCheaper
 ) -> tuple[dict[str, GrownTree], tuple[GrownTree, ...]]:
     """The trees that a search starts from, by algorithm, and all grown trees with up to ``spec.max_leaves`` leaves."""
     names, k = RECIPES["search"].starts, context.n_clusters
     tried: dict[str, GrownTree | InfeasibleLimitsError] = {}
 
     def try_each(*names: str) -> None:
+        # A tree that is grown alone keeps no copy of the root, which is as large as the codes of wide tables.
+        grow = context.grower(several=len(names) > 1)
         calls = (partial(unless_refused, grow, replace(spec, algorithm=name)) for name in names)
         tried.update(zip(names, context.together(calls), strict=True))
 
@@ -241,15 +243,16 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
         context, recipe = fit.context, recipe_of(self)
         if not recipe.takes_leaves:
             return Growth(cut_in_two(context))
-        grow = context.grower(several=bool(recipe.starts))
         spec = GrowthSpec(self.algorithm, fit.max_leaves, self.expansion, limits=fit.limits, progress=fit.stages.leaves)
         found: dict[str, Any] = {}
-        if (penalty := self._check_penalty()) is None:
+        penalty = self._check_penalty()
+        grow = context.grower(several=penalty is None)
+        if penalty is None:
             found["_penalty_search"] = tuned = self._tune_penalty(grow, spec, context)
             penalty = tuned.depth_penalty
         spec = replace(spec, depth_penalty=penalty)
         if recipe.starts and self.search_effort > 0 and context.n_clusters > 1:
-            growth = self._search_tree(fit, grow, spec)
+            growth = self._search_tree(fit, spec)
             return replace(growth, found={**found, **growth.found})
         if recipe.starts:  # without effort, the search is its shallowest start
             return Growth(grow(replace(spec, algorithm="exshallow")), found)
@@ -257,7 +260,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
             found["depth_penalty_"] = penalty
         return Growth(grow(spec), found)
 
-    def _search_tree(self, fit: PreparedFit, grow: Callable[[GrowthSpec], GrownTree], spec: GrowthSpec) -> Growth:
+    def _search_tree(self, fit: PreparedFit, spec: GrowthSpec) -> Growth:
         """Grow the papers' trees, search for a cheaper one, and add leaves beyond k to it."""
         context, k, max_leaves = fit.context, fit.context.n_clusters, fit.max_leaves
         search = context.search()
@@ -277,7 +280,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
         )
         # Trees with more than k leaves are grown later, unless a start ends the search.
         first = k if may_end else max_leaves
-        grown_by, others = grow_starts(context, grow, replace(spec, max_leaves=first), search)
+        grown_by, others = grow_starts(context, replace(spec, max_leaves=first), search)
         starts = [truncate_growth(grown, k) for grown in grown_by.values()]
         max_size = check_max_size(self.max_size)
         if max_size == "exshallow":
@@ -289,7 +292,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
         if max_leaves <= k or search.is_over(starts):
             return growth
         if first < max_leaves:
-            _, others = grow_starts(context, grow, spec, search)
+            _, others = grow_starts(context, spec, search)
         if (grown.tree.n_node_samples[grown.tree.leaves] == 0).any():  # the papers' trees are expanded already
             return replace(growth, grown=replace(others[0], others=others[1:]))
         centers, weight = context.of(grown).rows.centers(context.objective, grown.codes, k)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -491,7 +491,7 @@ class ExplainableKernelKMeans(HasLimits, TreeClusterer):
         return make_kernel_context(self, table, space, self._read_matrix(K, table), sample_weight, stages)
 
     def _grow(self, fit: PreparedFit) -> Growth:
-        """Grow the cheapest of several trees, the first among equals.
+        """Grow the cheapest of several trees, of the fewest leaves, the first among equals.
 
         For "imm" one for each kind of surrogate features, for "search" the trees of all other algorithms that apply and
         the tree that the search finds.
@@ -507,18 +507,19 @@ class ExplainableKernelKMeans(HasLimits, TreeClusterer):
         specs = [replace(spec, algorithm="kernel_imm", features=own) for own in features.values()]
         trees = [grow(each) for each in (*specs, *(replace(spec, algorithm=name) for name in others))]
         if is_search and self.search_effort > 0 and context.n_clusters > 1:
-            trees.append(self._search_tree(fit, grow, replace(spec, cuts="threshold")))
+            trees.append(self._search_tree(fit, replace(spec, cuts="threshold")))
         best = 0
         if len(trees) > 1:
             trees = [context.cheapest_tree(grown) for grown in trees]
-            best = int(np.argmin(context.cost_of_each(grown.codes for grown in trees)))
+            costs = context.cost_of_each(grown.codes for grown in trees)
+            best = min(range(len(trees)), key=lambda at: (costs[at], trees[at].tree.n_leaves))
         return Growth(trees[best], {"surrogate_features_": dict(enumerate(features)).get(best)})
 
-    def _search_tree(self, fit: PreparedFit, grow: Callable[[GrowthSpec], GrownTree], spec: GrowthSpec) -> GrownTree:
+    def _search_tree(self, fit: PreparedFit, spec: GrowthSpec) -> GrownTree:
         """The tree of a search, with leaves added beyond k."""
         context, k = fit.context, fit.context.n_clusters
         search = replace(context.search(), effort=self.search_effort, limits=spec.limits)
-        grown_by, _ = grow_starts(context, grow, replace(spec, max_leaves=k), search)
+        grown_by, _ = grow_starts(context, replace(spec, max_leaves=k), search)
         found = search.search(list(grown_by.values()))[0]
         return found if fit.max_leaves == k else expand_tree(found, context.provider(), k, spec)
 
