@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -443,8 +442,12 @@ also decides which cuts are possible below it."""
 _MOST_PLANNED = 256
 """Largest number of clusters to plan for: a tree can be a chain, and each of its cuts is a nested call."""
 
-_MOST_TRIED = 2**24
-"""Number of values read before the search for a tree within limits gives up."""
+_MOST_VALUES = 2**24
+"""Largest number of values of a table to plan for."""
+
+_MOST_WORK, _NODE_WORK, _PAIR_WORK = 2**27, 512, 256
+"""Work before the search for a tree within limits gives up, in values read; of a node, and of two centers to separate,
+besides."""
 
 
 class PlannedCriterion(SeparationCriterion):
@@ -461,9 +464,9 @@ class PlannedCriterion(SeparationCriterion):
         columns = np.arange(n_columns) if limits.columns is None else np.flatnonzero(limits.columns)
         self._columns, self._coordinates, self._limits = columns, problem.coordinates, limits
         self._failed: set[tuple[int, bytes, bytes]] = set()
-        self._left = _MOST_TRIED
+        self._left = _MOST_WORK
         cuts: list[SeparatingCut | None] | None = None
-        if problem.provider.size(0) * n_columns <= _MOST_TRIED and problem.n_clusters <= _MOST_PLANNED:
+        if problem.provider.size(0) * n_columns <= _MOST_VALUES and problem.n_clusters <= _MOST_PLANNED:
             rows = problem.provider.all_rows(columns)
             one_each = np.ones(len(rows.labels), dtype=np.int64)
             self._values, self._labels = rows.values, rows.labels
@@ -490,9 +493,10 @@ class PlannedCriterion(SeparationCriterion):
         if not _differ(self._coordinates[survivors]):
             return [None]
         node = depth, survivors.tobytes(), rows.tobytes()
+        self._left -= _NODE_WORK
         if node in self._failed or self._left < 0 or not self._limits.has_room(depth):
             return None
-        self._left -= len(rows) * len(self._columns) + len(self._columns)
+        self._left -= len(rows) * len(self._columns)
         for _, j, threshold, goes_left in self._allowed(rows, survivors, depth):
             is_left = self._values[rows, j] <= threshold
             left = self._plan(rows[is_left], survivors[goes_left], depth + 1)
@@ -516,29 +520,37 @@ class PlannedCriterion(SeparationCriterion):
         room = k if limits.max_depth is None else 2 ** min(limits.max_depth - depth - 1, 31)
         for j, column in enumerate(self._columns.tolist()):
             along = self._coordinates[survivors, column]
-            order = np.argsort(self._values[rows, j], kind="stable")
-            x = self._values[rows[order], j]
+            by_center, order = np.argsort(along, kind="stable"), np.argsort(self._values[rows, j], kind="stable")
+            x, ends = self._values[rows[order], j], along[by_center]
             counts = np.append(0, np.cumsum(self._counts[rows[order]]))
-            costs = self._costs[rows[order]][:, survivors]
-            for a, b in pairwise(np.unique(along).tolist()):
-                goes_left = along <= a
-                n_left = int(goes_left.sum())
-                if max(n_left, k - n_left) > room:
-                    continue
-                at = np.arange(np.searchsorted(x, a, "right"), np.searchsorted(x, b, "left") + 1)
+            # The cuts between two neighboring centers are places in the order of rows, from `first` to `last`.
+            n_left = np.flatnonzero(ends[1:] > ends[:-1]) + 1
+            n_left = n_left[np.maximum(n_left, k - n_left) <= room]
+            first, last = np.searchsorted(x, ends[n_left - 1], "right"), np.searchsorted(x, ends[n_left], "left")
+            least = np.searchsorted(counts, limits.least * n_left, "left")
+            most = np.searchsorted(counts, counts[-1] - limits.least * (k - n_left), "right") - 1
+            is_allowed = np.maximum(first, least) <= np.minimum(last, most)
+            if not is_allowed.any():
+                continue
+            costs = self._costs[rows[order]][:, survivors[by_center]]
+            on_left = np.minimum.accumulate(costs, axis=1)
+            on_right = np.minimum.accumulate(costs[:, ::-1], axis=1)
+            self._left -= _PAIR_WORK * int(is_allowed.sum())
+            for i in np.flatnonzero(is_allowed).tolist():
+                n, at = int(n_left[i]), np.arange(first[i], last[i] + 1)
                 between = np.ones(len(at), dtype=np.bool_)
                 between[1:-1] = x[at[1:-1] - 1] < x[at[1:-1]]
-                least, most = limits.least * n_left, counts[-1] - limits.least * (k - n_left)
-                at = at[between & (counts[at] >= least) & (counts[at] <= most)]
-                left = np.append(0, np.cumsum(costs[:, goes_left].min(axis=1)))
-                right = np.append(0, np.cumsum(costs[:, ~goes_left].min(axis=1)))
+                at = at[between & (at >= least[i]) & (at <= most[i])]
+                left = np.append(0, np.cumsum(on_left[:, n - 1]))
+                right = np.append(0, np.cumsum(on_right[:, k - n - 1]))
                 cost = left[at] + right[-1] - right[at]
                 if len(at) > _PLACES:
                     spread = np.linspace(0, len(at) - 1, _PLACES // 2).astype(np.intp)
                     chosen = np.union1d(spread, np.argsort(cost, kind="stable")[: _PLACES // 2])
                     at, cost = at[chosen], cost[chosen]
+                a = float(ends[n - 1])
                 for place, price in zip(at.tolist(), cost.tolist(), strict=True):
-                    found.append((price, j, max(a, x[place - 1]) if place else a, goes_left))
+                    found.append((price, j, max(a, x[place - 1]) if place else a, along <= a))
         return sorted(found, key=lambda cut: cut[:3])
 
 
