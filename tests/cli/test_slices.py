@@ -1,10 +1,13 @@
 """A new file is read as the file of fit was: any of its lines get the clusters that they had there."""
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import random
 import sys
+import zipfile
 
 import polars as pl
 import pytest
@@ -164,9 +167,24 @@ def test_a_cell_that_cannot_be_read_as_at_fit_is_named(cutwise, tmp_path, monkey
     assert (found.code, said in found.err.splitlines()[-1]) == ((2, True) if said else (0, True)), found.err
 
 
-def test_a_limit_of_memory_that_a_packed_file_does_not_keep_is_said(cutwise, tmp_path):
-    with gzip.open(tmp_path / "packed.csv.gz", "wt") as file:
-        file.write("a,b\n" + "".join(f"{i % 3 * 9},{i % 4}\n" for i in range(N)))
-    given = "fit", tmp_path / "packed.csv.gz", "-k", 3
-    assert "read whole, whatever --max-memory says" in cutwise(*given, "--max-memory", "1KiB").err
-    assert "whole" not in cutwise(*given).err
+def zipped(text):
+    with zipfile.ZipFile(archive := io.BytesIO(), "w") as members:
+        members.writestr("table.csv", text)
+    return archive.getvalue()
+
+
+@each("pack", [gzip.compress, bz2.compress, lzma.compress, zipped, lambda text: zipped(gzip.compress(text))])
+def test_packed_files_are_read_in_batches_too(cutwise, tmp_path, pack):
+    text = b"a,b\n" + b"".join(b"%d,%d\n" % (i % 3 * 9, i % 4) for i in range(N))
+    (tmp_path / "table").write_bytes(text)
+    (tmp_path / "packed").write_bytes(pack(text))
+    plain, packed = (cutwise("fit", tmp_path / name, "-k", 3, "--max-memory", "1KiB") for name in ("table", "packed"))
+    assert "its rows are read in batches" in packed.err
+    assert packed.out == plain.out.replace("table:", "packed:")
+
+
+def test_a_limit_of_memory_that_standard_input_does_not_keep_is_said(cutwise, monkeypatch):
+    text = b"a,b\n" + b"".join(b"%d,%d\n" % (i % 3 * 9, i % 4) for i in range(N))
+    for limit, is_said in ((("--max-memory", "1KiB"), True), ((), False)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert ("read whole, whatever --max-memory says" in cutwise("fit", "-", "-k", 3, *limit).err) == is_said

@@ -168,15 +168,15 @@ def open_source(given: Sequence[str], max_memory: str | None, known: Format = UN
     """Read a table from files, or prepare it for reading in batches if it would take too much memory."""
     if max_memory is not None:
         size = size_in_memory(files := find_files(given))
-        if size > bytes_of(max_memory):
+        if size is not None and size > bytes_of(max_memory):
             source = scan_source(given, files, known)
             note(
                 f"{source.name} takes about {in_words(int(size))} in memory, so its rows are read in batches",
                 of_table=False,
             )
             return source
-        if max_memory and size == 0.0:
-            note("packed files and standard input are read whole, whatever --max-memory says", of_table=False)
+        if max_memory and size is None:
+            note("standard input and packed Parquet are read whole, whatever --max-memory says", of_table=False)
     with working(f"reading {' '.join(given)}"):
         return read_source(*given, known=known)
 
@@ -321,12 +321,12 @@ def bytes_of(size: str) -> float:
     return float(found[1]) * float(1024 if found[3] else 1000) ** power
 
 
-def size_in_memory(files: Sequence[str]) -> float:
-    """Approximate memory in bytes of a fit to the table in these files; 0 if they cannot be read in batches."""
+def size_in_memory(files: Sequence[str]) -> float | None:
+    """Approximate memory in bytes of a fit to the table in these files; None if they cannot be read in batches."""
     total = 0.0
     for path in files:
         if not os.path.isfile(path):
-            return 0.0
+            return None
         if is_parquet(path):
             _need("pyarrow", "Reading Parquet files")
             from pyarrow import parquet
@@ -335,10 +335,15 @@ def size_in_memory(files: Sequence[str]) -> float:
                 about = parquet.read_metadata(path)
             total += 40.0 * about.num_rows * about.num_columns
             continue
-        with open(path, "rb") as file:
-            if file.read(8).startswith((*_COMPRESSED, *_ZIP)):
-                return 0.0
-        total += 8.0 * os.path.getsize(path)
+        size = os.path.getsize(path)
+        with open(path, "rb") as file, _naming_damage(path):
+            content = _unpacked(file, path)
+            if content is not file:
+                beginning = content.read(2**22)
+                if beginning.startswith(_PARQUET):
+                    return None
+                size = int(len(beginning) / file.tell() * size)
+        total += 8.0 * size
     return total
 
 
@@ -491,42 +496,49 @@ def _open_file(path: str, known: Format) -> File:
     _need("pandas", "Reading files")
     name = "standard input" if path == STANDARD_INPUT else path
     content = _read_once(path)
-    with open(path, "rb") if content is None else io.BytesIO(content) as file:
-        start = file.read(8)
-        if start.startswith(_ZIP):
-            file.seek(0)
-            content = _only_member(file, name)
-            start = content[:8]
+
+    @contextmanager
+    def opened() -> Iterator[IO[bytes]]:
+        with open(path, "rb") if content is None else io.BytesIO(content) as file, _naming_damage(name):
+            yield _unpacked(file, name)
+
+    with opened() as unpacked:
+        start = unpacked.read(len(_PARQUET))
     if not start:
         raise InvalidInputError(
             f"{name} is empty. It must hold a table: a line of column names, then one line per row."
         )
+    return Parquet(name, opened) if start == _PARQUET else find_text(name, opened, known)
+
+
+@contextmanager
+def _naming_damage(name: str) -> Iterator[None]:
+    """Name the file in errors of unpacking."""
+    try:
+        yield
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile) as error:
+        raise InvalidInputError(f"{name} is compressed and damaged or cut short: {error}. Copy it again.") from error
+
+
+def _unpacked(file: IO[bytes], name: str) -> IO[bytes]:
+    """The content of a file that may be compressed."""
+    start = file.read(8)
+    file.seek(0)
+    if start.startswith(_ZIP):
+        return _unpacked(_only_member(file, name), name)
     unpack = next((unpack for magic, unpack in _COMPRESSED.items() if start.startswith(magic)), None)
-
-    @contextmanager
-    def opened() -> Iterator[IO[bytes]]:
-        try:
-            with open(path, "rb") if content is None else io.BytesIO(content) as packed:
-                yield unpack(packed) if unpack else packed
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-            raise InvalidInputError(
-                f"{name} is compressed and damaged or cut short: {error}. Copy it again."
-            ) from error
-
-    with opened() as unpacked:
-        is_table = unpacked.read(len(_PARQUET)) == _PARQUET
-    return Parquet(name, opened) if is_table else find_text(name, opened, known)
+    return unpack(file) if unpack else file
 
 
-def _only_member(file: IO[bytes], name: str) -> bytes:
-    """The content of the only file in a zip archive."""
+def _only_member(file: IO[bytes], name: str) -> IO[bytes]:
+    """The only file in a zip archive."""
     try:
         with zipfile.ZipFile(file) as archive:
             # Operating systems add folders and hidden files.
             members = [m for m in archive.namelist() if not m.endswith("/") and not m.split("/")[-1].startswith(".")]
             members = [member for member in members if not member.startswith("__MACOSX/")]
             if len(members) == 1:
-                return archive.read(members[0])
+                return archive.open(members[0])
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
         raise InvalidInputError(
             f"{name} is a zip archive or an Excel workbook that cannot be read: {error}. "
