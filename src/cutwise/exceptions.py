@@ -436,7 +436,7 @@ _TO_NUMBERS = {
 }
 
 
-def _bullets(names: Sequence[str], most: int = 5) -> str:
-    """The names one per line, in scikit-learn's format."""
-    lines = [f"- {name}\n" for name in names[:most]]
-    return "".join(lines) + ("- ...\n" if len(names) > most else "")
+def _bullets(names: Sequence[str]) -> str:
+    """The names one per line, in scikit-learn's format: five at most."""
+    lines = [f"- {name}\n" for name in names[:5]]
+    return "".join(lines) + ("- ...\n" if len(names) > 5 else "")

@@ -147,8 +147,8 @@ class ExplainableKMeansModel(Model, _Columns):
 
     def _transform(self, dataset: Any) -> Any:
         fitted = self.fitted
-        label, feature = functions.expr(export_sql(fitted, dialect="spark", form="case")), fitted.tree_.feature
-        tested, by_name = np.unique(feature[feature >= 0]).tolist(), self.isSet("inputCols")
+        label = functions.expr(export_sql(fitted, dialect="spark", form="case"))
+        tested, by_name = fitted.tree_.tested.tolist(), self.isSet("inputCols")
         self._check(dataset, [fitted.feature_names_in_[i] for i in tested if by_name])
         elements = {} if by_name else self._select(dataset, tested)
         frame = dataset.select("*", *(column.alias(name) for name, column in elements.items()))

@@ -53,7 +53,7 @@ def format_of(model: TreeEstimator, text: TextOptions) -> Format:
     lossy = model._intake.get("numbers", ())  # columns in which cells that are not numbers are missing
     cells = {**dict.fromkeys(set(numbers) - set(lossy), PLAIN), **saved.get("cells", {}), **words}
     levels = frozenset[str]().union(*words.values())
-    tested = [names[i] for i in _tested(model)] if names else ()
+    tested = [names[i] for i in model.tree_.tested.tolist()] if names else ()
     given = {"given_separator": text.separator, "given_header": text.header}
     known = {field.name: saved[field.name] for field in fields(Format) if field.name in saved}
     return Format(**{**known, "cells": cells, **given}, tested=tested, levels=levels, names=names)
@@ -80,7 +80,7 @@ def read_model(path: str, file: str) -> TreeEstimator:
 def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
     """The columns that the model's tree tests, in the model's order; others are not needed to place a row."""
     given = list(source.frame.columns)
-    tested = _tested(model)
+    tested = model.tree_.tested.tolist()
     names = getattr(model, "feature_names_in_", None)
     if names is None or not source.has_names:
         n = model.n_features_in_
@@ -108,7 +108,7 @@ def other_columns(model: TreeEstimator, source: Source) -> list[str]:
     """Names in the file of the model's other columns, if they exist and have the same kind as at fit."""
     from pandas.api import types
 
-    given, tested = list(source.frame.columns), set(_tested(model))
+    given, tested = list(source.frame.columns), set(model.tree_.tested.tolist())
     names = getattr(model, "feature_names_in_", given)
     found = [name for i, name in enumerate(names) if i not in tested and name in given]
     kinds = model._kinds_by_name
@@ -129,11 +129,6 @@ def as_fitted(model: TreeEstimator, source: Source, rows: pd.DataFrame) -> pd.Da
         values[:, source.frame.columns.get_indexer(rows.columns)] = rows.to_numpy(dtype=np.float64)
         return values
     return rows[[name for name in names if name in rows.columns]]
-
-
-def _tested(model: TreeEstimator) -> list[int]:
-    feature = model.tree_.feature
-    return sorted(set(feature[feature >= 0].tolist()))
 
 
 def name_clusters(model: TreeEstimator, given: Sequence[str]) -> None:

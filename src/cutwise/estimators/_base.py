@@ -31,7 +31,7 @@ from cutwise.exceptions import (
 from cutwise.passes.sources import LazyTable, TreeColumn, as_lazy
 from cutwise.readouts.changes import Change, changes_in_words, explain_rows, smallest_changes
 from cutwise.readouts.conditions import path_rule
-from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names, sum_up
+from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names
 from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_sklearn
 from cutwise.readouts.sql import tree_sql
@@ -304,7 +304,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         counts = count_leaves(self.tree_, self.tree_.apply(table), codes, len(self.classes_), weights)
         self._leaf_counts = counts
         self._forget_costs()
-        self.tree_ = replace(self.tree_, n_node_samples=sum_up(self.tree_, counts.n_rows))
+        self.tree_ = replace(self.tree_, n_node_samples=self.tree_.sum_up(counts.n_rows))
         return self
 
     def to_sklearn(self, *, thresholds: Literal["exact", "middle"] = "exact") -> Any:
@@ -450,7 +450,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     def _in_engine(self, lazy: LazyTable) -> Any:
         """Result of ``predict`` on a table that is not in memory, computed by its engine."""
         check_is_fitted(self)
-        columns, tested = self._columns_of_fit(), np.unique(self.tree_.feature[self.tree_.feature >= 0])
+        columns, tested = self._columns_of_fit(), self.tree_.tested
         if lazy.names is not None:
             names = lazy.names
             if columns.has_names:  # further columns do no harm, since engines select columns by name
@@ -491,7 +491,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     def _read_tested(self, X: Any) -> Table:
         """Read rows to route; named columns that the tree does not test may be missing, or hold anything."""
         check_is_fitted(self)
-        return self._read(X, np.unique(self.tree_.feature[self.tree_.feature >= 0]))
+        return self._read(X, self.tree_.tested)
 
     def _codes(self, table: Table) -> npt.NDArray[np.int32]:
         """Cluster codes of rows."""
@@ -596,7 +596,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
         self._gaps = rows.gaps_of_all(tree, grown.gaps)
         self.cluster_names_ = {}  # names of an earlier fit belong to other clusters
-        tested = np.unique(tree.feature[tree.feature >= 0]).tolist()
+        tested = tree.tested.tolist()
         self._column_spreads = rows.deviations(tested)
         kinds = list(rows.table.kinds)
         for j in tested:

@@ -100,7 +100,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         weights = read_weights(sample_weight, table.n_rows)
         if weights is not None and not weights.all():
             table, weights = replace(table, values=table.values[weights > 0]), weights[weights > 0]
-        means, variances = _moments(np.asarray(table.values), weights)
+        means, variances = moments(np.asarray(table.values), weights)
         columns = list(np.asarray(table.values, dtype=np.float64).T)
         known = [np.unique(values[~np.isnan(values)]) for values in columns]
         spreads = [
@@ -237,7 +237,7 @@ def _dense(table: Table) -> Table:
     return table
 
 
-def _moments(values: npt.NDArray[Any], weights: Float64 | None) -> tuple[Float64, Float64]:
+def moments(values: npt.NDArray[Any], weights: Float64 | None) -> tuple[Float64, Float64]:
     """Mean and variance of the known values of every column, from exact sums that do not depend on row order."""
     gaps, of_sums = np.isnan(values), sum_weights(weights)
     found = list[Float64]()
@@ -300,4 +300,4 @@ def standardize_table(scaler: Any, table: Table, sample_weight: Float64 | None) 
     if sample_weight is not None and not sample_weight.all():
         values, sample_weight = values[sample_weight > 0], sample_weight[sample_weight > 0]
     total = float(len(values) if sample_weight is None else sample_weight.sum())
-    standardize(scaler, total, *_moments(values, sample_weight))
+    standardize(scaler, total, *moments(values, sample_weight))

@@ -24,7 +24,7 @@ from cutwise.plot.base import (
     tint,
 )
 from cutwise.readouts.conditions import Condition
-from cutwise.readouts.labeled_tree import LabeledTree, sum_up
+from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, plain, shorten, shortened
 from cutwise.readouts.words import percent, rows
 from cutwise.table.table import Columns
@@ -160,7 +160,7 @@ class TreeDisplay(Display):
         ax, inks = self._start(ax, lay.width, lay.height)
         scale = self._prepare(ax, lay.width, lay.height)
         self.node_x_, self.node_y_ = x, y = lay.x, lay.y
-        size = sum_up(tree, self.leaf_rows)
+        size = tree.sum_up(self.leaf_rows)
         share = size / max(int(size[0]), 1)
 
         def write(at: float, line: float, text: str, font: float, **style: Any) -> None:

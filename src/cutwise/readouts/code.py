@@ -39,7 +39,7 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
         raise InvalidInputError(
             f"function={function!r} is no name of a Python function. Use letters, digits and underscores."
         )
-    tested, names, has_names = labeled.tested, labeled.names, labeled.columns.has_names
+    tested, names, has_names = labeled.tree.tested.tolist(), labeled.names, labeled.columns.has_names
     variables = _variables([names[feature] for feature in tested], taken={function})
     spoken = dict(zip(tested, variables, strict=True))
     kinds = labeled.columns.kinds

@@ -70,8 +70,9 @@ class LabeledTree:
     @property
     def closed(self) -> list[int]:
         """Tested categories that have no level for unseen values: a row with such a value gets no cluster."""
-        kinds = [(feature, self.columns.kinds[feature]) for feature in self.tested if self.refuses_unknown]
-        return [feature for feature, kind in kinds if kind.name == "category" and not kind.has_other]
+        kinds = [(feature, self.columns.kinds[feature]) for feature in self.tree.tested.tolist()]
+        found = [feature for feature, kind in kinds if kind.name == "category" and not kind.has_other]
+        return found if self.refuses_unknown else []
 
     @property
     def names(self) -> Sequence[str]:
@@ -90,20 +91,14 @@ class LabeledTree:
         return [self.cluster_names.get(label, label) for label in self.labels]
 
     @cached_property
-    def tested(self) -> list[int]:
-        """Positions of the columns that the tree tests, in increasing order."""
-        columns: list[int] = np.unique(self.tree.feature[self.tree.feature >= 0]).tolist()
-        return columns
-
-    @cached_property
     def size(self) -> npt.NDArray[np.int64]:
         """Number of rows of every node; shape (n_nodes,)."""
-        return self.tree.n_node_samples if self.counts is None else sum_up(self.tree, self.counts.n_rows)
+        return self.tree.n_node_samples if self.counts is None else self.tree.sum_up(self.counts.n_rows)
 
     @cached_property
     def share(self) -> npt.NDArray[np.float64]:
         """Share of the weight in every node; shape (n_nodes,), nan if the total is 0."""
-        weight = self.size.astype(np.float64) if self.counts is None else sum_up(self.tree, self.counts.weight)
+        weight = self.size.astype(np.float64) if self.counts is None else self.tree.sum_up(self.counts.weight)
         with np.errstate(divide="ignore", invalid="ignore"):
             share: npt.NDArray[np.float64] = weight / weight[0]
         return share
@@ -150,19 +145,6 @@ class LabeledTree:
             if is_reachable(regions):
                 columns = sorted(regions, key=share.__getitem__)
                 yield leaf, conditions_of({column: regions[column] for column in columns}, self.columns)
-
-
-def sum_up(tree: ThresholdTree, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Sum values of leaves up to every node.
-
-    ``of_leaf`` (n_leaves,): in the order of ``tree.leaves``. Returns ``of_node`` (n_nodes,).
-    """
-    total = np.zeros((tree.n_nodes, *of_leaf.shape[1:]), dtype=of_leaf.dtype)
-    total[tree.leaves] = of_leaf
-    parents = tree.parents.tolist()
-    for node in range(tree.n_nodes - 1, 0, -1):  # children come after their parent
-        total[parents[node]] += total[node]
-    return total
 
 
 @dataclass(frozen=True, eq=False)

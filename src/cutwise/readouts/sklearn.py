@@ -23,7 +23,7 @@ from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree, preorder
 
 from .conditions import Condition
-from .labeled_tree import LabeledTree, sum_up
+from .labeled_tree import LabeledTree
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
@@ -252,7 +252,7 @@ def _rounded(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _cluster_shares(tree: ThresholdTree, n_clusters: int) -> np.ndarray:
     """Share of each node's rows that end in each cluster; a node without rows counts its leaves instead."""
     own = np.eye(n_clusters)[tree.cluster[tree.leaves]]
-    leaves, rows = sum_up(tree, own), sum_up(tree, own * tree.n_node_samples[tree.leaves, None])
+    leaves, rows = tree.sum_up(own), tree.sum_up(own * tree.n_node_samples[tree.leaves, None])
     counts = np.where(rows.sum(axis=1, keepdims=True) > 0, rows, leaves)
     shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
     return shares

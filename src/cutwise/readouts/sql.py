@@ -128,7 +128,7 @@ def _comments(
     labeled: LabeledTree, dialect: str, nulls: Any, form: str, column: str, known_as: Mapping[Any, str]
 ) -> list[str]:
     """Comments for readers of the SQL, without semicolons and quotes, which simple drivers would interpret."""
-    kinds = [labeled.columns.kinds[feature] for feature in labeled.tested]
+    kinds = [labeled.columns.kinds[feature] for feature in labeled.tree.tested.tolist()]
     placed = [kind.places_missing for kind in kinds]
     dated = " or date (2024-03-01)" * any(kind.name == "date" for kind in kinds)
     missing = f"NULL or text that is no number{dated}" if dialect == "sqlite" else "NULL or NaN"
@@ -155,7 +155,7 @@ def _comments(
 
 def _alike_but_for_case(labeled: LabeledTree) -> str:
     """Names of tested columns and of columns that differ from them only by case, in one line."""
-    tested = {labeled.names[feature].casefold() for feature in labeled.tested}
+    tested = {labeled.names[feature].casefold() for feature in labeled.tree.tested.tolist()}
     counts = Counter(name.casefold() for name in labeled.names)
     alike = (name for name in labeled.names if name.casefold() in tested and counts[name.casefold()] > 1)
     return ", ".join(map(quoted, alike))

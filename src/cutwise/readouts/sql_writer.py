@@ -89,7 +89,7 @@ class Writer:
 
     def case(self, labeled: LabeledTree, labels: Sequence[Any], nulls: int | float | str | None) -> Node:
         """The CASE expression, or the only label of a tree without tests."""
-        tree, names, tested = labeled.tree, labeled.names, labeled.tested
+        tree, names, tested = labeled.tree, labeled.names, labeled.tree.tested.tolist()
         kinds = labeled.columns.kinds
         if not tested:
             return self.label(labels[tree.cluster[0]])

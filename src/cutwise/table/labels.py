@@ -180,9 +180,6 @@ def _check_kind(values: npt.NDArray[np.generic], what: str) -> None:
 
 def _number(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int32]]:
     """Distinct labels without noise, and each row's position among them, -1 for noise."""
-    if values.dtype.kind == "b":
-        classes, codes = _number(values.view(np.uint8))
-        return classes.astype(np.bool_), codes
     if values.dtype.kind in "OU":
         return _number_text(values)
     if values.dtype.kind == "f" and np.abs(values).max(initial=0) < 2**53:

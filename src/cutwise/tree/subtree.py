@@ -181,13 +181,10 @@ def prune_to_agreement(
 
 def _label_weights(grown: GrownTree, labels: Int32, n_clusters: int, weights: Int64 | None) -> Int64:
     """Weight of each cluster in each node, of shape (n_nodes, n_clusters)."""
-    n_nodes = grown.tree.n_nodes
+    tree = grown.tree
     cell = grown.leaf_of_row.astype(np.int64) * n_clusters + labels
-    by_node = np.bincount(cell, weights=weights, minlength=n_nodes * n_clusters).astype(np.int64)
-    by_node = by_node.reshape(n_nodes, n_clusters)
-    for node in range(n_nodes - 1, 0, -1):  # children come after their parent
-        by_node[grown.tree.parents[node]] += by_node[node]
-    return by_node
+    by_node = np.bincount(cell, weights=weights, minlength=tree.n_nodes * n_clusters).astype(np.int64)
+    return tree.sum_up(by_node.reshape(tree.n_nodes, n_clusters)[tree.leaves])
 
 
 def _best_agreements(tree: ThresholdTree, as_leaf: Int64, max_leaves: int) -> tuple[list[Int64], list[Int64]]:

@@ -158,6 +158,20 @@ class ThresholdTree:
                 depth[node] = depth[parent] + 1
         return _read_only(np.array(depth, dtype=np.int32))
 
+    @cached_property
+    def tested(self) -> Int32:
+        """The columns that the tree tests, in increasing order; shape (n_tested,), int32, read-only."""
+        return _read_only(np.unique(self.feature[self.feature >= 0]))
+
+    def sum_up(self, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Sums of values over the leaves below every node, (n_nodes, ...), from those in the order of ``leaves``."""
+        total = np.zeros((self.n_nodes, *of_leaf.shape[1:]), dtype=of_leaf.dtype)
+        total[self.leaves] = of_leaf
+        parents = self.parents.tolist()
+        for node in range(self.n_nodes - 1, 0, -1):  # children come after their parent
+            total[parents[node]] += total[node]
+        return total
+
     @property
     def is_plain(self) -> bool:
         """Whether all tests are thresholds or intervals, and missing values go right."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from cutwise.exceptions import InvalidInputError
 from cutwise.passes.rows import BatchedRows
 from cutwise.readouts.conditions import conditions_of, explanation_sizes, is_reachable, walk_leaves
-from cutwise.readouts.labeled_tree import LabeledTree, sum_up
+from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.profile import (
     Profile,
     TestedLevels,
@@ -324,7 +324,7 @@ def _nodes(labeled: LabeledTree, short: Mapping[int, str], in_leaves: npt.NDArra
     tree = labeled.tree
     of_leaf = np.zeros((tree.n_leaves, len(labeled.labels)), dtype=in_leaves.dtype)
     of_leaf[np.arange(tree.n_leaves), tree.cluster[tree.leaves]] = in_leaves[2]
-    by_cluster, size = sum_up(tree, of_leaf), sum_up(tree, in_leaves[0])
+    by_cluster, size = tree.sum_up(of_leaf), tree.sum_up(in_leaves[0])
     weight = by_cluster.sum(axis=1)
     full = {
         node: " and ".join(condition_text(c, short[c.feature]) for c in conditions_of(regions, labeled.columns))
