@@ -3,7 +3,6 @@
 from cutwise.estimators._base import TreeClusterer as TreeClusterer
 from cutwise.estimators._base import TreeEstimator as TreeEstimator
 from cutwise.estimators._base import fitted as fitted
-from cutwise.estimators._base import share_explained as share_explained
 from cutwise.estimators._curve import CostCurve as CostCurve
 from cutwise.estimators._curve import TreeFront as TreeFront
 from cutwise.estimators._curve import cost_curve as cost_curve
@@ -23,6 +22,7 @@ from cutwise.estimators._exports import export_polars as export_polars
 from cutwise.estimators._exports import export_python as export_python
 from cutwise.estimators._exports import export_sql as export_sql
 from cutwise.estimators._exports import export_text as export_text
+from cutwise.estimators._fitted_tree import share_explained as share_explained
 from cutwise.estimators._load import load_model as load_model
 from cutwise.estimators._pipeline import explain_pipeline as explain_pipeline
 from cutwise.estimators._report import Report as Report

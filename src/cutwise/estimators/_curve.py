@@ -19,7 +19,8 @@ from sklearn.base import clone
 from cutwise._docs import table_html
 from cutwise._progress import show_progress
 from cutwise.core import Float64, Int64
-from cutwise.estimators._base import TreeEstimator, recipe_of, reference_share_explained, share_explained
+from cutwise.estimators._base import TreeEstimator, recipe_of
+from cutwise.estimators._fitted_tree import reference_share_explained, share_explained
 from cutwise.estimators._model_file import UnserializableParam
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.training import FitContext, Growth, PreparedFit
