@@ -45,7 +45,7 @@ class Limited:
     def limits(self, max_depth: int | None = None) -> Limits:
         searched = self.p.encoded.searched
         columns = self.may_cut if searched is None else self.may_cut[searched.source]
-        return Limits(self.may_cut, columns.astype(np.uint8), max_depth, self.least, self.p.weights)
+        return Limits(columns.astype(np.uint8), max_depth, self.least, self.p.weights)
 
     def counts(self, inside: np.ndarray) -> tuple[int, int]:
         return int(self.p.weights[inside].sum()), int(self.p.weights[~inside].sum())
@@ -331,14 +331,14 @@ def test_of_very_many_clusters_no_cut_is_taken_back():
     labels = np.append(np.repeat(np.arange(k), 2), 1)[1:].astype(np.int32)
     p = Problem(labels[:, None] * 10.0, (NUMBER,), np.ones(len(labels), np.int64), labels, np.zeros((len(labels), k)))
     with pytest.raises(NoAllowedCutError):
-        p.grow("imm", k, limits=Limits(None, None, None, 2, p.weights))
+        p.grow("imm", k, limits=Limits(None, None, 2, p.weights))
 
 
 def test_of_many_columns_that_may_be_cut_those_are_searched_in_which_centers_differ_most():
     rng = np.random.default_rng(0)
     centers, may_cut = rng.normal(size=(4, 900)), rng.random(900) < 0.5
     centers[:, ~may_cut] *= 100
-    limits = Limits(may_cut, may_cut.astype(np.uint8), None, 0, None)
+    limits = Limits(may_cut.astype(np.uint8), None, 0, None)
     spread = np.where(may_cut, centers.var(axis=0), 0)
     spread[needed := np.flatnonzero(may_cut)[:3]] = np.inf
     found = select_columns(centers, np.append(needed, -1).astype(np.int32), limits)

@@ -13,8 +13,9 @@ from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 from cutwise.reference.objective import KMEANS
 from cutwise.table.table import as_matrix
+from cutwise.tree.recipes import RECIPES
 
-PAPERS = ("exgreedy", "exshallow", "imm", "exkmc")
+PAPERS = RECIPES["search"].starts
 
 Values = dict[str, dict[str, list[float]]]  # data set -> figure -> by seed
 

@@ -28,7 +28,7 @@ from cutwise.cli.options import (
 from cutwise.cli.screen import Outputs, note, noted, print_json, working
 from cutwise.cli.tables import find_files
 from cutwise.table.intake import check_option, names_given
-from cutwise.tree.recipes import recipes_for
+from cutwise.tree.recipes import RECIPES, recipes_for
 
 EXAMPLES = (
     "cutwise fit --example wine",
@@ -89,7 +89,7 @@ def command(
     in_memory = {"--kernel": "Leave it out"} if is_kernel else in_memory
     if is_kernel:
         refuse_beside(f"--kernel {kernel.kernel}", {"--unknown": None if unknown == "outside" else unknown})
-    mixed = not is_kernel and algorithm != "optimal"
+    mixed = not is_kernel and (algorithm not in RECIPES or RECIPES[algorithm].takes_mixed)
     with Outputs(out, labels_path(labels), inputs=find_files(table.files or [])) as outputs:
         check_model_path(out)
         with noted() as notes:

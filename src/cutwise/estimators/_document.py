@@ -109,7 +109,7 @@ def algorithm_of(model: TreeEstimator) -> str:
 
 def _certificate(model: TreeEstimator) -> dict[str, Any]:
     """Entry with the bounds proved for a tree by IMM, null if the theory does not apply; empty for other trees."""
-    if getattr(model, "algorithm", None) != "imm":
+    if recipe_of(model).bound != "mistakes":
         return {}
     certificate = imm_certificate(model)
     bounds = {name: finite(getattr(certificate, name)) for name in ("theorem_bound", "instance_bound", "n_mistakes")}
@@ -195,11 +195,11 @@ def imm_certificate(model: TreeEstimator) -> ImmCertificate:
 
 def certificate_line(model: TreeEstimator) -> str | None:
     """Line about the guarantee for a fitted model: for IMM, and by Theorem 4.1 for optimal cuts; None for others."""
-    algorithm = getattr(model, "algorithm", None)
-    if algorithm == "optimal" and model._imm_applies:
+    bound = recipe_of(model).bound
+    if bound == "single cut" and model._imm_applies:
         factor = 2 if model.reference_.objective == KMEDIANS.name else 4
         return f"guarantee: no single cut costs less, and this one costs at most {factor} times the best two clusters"
-    if algorithm != "imm":
+    if bound != "mistakes":
         return None
     certificate = imm_certificate(model)
     return str(certificate) if certificate.applies else None
@@ -207,8 +207,8 @@ def certificate_line(model: TreeEstimator) -> str | None:
 
 def _certify(model: Any, caller: str) -> ImmCertificate:
     model = fitted(model, caller, 'Fit one with algorithm="imm".')
-    algorithm = getattr(model, "algorithm", None)
-    if algorithm != "imm":
+    if recipe_of(model).bound != "mistakes":
+        algorithm = getattr(model, "algorithm", None)
         raise InvalidInputError(
             f"{caller} is about trees that IMM grew; this {type(model).__name__} "
             + ("has no algorithm to choose" if algorithm is None else f"has algorithm={algorithm!r}")

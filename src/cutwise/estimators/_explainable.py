@@ -256,7 +256,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
             return replace(growth, found={**found, **growth.found})
         if recipe.starts:  # without effort, the search is its shallowest start
             return Growth(grow(replace(spec, algorithm="exshallow")), found)
-        if self.algorithm == "exshallow":
+        if recipe.weighs_depth:
             found["depth_penalty_"] = penalty
         return Growth(grow(spec), found)
 
@@ -309,7 +309,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
                 continue
             check_number(name, target, minimum=0)
             # Targets apply only to the search for a penalty; otherwise they would be ignored silently.
-            if self.algorithm != "exshallow" or not isinstance(self.depth_penalty, str):
+            if not recipe_of(self).weighs_depth or not isinstance(self.depth_penalty, str):
                 raise InvalidInputError(
                     f"{name}={target!r} is a target of the search for exshallow's depth penalty. "
                     f'Use algorithm="exshallow" with depth_penalty="auto", or leave {name} out.'
@@ -319,7 +319,8 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
                 raise InvalidInputError(
                     f'depth_penalty={self.depth_penalty!r} is neither a number >= 0 nor "auto". Use 0.03, for instance.'
                 )
-            return None if "exshallow" in (self.algorithm, *recipe_of(self).starts) else FIRST_PENALTY
+            grown = map(RECIPES.__getitem__, (self.algorithm, *recipe_of(self).starts))
+            return None if any(recipe.weighs_depth for recipe in grown) else FIRST_PENALTY
         return check_number("depth_penalty", self.depth_penalty, minimum=0)
 
     def _tune_penalty(

@@ -35,12 +35,11 @@ class NoAllowedCutError(InfeasibleLimitsError):
 class Limits:
     """Which cuts are allowed among the m rows of a table.
 
-    ``sources`` (d,) bool: the table's columns that may be cut; None: all. ``columns`` (D,) uint8: the searched columns
-    that may be cut. ``max_depth``: tests on a path at most. ``least``: smallest sum of ``counts`` (m,), or number of
-    rows, in a leaf; 0: no limit. ``total``: the sum over all rows. ``by_weight``: whether counts are weights.
+    ``columns`` (D,) uint8: the searched columns that may be cut; None: all. ``max_depth``: tests on a path at most.
+    ``least``: smallest sum of ``counts`` (m,), or number of rows, in a leaf; 0: no limit. ``total``: the sum over all
+    rows. ``by_weight``: whether counts are weights.
     """
 
-    sources: npt.NDArray[np.bool_] | None = None
     columns: npt.NDArray[np.uint8] | None = None
     max_depth: int | None = None
     least: int = 0

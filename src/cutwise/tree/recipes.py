@@ -39,7 +39,8 @@ class Recipe:
     by a "kernel". ``starts``: the recipes whose trees a search (``refine.py``) starts from, or the best of which is
     taken; such a recipe grows no tree itself. ``takes_mixed``: tables with categories, dates or missing values.
     ``takes_limits``: limits of cuts, depth and leaves. ``takes_batches``: tables that are not in memory.
-    ``takes_leaves``: more leaves than clusters.
+    ``takes_leaves``: more leaves than clusters. ``weighs_depth``: the depth penalty makes another tree. ``bound``: what
+    bounds the cost, where the theory applies: the "mistakes" of IMM's cuts, or the "single cut" that costs least.
     """
 
     help: str
@@ -51,6 +52,8 @@ class Recipe:
     takes_limits: bool = True
     takes_batches: bool = True
     takes_leaves: bool = True
+    weighs_depth: bool = False
+    bound: Literal["mistakes", "single cut"] | None = None
 
     @property
     def may_leave_out(self) -> bool:
@@ -65,14 +68,15 @@ RECIPES = {
         explains=("centers", "kernel"),
         starts=("exgreedy", "exshallow", "imm", "exkmc"),
     ),
-    "imm": Recipe("the fewest rows are separated from their reference center", base=MistakeCriterion),
+    "imm": Recipe("the fewest rows are separated from their reference center", base=MistakeCriterion, bound="mistakes"),
     "exgreedy": Recipe("rows cost least by the best center on their side", base=InducedCriterion),
-    "exshallow": Recipe("the same, and the tree stays shallow", base=ShallowCriterion),
+    "exshallow": Recipe("the same, and the tree stays shallow", base=ShallowCriterion, weighs_depth=True),
     "kernel_imm": Recipe(
         "the fewest rows are separated, in a surrogate feature",
         base=FeatureMistakeCriterion,
         explains=(),
         takes_limits=False,
+        bound="mistakes",
     ),
     "exkmc": Recipe(
         "each side costs least by one center", expansion=SurrogateCriterion, explains=("centers", "labels", "kernel")
@@ -101,6 +105,7 @@ RECIPES = {
         takes_limits=False,
         takes_batches=False,
         takes_leaves=False,
+        bound="single cut",
     ),
 }
 """Every algorithm by name. A new algorithm needs a criterion or a search, and an entry here."""
@@ -174,13 +179,13 @@ class LimitsGiven:
         """
         if self.is_none:
             return None
-        sources = mask = None
+        mask = None
         if self.cut_features is not None:
             chosen = find_columns("cut_features", self.cut_features, columns)
             if not chosen:
                 raise InvalidInputError("cut_features names no column, so there is no cut. Name one, or leave it out.")
-            sources, searched = np.isin(np.arange(len(columns.names)), sorted(chosen)), searched_columns(columns.kinds)
-            mask = (sources if searched is None else sources[searched.source]).astype(np.uint8)
+            allowed, searched = np.isin(np.arange(len(columns.names)), sorted(chosen)), searched_columns(columns.kinds)
+            mask = (allowed if searched is None else allowed[searched.source]).astype(np.uint8)
             if not self.may_leave_out:
                 _check_separable(columns, searched, coordinates, mask, classes)
         share, least = float(self.min_samples_leaf), 0
@@ -196,7 +201,7 @@ class LimitsGiven:
                     f"and there are {total}. Use min_samples_leaf <= {total // len(classes)}, less where clusters "
                     f"differ in size, or fewer clusters, or {_ANOTHER}."
                 )
-        return Limits(sources, mask, self.max_depth, least, counts[by_weight], total, by_weight)
+        return Limits(mask, self.max_depth, least, counts[by_weight], total, by_weight)
 
     def in_words(self, columns: Columns) -> str:
         """The limits in words: ``no cut on gender, age; at most 3 questions``."""
@@ -280,7 +285,7 @@ def grow_on(rows: Provider, coordinates: npt.NDArray[np.float64], spec: GrowthSp
     coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
     tree = grow(GrowthProblem(rows.anew(), coordinates, spec))
     # Valid cuts may lead to a node without a valid cut, so leaves may be empty; less depth does not justify that.
-    if spec.algorithm == "exshallow" and spec.depth_penalty > 0 and tree.n_empty:
+    if RECIPES[spec.algorithm].weighs_depth and spec.depth_penalty > 0 and tree.n_empty:
         deeper = grow(GrowthProblem(rows.anew(), coordinates, replace(spec, depth_penalty=0.0)))
         tree = deeper if deeper.n_empty < tree.n_empty else tree
     return tree
