@@ -511,12 +511,13 @@ def with_numbers(source: Source, names: Sequence[str]) -> Source:
     return replace(source, frame=with_columns(source.frame, numbers), numbers=names) if names else source
 
 
-def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -> None:
+def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -> list[str]:
     """Check that columns of a file are finite numbers, or dates, if they were when a model was fitted.
 
-    Reports how cells of text were read.
+    Reports how cells of text were read. Returns the columns that had no missing values then.
     """
-    kinds = {column: model._kinds_by_name.get(column, NUMBER).name for column in frame.columns}
+    of_fit = {column: model._kinds_by_name.get(column, NUMBER) for column in frame.columns}
+    kinds = {column: kind.name for column, kind in of_fit.items()}
     numbers = [column for column, kind in kinds.items() if kind in ("number", "integer", "bool")]
     saved_cells = model._intake.get("format", {}).get("cells", {})
     for column in kinds:
@@ -534,12 +535,7 @@ def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -
     for column, kind in kinds.items():
         if kind == "date" and (unread := _unread(source, column)):
             raise InvalidInputError(f"Column {column!r} of {source.name} holds {unread}.")
-
-
-def columns_without_gaps(model: TreeEstimator, columns: Iterable[str]) -> list[str]:
-    """Columns of a file that had no missing values when the model was fitted."""
-    kinds = model._kinds_by_name
-    return [c for c in columns if not kinds.get(c, NUMBER).places_missing]
+    return [column for column, kind in of_fit.items() if not kind.places_missing]
 
 
 def _with_reasons(left_out: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli.columns import check_as_fitted, columns_without_gaps
+from cutwise.cli.columns import check_as_fitted
 from cutwise.cli.models import as_fitted, model_and_table, name_clusters, note_long_sets
 from cutwise.cli.options import AsJson, ModelFile, Names, TableFiles, TextOptions
 from cutwise.cli.screen import print_json, print_line, warnings_name
@@ -50,8 +50,8 @@ def command(
     fitted, source, table = model_and_table(model, files, text)
     name_clusters(fitted, name or [])
     rows = _rows(source, row)
-    check_as_fitted(fitted, source, table)
-    _check_complete(source, table[columns_without_gaps(fitted, table)], rows)
+    needed = check_as_fitted(fitted, source, table)
+    _check_complete(source, table[needed], rows)
     explained = _explain(fitted, source, table, rows, short=not as_json)
     if as_json:
         entries = [

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from cutwise._whole import whole_folder
-from cutwise.cli.columns import check_as_fitted, columns_without_gaps, complete_rows
+from cutwise.cli.columns import check_as_fitted, complete_rows
 from cutwise.cli.models import (
     as_fitted,
     format_of,
@@ -98,8 +98,7 @@ def _predict(
     for part in read_in_parts(path, _ROWS, format_of(fitted, text)):
         source = with_lost_words(fitted, part)
         table = tested_columns(fitted, source)
-        check_as_fitted(fitted, source, table)
-        needed = columns_without_gaps(fitted, table)
+        needed = check_as_fitted(fitted, source, table)
         complete = table[needed].notna().all(axis=1).to_numpy()
         if not drop_missing:
             complete_rows(source, table[needed], drop_missing=False, needed=needed)

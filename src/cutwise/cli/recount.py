@@ -11,7 +11,6 @@ from cutwise.cli.columns import (
     check_as_fitted,
     check_numbers,
     chosen_names,
-    columns_without_gaps,
     complete_rows,
     need_column,
 )
@@ -62,8 +61,7 @@ def command(
                 f"{source.name} lacks {listed(lacking, most=8)}, or holds other things there than at fit. The nearest "
                 "centers take all columns of fit: add them, or name a column of reference clusters with --labels-from."
             )
-        check_as_fitted(fitted, source, table)
-        needed = columns_without_gaps(fitted, table)
+        needed = check_as_fitted(fitted, source, table)
         complete_rows(source, table[needed], drop_missing=False, needed=needed)
         y = None
         if labels_from is not None:

@@ -12,7 +12,6 @@ from cutwise.cli.columns import (
     batches_of,
     check_as_fitted,
     check_complete,
-    columns_without_gaps,
     complete_rows,
     need_column,
 )
@@ -123,10 +122,9 @@ def _rows(
     """
     if not source.in_batches:
         tested = tested_columns(model, source)
-        check_as_fitted(model, source, tested)
+        asked = check_as_fitted(model, source, tested)
         # Rules place rows with gaps elsewhere: users who left them out of the fit leave them out here too.
-        needed = [*(columns if drop_missing else columns_without_gaps(model, tested)), *beside.values()]
-        needed = list(dict.fromkeys(needed))
+        needed = list(dict.fromkeys([*(columns if drop_missing else asked), *beside.values()]))
         complete = complete_rows(source, source.frame[needed], drop_missing=drop_missing, needed=needed)
         rows = as_fitted(model, source, source.frame.loc[complete, columns])
         found = {what: source.labels(c) if what == "y" else source.frame[c] for what, c in beside.items()}

@@ -239,7 +239,12 @@ def _looked(given: Sequence[str], files: Sequence[File], known: Format) -> tuple
 
     looks = [file.look(known) for file in files]
     for file, own in zip(files, looks, strict=True):
-        check_parts_of_one_table(files[0].name, list(looks[0]), file.name, list(own))
+        lacks, more = [c for c in looks[0] if c not in own], [c for c in own if c not in looks[0]]
+        if lacks or more:
+            what = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)} too"
+            raise InvalidInputError(
+                f"{file.name} {what}, other than {files[0].name}. Several files need the same columns."
+            )
     kinds = {column: set().union(*(own[column] for own in looks)) - {"nothing"} for column in looks[0]}
     text = next((file for file in files if isinstance(file, Text)), None)
     texts = [
@@ -259,9 +264,10 @@ def _looked(given: Sequence[str], files: Sequence[File], known: Format) -> tuple
     filled = [file for file in files if file.n_rows] or list(files[:1])
     frames = (frame for file in filled if texts for frame in file.frames(texts, texts))
     values, read = read_cells_of(frames, texts, decimal, known.cells, MOST_ITEMS if files[0].rows else math.inf)
+    shown = " ".join(given) if len(given) < 4 else f"{given[0]} ... {given[-1]}"
     source = Source(
         pd.DataFrame(),
-        files[0].name if len(files) == 1 else name_of(given, len(files)),
+        files[0].name if len(files) == 1 else f"{shown} ({len(files)} files)",
         text.line_of if text is not None and len(files) == 1 else None,
         readings | read,
         files=filled,
@@ -295,19 +301,6 @@ def no_rows(source: Source) -> InvalidInputError:
     are_names = source.layout is not None and source.has_names
     what = "a line of column names and no rows. It needs one line per row" if are_names else "no rows"
     return InvalidInputError(f"{source.name} holds {what}.")
-
-
-def name_of(given: Sequence[str], n_files: int) -> str:
-    """Name of several files in messages."""
-    return f"{' '.join(given) if len(given) < 4 else f'{given[0]} ... {given[-1]}'} ({n_files} files)"
-
-
-def check_parts_of_one_table(first: str, columns: Sequence[str], other: str, found: Sequence[str]) -> None:
-    """Raise an error for files that are not parts of one table."""
-    lacks, more = [c for c in columns if c not in found], [c for c in found if c not in columns]
-    if lacks or more:
-        what = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)} too"
-        raise InvalidInputError(f"{other} {what}, other than {first}. Several files need the same columns.")
 
 
 def bytes_of(size: str) -> float:

@@ -235,6 +235,9 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     _figures: ClassVar[tuple[str, ...]] = ("cost", "surrogate_cost", "cost_ratio", "total_cost")
     """Fitted numbers in a file by name; the attribute has this name and an underscore."""
 
+    _further: ClassVar[tuple[str, ...]] = ()
+    """Fitted attributes that a file holds as they are, by name."""
+
     preprocessor: Any
 
     # Set by the fits of subclasses.
@@ -344,6 +347,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             **{name: pack_float(getattr(self, f"{name}_")) for name in self._figures},
             **({"intake": self._intake} if self._intake else {}),
             **({"beside": self._beside} if self._beside else {}),
+            **{name: getattr(self, f"{name}_") for name in self._further},
         }
 
     def _restore_fitted(self, state: Mapping[str, Any]) -> None:
@@ -379,6 +383,8 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self._weight_scale, self._imm_applies = float(state["weight_scale"]), state["imm_applies"]
         for name in self._figures:
             setattr(self, f"{name}_", float(state.get(name, "nan")))
+        for name in self._further:
+            setattr(self, f"{name}_", state[name])
         if state.get("digest") not in (None, _digest(tree, self._leaf_counts)):
             self._clear_figures()
         self._restore_space(state)

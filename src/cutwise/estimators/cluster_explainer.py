@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -130,6 +130,7 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
     """
 
     _figures = (*TreeEstimator._figures, "limits_price")
+    _further = ("growth", "candidates")
 
     growth_: str = field(init=False)
     candidates_: dict[str, float] = field(init=False)
@@ -331,13 +332,6 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
         summary = f"{super()._summary()}; grown by {self.growth_}, agreement {percent(self.agreement_)}"
         without = np.delete(self.classes_, np.unique(self.tree_.cluster[self.tree_.leaves])).tolist()
         return f"{summary}; without a leaf: {listed(without, most=20)}" if without else summary
-
-    def _fitted_state(self) -> dict[str, Any]:
-        return super()._fitted_state() | {"growth": self.growth_, "candidates": self.candidates_}
-
-    def _restore_fitted(self, state: Mapping[str, Any]) -> None:
-        super()._restore_fitted(state)
-        self.growth_, self.candidates_ = state["growth"], state["candidates"]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

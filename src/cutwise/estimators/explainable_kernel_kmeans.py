@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -387,6 +387,7 @@ class ExplainableKernelKMeans(HasLimits, TreeClusterer):
         *TreeClusterer._figures, "gamma", "approximation_error", "adjusted_rand_index", "normalized_mutual_info",
         "limits_price",
     )  # fmt: skip
+    _further = ("surrogate_features",)
     _recipes = RECIPES | {"imm": RECIPES["kernel_imm"]}
 
     algorithm: Algorithm = "imm"
@@ -599,10 +600,3 @@ class ExplainableKernelKMeans(HasLimits, TreeClusterer):
             f"{super()._summary()}; agreement with the reference: ARI "
             f"{self.adjusted_rand_index_:.4g}, NMI {self.normalized_mutual_info_:.4g}"
         )
-
-    def _fitted_state(self) -> dict[str, Any]:
-        return super()._fitted_state() | {"surrogate_features": self.surrogate_features_}
-
-    def _restore_fitted(self, state: Mapping[str, Any]) -> None:
-        super()._restore_fitted(state)
-        self.surrogate_features_ = state["surrogate_features"]

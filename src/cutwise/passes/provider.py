@@ -300,7 +300,7 @@ class PassProvider:
                 if other.survivors is not None and len(other.survivors) > 1 and LABELS not in other.pieces:
                     self._columns(other, LABELS)  # its cuts are searched next
                     return node.totals[kind]
-            self._add_up("sums of nodes", (), None, kind)
+            self._add_up((), None, kind)
         return node.totals[kind]
 
     def _columns(self, node: Node, kind: str) -> None:
@@ -315,7 +315,7 @@ class PassProvider:
             room = max(1, self._source.most_bytes // (8 * int(self._source.bins.begin[-1]) * _width(kind, self._k)))
             # Where nodes are separated by labels, costs of all rows settle ties.
             more = {SIDES: BASE, LABELS: None if node.survivors is None else COSTS}.get(kind)
-            self._add_up("sums of nodes", [node, *others[: room - 1]], kind, more)
+            self._add_up([node, *others[: room - 1]], kind, more)
 
     def _split(self, node: Node, test: NodeTest) -> None:
         """Make the children of a node, unless they were made ahead."""
@@ -402,7 +402,7 @@ class PassProvider:
             self._seen_leaves = leaves, weights.reshape(-1, k), sums
         return self._seen_leaves[1:]
 
-    def _add_up(self, what: str, nodes: Sequence[Node], by_bin: str | None, in_all: str | None) -> None:
+    def _add_up(self, nodes: Sequence[Node], by_bin: str | None, in_all: str | None) -> None:
         """Add up one payload of ``nodes`` by column and bin, and another over all rows of every open node."""
         source, k, m = self._source, self._k, len(nodes)
         order, n_survivors = np.zeros((m, self.n_columns, k), dtype=np.int32), np.ones(m, dtype=np.int32)
@@ -431,7 +431,7 @@ class PassProvider:
                         order if kind == SIDES else None, n_survivors, sums,
                     )  # fmt: skip
 
-        bins, totals = self._go_over(what, (bins, totals), add)
+        bins, totals = self._go_over("sums of nodes", (bins, totals), add)
         bins, begin = bins if by_bin == SIDES else of_bins.sums(bins), of_bins.begin
         for node, total in zip(whole, totals, strict=True):
             node.totals[str(in_all)] = total[0]

@@ -359,9 +359,8 @@ class BatchedRows:
         """
         stored = self.stored if stored is None else stored
         added = {} if self.engine else {name: Column(self.copies.folder / f"{name}-{self.n_passes}") for name in keep}
-        own = _Request(
-            what, sums, partial(_add_and_store, add, added) if added else add, plan or self.plan, stored, columns
-        )
+        how = partial(_add_and_store, add, added) if added else add
+        own = _Request(what, sums, (how, plan or self.plan, stored), columns)
         ask = self._clients.get(threading.get_ident())
         (found,) = self._serve([own]) if ask is None else (ask(own),)
         stored |= added
@@ -527,28 +526,21 @@ class BatchedRows:
         return costs, found
 
 
+_OfRows = tuple[Callable[[Any, "Slice"], object], RowPlan, Mapping[str, Column]]
+"""Function, plan and stored arrays by which workers add rows."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Request:
     """A request for sums; see ``BatchedRows.go_over``."""
 
     what: str
     sums: Any
-    add: Callable[[Any, Slice], object]
-    plan: RowPlan
-    stored: Mapping[str, Column]
+    of_rows: _OfRows
     columns: Sequence[int] | None
 
-    @property
-    def of_rows(self) -> tuple[Callable[[Any, Slice], object], RowPlan, Mapping[str, Column]]:
-        """Function, plan and stored arrays by which workers add rows."""
-        return self.add, self.plan, self.stored
 
-
-def _add_to_each(
-    requests: Sequence[tuple[Callable[[Any, Slice], object], RowPlan, Mapping[str, Column]]],
-    sums: list[Any],
-    rows: Slice,
-) -> None:
+def _add_to_each(requests: Sequence[_OfRows], sums: list[Any], rows: Slice) -> None:
     """Add rows to the sums of every request; requests with the same plan share a slice and its arrays."""
     given, by_plan = dict(rows.known), dict[tuple[int, int], Slice]()
     for (add, plan, stored), own in zip(requests, sums, strict=True):
