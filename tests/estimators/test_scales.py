@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from cutwise import (
+    ClusterExplainer,
     ExplainableKernelKMeans,
     ExplainableKMeans,
     ExplainableKMedians,
@@ -39,6 +40,8 @@ X = load_wine(as_frame=True).data
         [RobustScaler()],
         [MaxAbsScaler()],
         [LOG, StandardScaler()],
+        [FunctionTransformer(np.log, np.exp), StandardScaler()],
+        [make_pipeline(FunctionTransformer(np.log, np.exp), StandardScaler())],
         ["passthrough", StandardScaler()],
         [StandardScaler(), make_pipeline(None, "passthrough")],
     ],
@@ -106,6 +109,20 @@ def test_scalers_of_some_columns_each_are_undone_row_by_row(columns):
         assert column.min() <= model.tree_.threshold[node] < column.max()
 
 
+def test_the_root_of_0_levels_and_dates_are_undone():
+    visits, region, half = (part.ravel() for part in np.indices((3, 3, 4)))
+    day = pd.Timestamp("2024-03-01") + pd.to_timedelta(half, unit="D")
+    rows = pd.DataFrame({"visits": visits, "region": np.array(["N", "S", "W"])[region], "day": day})
+    group = np.where(visits == 0, 0, np.where(region == 1, 1, np.where(half < 2, 2, 3)))
+    root = make_pipeline(FunctionTransformer(np.sqrt, np.square), StandardScaler())
+    columns = make_column_transformer((root, ["visits"]), remainder="passthrough").set_output(transform="pandas")
+    pipeline = make_pipeline(columns, ClusterExplainer()).fit(rows, group)
+    model = explain_pipeline(pipeline)
+    np.testing.assert_array_equal(model.predict(rows), pipeline.predict(rows))
+    assert str(model.rules()[0].rules[0]) == "visits <= 0"
+    assert str(model.rules()[2].rules[0]) == "day < 2024-03-03 and visits > 0 and region != S"
+
+
 def test_both_ends_of_an_interval_are_undone():
     rows = np.random.default_rng(0).normal(size=(200, 2)) * [1, 30]
     model = ExplainableKernelKMeans(3, algorithm="imm", gamma=3, random_state=0)
@@ -141,10 +158,11 @@ def test_steps_that_mix_columns_stay_in_front():
     np.testing.assert_array_equal(model.predict(pipeline[:1].transform(X)), pipeline.predict(X))
     with pytest.raises(InvalidInputError, match="already in the columns"):
         explain_pipeline(make_pipeline(PCA(2), ExplainableKMeans(3)).fit(X))
-    with pytest.raises(InvalidInputError, match="does not increase"):
-        explain_pipeline(
-            make_pipeline(FunctionTransformer(np.negative, np.negative), ExplainableKMeans(3)).fit(X.to_numpy())
-        )
+    negated, swapped = (np.negative, np.negative), (np.fliplr, np.fliplr)
+    for functions in (negated, swapped, (np.log, np.positive), (np.log, np.square)):
+        step = FunctionTransformer(*functions, check_inverse=False)
+        with pytest.raises(InvalidInputError, match="does not increase"):
+            explain_pipeline(make_pipeline(step, ExplainableKMeans(3)).fit(X.to_numpy()))
     with pytest.raises(UnsupportedInputError, match="fitted Pipeline"):
         explain_pipeline(ExplainableKMeans(3))
 

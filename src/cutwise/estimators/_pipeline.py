@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import config_context
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError
 from cutwise.table.table import NUMBER
-from cutwise.tree.growing import choose_threshold
+from cutwise.tree.growing import choose_threshold, place_threshold
 
 
 def explain_pipeline(pipeline: Any) -> TreeEstimator:
@@ -47,7 +48,8 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     UnsupportedInputError
         Not a pipeline that ends in a fitted model of cutwise.
     InvalidInputError
-        No step in front of the model can be undone, or a function that does not increase.
+        No step in front of the model can be undone, or a function that does not increase, that mixes columns, or whose
+        inverse is another's.
 
     Examples
     --------
@@ -90,15 +92,20 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     whole = ~np.isin(model.tree_.feature[inner], model.tree_.feature[inner][~has_whole])
     ends = np.where(near & whole[:, np.newaxis], nearest, ends)
     threshold, lower = model.tree_.threshold.copy(), model.tree_.lower.copy()
+    kinds = model._columns_of_fit().kinds
     for node, (a, b, c, d), is_whole in zip(np.flatnonzero(inner).tolist(), ends.tolist(), whole.tolist(), strict=True):
-        threshold[node] = choose_threshold(a, b, is_whole and math.ceil(a) < b)
+        kind = kinds[model.tree_.feature[node]]
+        if kind.name in ("date", "duration"):
+            threshold[node] = place_threshold(a, b, kind)
+        elif np.isfinite(a):  # a set of levels has no ends
+            threshold[node] = choose_threshold(a, b, is_whole and math.ceil(a) < b)
         if np.isfinite(lower[node]):
             lower[node] = choose_threshold(c, d, is_whole and math.ceil(c) < d)
     explained = copy(model)
     n_before, feature = columns.n_before, model.tree_.feature.copy()
-    kinds = np.full(n_before, NUMBER, dtype=object)
-    feature[inner], kinds[source] = source[feature[inner]], model._columns_of_fit().kinds
-    explained.n_features_in_, explained._kinds = n_before, tuple(kinds)
+    kinds_before = np.full(n_before, NUMBER, dtype=object)
+    feature[inner], kinds_before[source] = source[feature[inner]], kinds
+    explained.n_features_in_, explained._kinds = n_before, tuple(kinds_before)
     explained.tree_ = replace(model.tree_, feature=feature, threshold=threshold, lower=lower, n_features=n_before)
     explained._gaps = np.full((len(inner), 4), np.nan)
     explained._gaps[inner] = ends
@@ -182,8 +189,12 @@ class _ColumnsBefore:
 
         def along(route: Any, start: Any, end: Any, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
             table = np.ones((len(m), widest), dtype=dtype)
-            # Steps fitted with column names warn about rows without them.
-            with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+            # Steps fitted with column names warn about rows without them, and scalers refuse the logarithm of 0.
+            with (
+                warnings.catch_warnings(action="ignore"),
+                np.errstate(all="ignore"),
+                config_context(assume_finite=True),
+            ):
                 table[m, start] = values
                 for stage in route:
                     given, table = table, np.ones_like(table)
@@ -206,16 +217,25 @@ class _ColumnsBefore:
             near = self.back(goal)
             apart = (1e-3 if self.is_float32 else 1e-6) * (np.abs(near) + np.abs(self.back(goal + 1.0) - near)) + 1e-300
             low, high = near - apart, near + apart
-            if not (self.ahead(low) <= self.ahead(high))[known].all():
-                raise InvalidInputError("A step in front of the model does not increase with its column. Leave it out.")
+            between = (self._ahead_near(near, low) <= goal) & (goal <= self._ahead_near(near, high))
+            if not (between & ~np.isnan(self.ahead(near)))[known].all():
+                raise InvalidInputError(
+                    "A step in front of the model does not increase with its column alone, or its inverse does not "
+                    "undo it. Leave it out."
+                )
             for _ in range(120):  # enough halvings for float64
                 middle = low / 2 + high / 2
-                scaled = self.ahead(middle)
+                scaled = self._ahead_near(near, middle)
                 goes_up = scaled <= goal if j % 2 == 0 else scaled < goal
                 low, high = np.where(goes_up, middle, low), np.where(goes_up, high, middle)
             end = low if j % 2 == 0 else high
             ends[:, j] = np.where(known, end.astype(np.float32) if self.is_float32 else end, gaps[:, j])
         return ends
+
+    def _ahead_near(self, near: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Scaled values, shape (m,); beyond the domain of a function, such as a root, they are infinite."""
+        scaled = self.ahead(values)
+        return np.where(np.isnan(scaled), np.where(values < near, -np.inf, np.inf), scaled)
 
     def scale_to(self, values: npt.NDArray[np.float64], gaps: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         """Mask of the values, shape (m, 4), that are scaled exactly to the ends of the gaps."""
