@@ -240,6 +240,9 @@ def test_costs_and_centers_must_fit_rows_and_clusters():
         _says(ClusterExplainer(), "costs", X=X, y=CODES, costs=costs)
     for centers in (np.ones((4, 4)), np.ones((3, 5)), np.full((3, 4), np.inf)):
         _says(ClusterExplainer(), "centers", X=X, y=CODES, centers=centers)
+    swapped = FRAME.iloc[:3, ::-1]
+    _says(ClusterExplainer(), "another order", "centers[X.columns]", X=FRAME, y=CODES, centers=swapped)
+    _says(ExplainableKMeans(3, reference=swapped), "another order", "reference[X.columns]", X=FRAME)
 
 
 # columns at predict

@@ -196,6 +196,11 @@ class TestTheFileItself:
         assert document["estimator"] == "ExplainableKMeans"
         assert document["params"]["n_clusters"] == 4
 
+    def test_a_byte_order_mark_that_an_editor_wrote_is_passed_over(self, path, iris):
+        before = load_model(path).predict(iris)
+        path.write_text(path.read_text("utf-8"), "utf-8-sig")
+        np.testing.assert_array_equal(load_model(path).predict(iris), before)
+
     def test_nothing_else_is_left_in_the_folder(self, path):
         assert os.listdir(path.parent) == ["m.json"]
 

@@ -79,7 +79,7 @@ _DAMAGED = (CutwiseError, TypeError, ValueError, LookupError, AttributeError, Ov
 def _read(path: Path) -> dict[str, Any]:
     """Read the document in a file, and check that this release reads its format and version."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8-sig"))  # editors may put a mark in front
     except OSError as error:
         raise ModelFileError(
             f"{path} cannot be read ({error.strerror or error}). Give the path of a file written by save(path)."

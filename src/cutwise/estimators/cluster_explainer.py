@@ -32,7 +32,7 @@ from cutwise.estimators.training import FitContext, Growth, PreparedFit, encode_
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, listed, warn
 from cutwise.passes.sources import as_lazy, check_column_name, lazy_cost
 from cutwise.readouts.words import percent
-from cutwise.reference.objective import KMEANS, Reference
+from cutwise.reference.objective import KMEANS, Reference, check_order
 from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
     Seed,
@@ -245,6 +245,7 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
         with stages.stage("costs of the clusters"):
             given = None if costs is None else rows.compress(read_costs(costs, table.n_rows, labels.n_clusters))
             means, _ = rows.centers(KMEANS, codes := rows.compress(labels.codes), labels.n_clusters)
+            check_order(space.table, centers, "centers")
             middles = means if centers is None else read_centers(centers, *means.shape)
             own = rows.costs(KMEANS, middles, codes) if given is None else given[np.arange(len(codes)), codes]
             reference = Reference(codes, middles, rows.sum(own), KMEANS.name)

@@ -260,6 +260,7 @@ def from_centers(
     them, or of another number of columns; distances whose squares are beyond float64, or too small for it.
     """
     array = _read_centers(centers, what)
+    check_order(table, centers, what)
     if array.shape[1] != table.n_columns:
         raise InvalidInputError(
             f"{what} holds centers with {array.shape[1]} columns, but the rows have {table.n_columns} where distances "
@@ -341,6 +342,16 @@ def wrong_number(what: str, found: int, n_clusters: int) -> InvalidInputError:
         f"{what} has {found} cluster{'' if found == 1 else 's'}, but n_clusters={n_clusters}. "
         f"Use n_clusters={found}, or a reference with {n_clusters}."
     )
+
+
+def check_order(table: Table, centers: Any, what: str) -> None:
+    """Raise ``InvalidInputError`` if a frame of centers has the names of the table's columns in another order."""
+    names = [str(name) for name in getattr(centers, "columns", ())]
+    if table.has_names and names != list(table.names) and sorted(names) == sorted(table.names):
+        raise InvalidInputError(
+            f"{what} has the columns of X in another order: column 0 is {names[0]!r} there. Give them as X has them: "
+            f"{what}[X.columns]."
+        )
 
 
 def _read_centers(centers: Any, what: str) -> Float64:
