@@ -2,8 +2,8 @@
 Cells: what a few far rows do to means and to medians
 =====================================================
 
-569 samples of breast tissue. How much the areas and concavities of cell nuclei vary within a sample is little for
-most, and very much for a few.
+569 samples of breast tissue. The two columns say how much the areas and the concavities of cell nuclei vary within a
+sample: little in most samples, and very much in a few.
 """
 
 # %%
@@ -25,8 +25,8 @@ for model in (means, medians):
     print()
 
 # %%
-# Squared distances spend a cluster on two samples. Medians leave them where they are, and all three clusters describe
-# the bulk.
+# With squared distances, two samples get a cluster of their own. With medians, all three clusters describe the bulk of
+# the samples.
 
 import matplotlib.pyplot as plt
 
@@ -40,7 +40,7 @@ for model, ax in zip((means, medians), axes, strict=True):
 plt.show()
 
 # %%
-# Neither is better as such. The diagnosis, which neither saw, has more to do with the border that k-means draws:
+# Neither is better in general. Here the diagnosis, which neither used, agrees more with the clusters of k-means:
 
 from sklearn.metrics import normalized_mutual_info_score
 

@@ -2,13 +2,12 @@
 Customers: segments a sales team can use
 ========================================
 
-440 customers of a wholesaler and what they spend a year on six kinds of goods (UCI, *Wholesale customers*, Cardoso
+440 customers of a wholesaler, and what they spend per year on six kinds of goods (UCI, *Wholesale customers*, Cardoso
 2014).
 """
 
 # %%
-# The table comes from UCI, or from a folder named in the environment variable ``CUTWISE_DATA`` where there is no
-# network.
+# The table comes from UCI. Without a network, the environment variable ``CUTWISE_DATA`` names a folder that has it.
 
 import os
 
@@ -27,8 +26,8 @@ print(customers.describe().round().astype(int))
 # %%
 # Spending has a long tail
 # ------------------------
-# A customer who spends ten times the average would get a cluster of their own. Distances are better measured
-# between logarithms; the rules stay in money.
+# A customer who spends ten times the average would get a cluster of their own. It is better to measure distances
+# between logarithms. The rules stay in units of money.
 
 import numpy as np
 from sklearn.preprocessing import FunctionTransformer
@@ -43,7 +42,8 @@ print(f"cost ratio {model.cost_ratio_:.3f}")
 # %%
 # Who are they?
 # -------------
-# Against all customers, column by column. A look at it suggests names, and the model keeps them.
+# The picture compares each segment with all customers, column by column. It suggests names for the segments, which the
+# model can keep.
 
 import matplotlib.pyplot as plt
 

@@ -1,9 +1,9 @@
 """
-Digits: the price of few words, and how it falls with leaves
-============================================================
+Digits: the price of short rules, and how it falls with more leaves
+===================================================================
 
-1,797 handwritten digits, 64 pixels each. Ten clusters in 64 columns are hard to say: a good case for looking at the
-price.
+1,797 handwritten digits, 64 pixels each. Ten clusters in 64 columns are hard to describe, so the price of
+explainability is high.
 """
 
 # %%
@@ -26,7 +26,7 @@ for algorithm in ("imm", "exgreedy", "exshallow", "exkmc"):
 # %%
 # More leaves
 # -----------
-# One fit gives the whole curve, for trees of every size up to the largest.
+# One fit gives the whole curve: trees of every size up to the largest.
 
 import matplotlib.pyplot as plt
 
@@ -42,9 +42,9 @@ ax.legend(title="base tree")
 plt.show()
 
 # %%
-# What the tree looks at
-# ----------------------
-# Every test of the tree reads one pixel.
+# What the tree tests
+# -------------------
+# Every test of the tree reads one pixel. The last picture shows how many rows each pixel is tested for.
 
 import numpy as np
 

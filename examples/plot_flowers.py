@@ -2,13 +2,14 @@
 Flowers: three clusters in three sentences
 ==========================================
 
-150 irises, four lengths and widths. Which clusters are there, how would one say them, and what is lost by saying them?
+150 irises with four lengths and widths. Which clusters are there, which rules describe them, and what do the rules
+cost?
 """
 
 # %%
 # Fit and read
 # ------------
-# One estimator does both: it clusters, and it grows the tree that says the clusters.
+# One estimator does both: it clusters the rows, and it grows the tree that describes the clusters.
 
 from sklearn.datasets import load_iris
 
@@ -21,7 +22,7 @@ print(model.rules())
 # %%
 # The price
 # ---------
-# Squared distances within the tree's clusters, over those within the k-means clusters:
+# The squared distances within the tree's clusters, divided by those within the k-means clusters:
 
 print(f"cost ratio {model.cost_ratio_:.3f} with {model.n_leaves_} leaves")
 
@@ -39,7 +40,7 @@ plt.show()
 # %%
 # The cells
 # ---------
-# On two columns, the cells of a tree are rectangles that one can see.
+# In two columns, the leaves of a tree are rectangles.
 
 petals = iris.data[iris.data.columns[[2, 3]]]
 on_petals = ExplainableKMeans(n_clusters=3, max_leaves=5, random_state=0).fit(petals)
@@ -47,9 +48,9 @@ PartitionDisplay.from_estimator(on_petals, petals)
 plt.show()
 
 # %%
-# How well do these clusters know the species?
+# How are the clusters related to the species?
 # --------------------------------------------
-# The clustering never saw the species. An explainer that does see them can say them directly.
+# The clustering did not use the species. A ``ClusterExplainer`` uses them and describes them directly.
 
 from cutwise import ClusterExplainer
 

@@ -2,14 +2,15 @@
 Shapes: where k-means must fail and a kernel tree does not
 ==========================================================
 
-Half-moons, and three sets of the kernel paper with clusters that are not round. Plain explainable k-means cannot say
-what k-means cannot find; a kernel finds it, and a tree of thresholds and intervals says it.
+Half-moons, and three data sets of the kernel paper, with clusters that are not round. k-means cannot find these
+clusters, so explainable k-means cannot describe them. Kernel k-means finds them, and a tree of thresholds and intervals
+describes them.
 """
 
 # %%
-# The sets of the paper come from a folder of data files, named in the environment variable ``CUTWISE_DATA``; where
-# there is none, the half-moons stand alone. Kernels and bandwidths are those of the paper's Table 2, the leaves those
-# of its refinements; for half-moons they are our choice.
+# The data sets of the paper come from a folder that the environment variable ``CUTWISE_DATA`` names. Without it, only
+# the half-moons are shown. Kernels and bandwidths are from the paper's Table 2, the numbers of leaves from its refined
+# trees. Those for the half-moons are our choice.
 
 import os
 
@@ -29,8 +30,8 @@ if folder := os.environ.get("CUTWISE_DATA"):
         cases.append((name, rows, n_clusters, kernel, gamma, leaves))
 
 # %%
-# Both trees may have as many leaves. The agreement is the adjusted Rand index with the clusters of kernel k-means,
-# which are in the middle.
+# Both trees may have the same number of leaves. The agreement is the adjusted Rand index with the clusters of kernel
+# k-means, which are in the middle.
 
 import matplotlib.pyplot as plt
 

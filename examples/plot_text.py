@@ -1,9 +1,9 @@
 """
-Text: topics that can be said by words
-======================================
+Text: topics described by words
+===============================
 
-A real text that every reader has: the documentation of scikit-learn's estimators. Each becomes a row of word
-weights (TF-IDF), a sparse matrix with a column a word; a threshold on a column reads "says *kernel* often enough".
+Texts that come with scikit-learn: the documentation of its estimators. Each text becomes a row of word weights (TF-IDF)
+in a sparse matrix with one column per word. A threshold on a column means "uses *kernel* often enough".
 """
 
 # %%
@@ -29,20 +29,20 @@ print(f"{X.shape[0]} texts, {X.shape[1]} words, {filled:.1%} of the cells filled
 # %%
 # Five topics
 # -----------
-# A data frame of sparse columns brings the words along as names; inside, it stays sparse.
+# A data frame of sparse columns has the words as column names. The estimator keeps it sparse.
 
 model = ExplainableKMeans(5, random_state=0).fit(X)
 print(model.rules())
 
 # %%
-# Who is in them?
+# Which estimators are in each topic?
 
 names = pd.Series(list(classes))
 for cluster in range(5):
     print(cluster, ", ".join(names[model.labels_ == cluster].head(6)))
 
 # %%
-# The tree peels one topic after another off the rest.
+# The tree separates one topic after another from the rest.
 
 import matplotlib.pyplot as plt
 
@@ -52,7 +52,7 @@ TreeDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# Word weights are nearly orthogonal, and k-means itself explains little of them: a cost ratio close to 1 comes cheap.
+# Word weights are nearly orthogonal, and k-means itself explains little of them, so a cost ratio close to 1 means little.
 # The agreement with the k-means clusters says more.
 
 rules = model.rules()
