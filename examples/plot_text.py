@@ -52,8 +52,8 @@ TreeDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# Word weights are nearly orthogonal, and k-means itself explains little of them. So a cost ratio close to 1 means little,
-# and the agreement with the k-means clusters says more.
+# Word weights are nearly orthogonal, and k-means itself explains little of them. So a cost ratio close to 1 means
+# little, and the agreement with the k-means clusters says more.
 
 rules = model.rules()
 agreement = sum(cluster.share * cluster.purity for cluster in rules if cluster.size)
