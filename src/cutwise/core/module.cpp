@@ -9,7 +9,7 @@ namespace nb = nanobind;
   X(gather) X(encode) X(group_rows) X(distances) X(sums) X(means) X(medians) X(lloyd) X(seeds) \
   X(apply) X(pack) X(histogram) X(mistakes) X(surrogate) X(levels) X(sets) X(modes) X(cliques) X(ties) X(induced) \
   X(two_nearest) X(partition) X(tallies) X(ranks) X(intervals) X(feature_table) X(feature_cuts) \
-  X(optimal_means) X(optimal_medians) X(row_hashes) X(grid_rows) X(directions) X(sample_bins) X(tree_search) \
+  X(optimal_means) X(optimal_medians) X(sample) X(tree_search) \
   X(polish)
 // clang-format on
 

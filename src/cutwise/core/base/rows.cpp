@@ -158,6 +158,16 @@ std::unique_ptr<RowReader> reader_of(const Csr<T> &x) {
 
 }  // namespace
 
+ClusterRows::ClusterRows(const int32_t *labels, int64_t n, int64_t k, int64_t first) : begin(k + 1, 0) {
+  for (int64_t i = 0; i < n; ++i)
+    if (labels[i] >= 0) ++begin[labels[i] + 1];
+  for (int64_t j = 0; j < k; ++j) begin[j + 1] += begin[j];
+  order.resize(begin[k]);
+  std::vector<int64_t> next(begin.begin(), begin.end() - 1);
+  for (int64_t i = 0; i < n; ++i)
+    if (labels[i] >= 0) order[next[labels[i]]++] = first + i;
+}
+
 Tile RowReader::tile(int64_t first, int64_t n, std::vector<double> &scratch) const {
   if (scratch.size() < static_cast<size_t>(n * n_cols_)) scratch.resize(n * n_cols_);
   for (int64_t r = 0; r < n; ++r) read_part(first + r, 0, n_cols_, scratch.data() + r * n_cols_);

@@ -12,6 +12,17 @@ constexpr int64_t kBlockRows = 2048;  // rows in one piece of parallel work
 
 inline int64_t count_blocks(int64_t n_rows) { return (n_rows + kBlockRows - 1) / kBlockRows; }
 
+// The rows of every cluster, each list in increasing order; rows with negative labels are left out. first: the number of the
+// first row.
+struct ClusterRows {
+  ClusterRows(const int32_t *labels, int64_t n, int64_t k, int64_t first = 0);
+
+  const int64_t *rows(int64_t cluster) const { return order.data() + begin[cluster]; }
+  int64_t size(int64_t cluster) const { return begin[cluster + 1] - begin[cluster]; }
+
+  std::vector<int64_t> begin, order;
+};
+
 // How many rows of `width` float64 make a tile, so that it fits in the first-level cache.
 constexpr int64_t kMostTileRows = 256;
 inline int64_t tile_rows(int64_t width) {
@@ -29,11 +40,19 @@ struct RowScratch : std::vector<double> {
   std::vector<int32_t> columns;  // for sparse rows
 };
 
-// The stored values of a CSR row.
+// The stored values of a CSR row, and all values of a dense row.
 struct StoredRow {
   const int32_t *columns;
   const double *values;
   int64_t n;
+
+  int64_t column(int64_t at) const { return columns[at]; }
+};
+struct DenseRow {
+  const double *values;
+  int64_t n;
+
+  int64_t column(int64_t at) const { return at; }
 };
 
 class RowReader {
@@ -61,6 +80,22 @@ class RowReader {
   virtual double value(int64_t row, int64_t col) const = 0;
   // Writes the n_cols() values of a row.
   void read(int64_t row, double *to) const;
+  // Calls take(row, values) for the rows first .. last - 1, whose values are a DenseRow if the table gives tiles, or a
+  // StoredRow.
+  template <class Take>
+  void each(int64_t first, int64_t last, Take &&take) const {
+    RowScratch scratch;
+    const int64_t step = gives_tiles_ ? tile_rows(n_cols_) : 1;
+    for (int64_t row = first; row < last; row += step) {
+      if (!gives_tiles_) {
+        take(row, stored(row, scratch));
+        continue;
+      }
+      const int64_t n = std::min(step, last - row);
+      const Tile rows = tile(row, n, scratch);
+      for (int64_t r = 0; r < n; ++r) take(row + r, DenseRow{rows.rows + r * rows.stride, n_cols_});
+    }
+  }
 
  protected:
   RowReader(int64_t n_rows, int64_t n_cols, bool sparse, bool gives_tiles)

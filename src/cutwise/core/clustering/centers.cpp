@@ -46,16 +46,11 @@ CUTWISE_INLINE void dense_panel(const Tile &tile, int64_t n, int64_t d, const do
     dense_rows<squares, 1, V>(tile.rows + r * tile.stride, tile.stride, d, panel, start, costs + r * cost_stride, cost_stride);
 }
 
-CUTWISE_CLONES void dense_squares(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide, const double *start,
-                                  double *costs, int64_t cost_stride) {
-  if (wide) dense_panel<true, 2>(tile, n, d, panel, start, costs, cost_stride);
-  else dense_panel<true, 1>(tile, n, d, panel, start, costs, cost_stride);
-}
-
-CUTWISE_CLONES void dense_distances(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide, const double *start,
-                                    double *costs, int64_t cost_stride) {
-  if (wide) dense_panel<false, 2>(tile, n, d, panel, start, costs, cost_stride);
-  else dense_panel<false, 1>(tile, n, d, panel, start, costs, cost_stride);
+template <bool squares>
+CUTWISE_CLONES void dense_costs(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide, const double *start,
+                                double *costs, int64_t cost_stride) {
+  if (wide) dense_panel<squares, 2>(tile, n, d, panel, start, costs, cost_stride);
+  else dense_panel<squares, 1>(tile, n, d, panel, start, costs, cost_stride);
 }
 
 template <bool squares, int V>
@@ -78,14 +73,10 @@ CUTWISE_INLINE void sparse_panel(const StoredRow &row, const double *panel, cons
   for (int v = 0; v < V; ++v) store(costs + v * kLanes, sum[v]);
 }
 
-CUTWISE_CLONES void sparse_squares(const StoredRow &row, const double *panel, bool wide, const double *start, double *costs) {
-  if (wide) sparse_panel<true, 2>(row, panel, start, costs);
-  else sparse_panel<true, 1>(row, panel, start, costs);
-}
-
-CUTWISE_CLONES void sparse_distances(const StoredRow &row, const double *panel, bool wide, const double *start, double *costs) {
-  if (wide) sparse_panel<false, 2>(row, panel, start, costs);
-  else sparse_panel<false, 1>(row, panel, start, costs);
+template <bool squares>
+CUTWISE_CLONES void sparse_costs(const StoredRow &row, const double *panel, bool wide, const double *start, double *costs) {
+  if (wide) sparse_panel<squares, 2>(row, panel, start, costs);
+  else sparse_panel<squares, 1>(row, panel, start, costs);
 }
 
 }  // namespace
@@ -126,7 +117,7 @@ const double *CostTile::compute(int64_t first, int64_t n) {
 }
 
 const double *CostTile::compute(const Tile &tile, int64_t n) {
-  const auto kernel = c_.objective() == Objective::kmeans ? dense_squares : dense_distances;
+  const auto kernel = c_.objective() == Objective::kmeans ? dense_costs<true> : dense_costs<false>;
   for (int64_t lane = 0; lane < c_.padded(); lane += CenterPanels::kPanel)
     kernel(tile, n, c_.n_cols(), c_.panel(lane), lane + CenterPanels::kPanel <= c_.padded(), c_.start() + lane,
            costs_.data() + lane, c_.padded());
@@ -147,7 +138,7 @@ double CostTile::of_sparse(int64_t row, int64_t center) {
 }
 
 void CostTile::sparse_row(int64_t row, double *costs) {
-  const auto kernel = c_.objective() == Objective::kmeans ? sparse_squares : sparse_distances;
+  const auto kernel = c_.objective() == Objective::kmeans ? sparse_costs<true> : sparse_costs<false>;
   const StoredRow corrected = read_sparse(row);
   for (int64_t lane = 0; lane < c_.k(); lane += CenterPanels::kPanel)
     kernel(corrected, c_.panel(lane), lane + CenterPanels::kPanel <= c_.padded(), c_.start() + lane, costs + lane);

@@ -209,16 +209,6 @@ void for_each_tile(const RowReader &x, const CenterPanels &centers, int n_jobs, 
 
 // The functions of medians.cpp for other files. They do not use Python; they are called without the GIL.
 
-// The rows of every cluster, each list in increasing order; rows with negative labels are left out.
-struct ClusterRows {
-  ClusterRows(const int32_t *labels, int64_t n, int64_t k);
-
-  const int64_t *rows(int64_t cluster) const { return order.data() + begin[cluster]; }
-  int64_t size(int64_t cluster) const { return begin[cluster + 1] - begin[cluster]; }
-
-  std::vector<int64_t> begin, order;
-};
-
 // The least weight of the rows at or below a median, for a cluster of this weight.
 inline int64_t half_of(int64_t weight) { return weight - weight / 2; }
 

@@ -48,19 +48,13 @@ CUTWISE_CLONES void nearest_of_tile(const double *costs, int64_t n, int64_t k, i
   }
 }
 
-CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int32_t *out, int64_t *sums) {
-  for (int64_t j = 0; j < k; ++j) {
-    const int64_t units = round_small(scale * (costs[j] - min_cost));
-    out[j] = static_cast<int32_t>(units);
-    sums[j] += units;
-  }
-}
-
-CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int64_t weight, int64_t *out,
+// Costs in int32 have no weights.
+template <class Unit>
+CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int64_t weight, Unit *out,
                                   int64_t *sums) {
   for (int64_t j = 0; j < k; ++j) {
-    const int64_t units = weight * round_small(scale * (costs[j] - min_cost));
-    out[j] = units;
+    const int64_t units = (sizeof(Unit) == 4 ? 1 : weight) * round_small(scale * (costs[j] - min_cost));
+    out[j] = static_cast<Unit>(units);
     sums[j] += units;
   }
 }
@@ -193,8 +187,7 @@ Fixed fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs
         const double *row = c + r * costs.padded(), units = scale * low[r];
         if (!((std::fabs(units) + scale * most) * static_cast<double>(weight) < 0x1p62)) throw std::invalid_argument(kTooLarge);
         Unit *out = excess.data() + (first + r) * k;
-        if constexpr (sizeof(Unit) == 4) excess_of_row(row, k, scale, low[r], out, tile_sums.data());
-        else excess_of_row(row, k, scale, low[r], weight, out, tile_sums.data());
+        excess_of_row(row, k, scale, low[r], weight, out, tile_sums.data());
         base.data()[first + r] = weight * std::llrint(units);
         if (k > 1) tile_magnitude += weight * digits(round_small(scale * (smallest_two(row, costs.padded()).second - low[r])));
       }

@@ -41,7 +41,7 @@ inline float round_down(double distance) {
 
 // A cost in four partial sums, used for bounds and mean costs only, as it has not the same bits as the cost kernels.
 template <bool squares>
-CUTWISE_INLINE double about_cost(const double *row, const double *center, int64_t d) {
+CUTWISE_CLONES double about_cost(const double *row, const double *center, int64_t d) {
   double part[kLanes] = {0.0, 0.0, 0.0, 0.0};
   Lanes sum;
   load(sum, part);
@@ -62,13 +62,6 @@ CUTWISE_INLINE double about_cost(const double *row, const double *center, int64_
     total += squares ? difference * difference : std::fabs(difference);
   }
   return total;
-}
-
-CUTWISE_CLONES double about_squared_distance(const double *row, const double *center, int64_t d) {
-  return about_cost<true>(row, center, d);
-}
-CUTWISE_CLONES double about_l1_distance(const double *row, const double *center, int64_t d) {
-  return about_cost<false>(row, center, d);
 }
 
 CUTWISE_CLONES int32_t nearest_of(const double *costs, int64_t k, int64_t padded, double least) {
@@ -223,9 +216,8 @@ class Lloyd {
   int64_t n_sums() const { return objective_ == Objective::kmeans && x_.gives_tiles() ? k_ * d_ : 0; }
 
   double distance(double cost) const { return objective_ == Objective::kmeans ? std::sqrt(cost) : cost; }
-  double about_distance(const double *row, const double *center) const {
-    return objective_ == Objective::kmeans ? std::sqrt(about_squared_distance(row, center, d_))
-                                           : about_l1_distance(row, center, d_);
+  double cost_about(const double *row, const double *center) const {
+    return objective_ == Objective::kmeans ? about_cost<true>(row, center, d_) : about_cost<false>(row, center, d_);
   }
 
   void add_cost(int64_t weight, double cost, Changes &to) const {
@@ -240,19 +232,9 @@ class Lloyd {
       for (int64_t row = first; row < last; ++row) add_cost(weight_of(row), tile.of_sparse(row, labels_[row]), to);
       return;
     }
-    std::vector<double> scratch;
-    const int64_t step = tile_rows(d_);
-    for (int64_t row = first; row < last; row += step) {
-      const int64_t n = std::min(step, last - row);
-      const Tile tile = x_.tile(row, n, scratch);
-      for (int64_t r = 0; r < n; ++r) {
-        const double *values = tile.rows + r * tile.stride, *center = panels.center(labels_[row + r]);
-        add_cost(weight_of(row + r),
-                 objective_ == Objective::kmeans ? about_squared_distance(values, center, d_)
-                                                 : about_l1_distance(values, center, d_),
-                 to);
-      }
-    }
+    x_.each(first, last, [&](int64_t row, const auto &values) {
+      add_cost(weight_of(row), cost_about(values.values, panels.center(labels_[row])), to);
+    });
   }
 
   // Discards bounds and sums, so that the next assignment measures every row.
@@ -396,7 +378,7 @@ class Lloyd {
       for (int64_t r = 0; r < n; ++r) {
         const int64_t row = some[r];
         const double *values = gathered.data() + r * o.d_;
-        const double distance = o.about_distance(values, panels.center(o.labels_[row]));
+        const double distance = o.distance(o.cost_about(values, panels.center(o.labels_[row])));
         o.upper_[row] = round_up(distance * (1.0 + 1e-12));
         if (o.upper_[row] <= o.lower_[row]) continue;
         if (left < r) std::copy(values, values + o.d_, gathered.data() + left * o.d_);

@@ -41,13 +41,15 @@ class ClusterRanges {
         least_(k * d, std::numeric_limits<double>::infinity()),
         largest_(k * d, -std::numeric_limits<double>::infinity()) {}
 
-  void add(int32_t label, const DenseRow &row) {
+  template <class Row>
+  void add(int32_t label, const Row &row) {
     n_rows_[label] += 1;
-    for (int64_t f = 0; f < d_; ++f) add_value(label * d_ + f, row.values[f]);
-  }
-  void add(int32_t label, const StoredRow &row) {
-    n_rows_[label] += 1;
-    for (int64_t p = 0; p < row.n; ++p) add_value(label * d_ + row.columns[p], row.values[p]);
+    for (int64_t p = 0; p < row.n; ++p) {
+      const int64_t i = label * d_ + row.column(p);
+      n_stored_[i] += 1;
+      least_[i] = std::min(least_[i], row.values[p]);
+      largest_[i] = std::max(largest_[i], row.values[p]);
+    }
   }
   void add(const ClusterRanges &other) {
     for (size_t j = 0; j < n_rows_.size(); ++j) n_rows_[j] += other.n_rows_[j];
@@ -65,12 +67,6 @@ class ClusterRanges {
   }
 
  private:
-  void add_value(int64_t i, double value) {
-    n_stored_[i] += 1;
-    least_[i] = std::min(least_[i], value);
-    largest_[i] = std::max(largest_[i], value);
-  }
-
   int64_t d_;
   std::vector<int64_t> n_rows_, n_stored_;
   std::vector<double> least_, largest_;
@@ -152,22 +148,6 @@ struct RowAdder {
   }
 };
 
-void sum_rows(const RowReader &x, const In1<int32_t> &labels, const RowAdder &adder, int64_t first, int64_t last,
-              ClusterSums &sums) {
-  RowScratch scratch;
-  const int64_t step = x.is_sparse() ? 1 : tile_rows(x.n_cols());
-  for (int64_t row = first; row < last; row += step) {
-    const int64_t n = std::min(step, last - row);
-    const Tile tile = x.is_sparse() ? Tile{nullptr, 0} : x.tile(row, n, scratch);
-    for (int64_t r = 0; r < n; ++r) {
-      const int32_t label = labels(row + r);
-      if (label < 0) continue;
-      if (x.is_sparse()) adder.add(sums, row, label, x.stored(row, scratch));
-      else adder.add(sums, row + r, label, DenseRow{tile.rows + r * tile.stride, x.n_cols()});
-    }
-  }
-}
-
 // Calls take(sums, at, j) for every cluster j, whose sums are those of cluster `at` in `sums`.
 template <class Take>
 void sum_clusters(const RowReader &rows, const In1<int32_t> &labels, int64_t k, const SumPlan &plan, const AnyWeights &weights,
@@ -192,8 +172,10 @@ void sum_clusters(const RowReader &rows, const In1<int32_t> &labels, int64_t k, 
   std::vector<ClusterSums> parts;
   for (int64_t piece = 0; piece < n_pieces; ++piece) parts.emplace_back(k, d, fractional);
   parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
-    sum_rows(rows, labels, RowAdder{plan, plan.weight_scale.data(), weights, d}, n * piece / n_pieces,
-             n * (piece + 1) / n_pieces, parts[piece]);
+    const RowAdder adder{plan, plan.weight_scale.data(), weights, d};
+    rows.each(n * piece / n_pieces, n * (piece + 1) / n_pieces, [&](int64_t row, const auto &values) {
+      if (labels(row) >= 0) adder.add(parts[piece], row, labels(row), values);
+    });
   });
   for (int64_t piece = 1; piece < n_pieces; ++piece) parts[0].add(parts[piece]);
   for (int64_t j = 0; j < k; ++j) take(parts[0], j, j);

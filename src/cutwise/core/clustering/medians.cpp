@@ -12,16 +12,6 @@
 
 namespace cutwise {
 
-ClusterRows::ClusterRows(const int32_t *labels, int64_t n, int64_t k) : begin(k + 1, 0) {
-  for (int64_t i = 0; i < n; ++i)
-    if (labels[i] >= 0) ++begin[labels[i] + 1];
-  for (int64_t j = 0; j < k; ++j) begin[j + 1] += begin[j];
-  order.resize(begin[k]);
-  std::vector<int64_t> next(begin.begin(), begin.end() - 1);
-  for (int64_t i = 0; i < n; ++i)
-    if (labels[i] >= 0) order[next[labels[i]]++] = i;
-}
-
 namespace {
 
 // A value of a column and the weight of its row.

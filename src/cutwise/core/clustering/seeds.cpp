@@ -163,22 +163,18 @@ class FewerCenters {
   // moves to them by v / (v + w) of the distance, so that c w / (v + w) of c is left (for squared distances; without this
   // factor a small far cluster would be dropped before one of two centers in a large cluster).
   int32_t missed_least() {
-    std::vector<int64_t> end(k_ + 1, 0);
-    for (const Near &near : near_) ++end[near.center + 1];
-    std::partial_sum(end.begin(), end.end(), end.begin());
-    std::vector<int64_t> at(end.begin(), end.end() - 1);
-    by_center_.resize(near_.size());
     std::vector<double> total(k_, 0.0), gets(k_, 0.0), more(k_, 0.0), losses(k_, 0.0);
+    std::vector<int32_t> centers(near_.size()), to;
     for (size_t i = 0; i < near_.size(); ++i) {
-      by_center_[at[near_[i].center]++] = static_cast<int64_t>(i);
+      centers[i] = near_[i].center;
       total[near_[i].center] += weight_[i];
     }
-    std::vector<int32_t> to;
+    const ClusterRows by_center(centers.data(), x_.n_rows(), k_);
     for (int32_t j = 0; j < k_; ++j) {
       to.clear();
-      for (int64_t p = end[j]; p < end[j + 1]; ++p) {
-        const Near &near = near_[by_center_[p]];
-        const double weight = weight_[by_center_[p]];
+      for (int64_t p = 0; p < by_center.size(j); ++p) {
+        const Near &near = near_[by_center.rows(j)[p]];
+        const double weight = weight_[by_center.rows(j)[p]];
         if (gets[near.second] == 0.0) to.push_back(near.second);
         gets[near.second] += weight;
         more[near.second] += weight * (near.second_cost - near.cost);
@@ -210,7 +206,7 @@ class FewerCenters {
   std::vector<double> centers_, weight_;
   std::vector<Near> near_;
   std::vector<double> rows_;
-  std::vector<int64_t> by_center_, lost_;  // rows; those whose nearest or second center left
+  std::vector<int64_t> lost_;  // the rows whose nearest or second center left
 };
 
 Owned<double, 2> drop_centers(const Matrix &x, const In2<double> &centers, int64_t n_left, const Weights &weights,

@@ -11,89 +11,51 @@ namespace cutwise {
 
 namespace {
 
-CUTWISE_CLONES void keep_largest(const double *row, int64_t d, double *largest) {
-  for (int64_t f = 0; f < d; ++f) {
-    const double size = std::fabs(row[f]);
-    largest[f] = size > largest[f] ? size : largest[f];
+template <class Row>
+CUTWISE_CLONES void keep_largest(const Row &row, double *largest) {
+  for (int64_t p = 0; p < row.n; ++p) {
+    double &most = largest[row.column(p)];
+    const double size = std::fabs(row.values[p]);
+    most = size > most ? size : most;
   }
 }
 
-void size_columns(const RowReader &x, int64_t first, int64_t last, double *largest) {
-  RowScratch scratch;
-  if (x.is_sparse()) {
-    for (int64_t row = first; row < last; ++row) {
-      const StoredRow stored = x.stored(row, scratch);
-      for (int64_t p = 0; p < stored.n; ++p) {
-        double &most = largest[stored.columns[p]];
-        most = std::max(most, std::fabs(stored.values[p]));
-      }
-    }
-    return;
-  }
-  const int64_t step = tile_rows(x.n_cols());
-  for (int64_t row = first; row < last; row += step) {
-    const int64_t n = std::min(step, last - row);
-    const Tile tile = x.tile(row, n, scratch);
-    for (int64_t r = 0; r < n; ++r) keep_largest(tile.rows + r * tile.stride, x.n_cols(), largest);
-  }
-}
-
-CUTWISE_CLONES void add_terms(const double *row, const double *scale, int64_t d, double unit, int64_t *high, int64_t *low) {
-  for (int64_t f = 0; f < d; ++f) {
-    const SplitTerm term = split_term(row[f] * scale[f], unit);
-    high[f] += term.high;
-    low[f] += term.low;
-  }
-}
-
-CUTWISE_CLONES void add_weighted_terms(const double *row, const double *scale, int64_t d, double unit, int64_t weight,
-                                       int64_t *high, int64_t *low) {
-  for (int64_t f = 0; f < d; ++f) {
-    const SplitTerm term = split_term(row[f] * scale[f], unit);
-    high[f] += weight * term.high;
-    low[f] += weight * term.low;
+// Adds `times` the split terms of `factor` times the values.
+template <class Row>
+CUTWISE_INLINE void add_terms(const Row &row, const double *scale, double unit, double factor, int64_t times, int64_t *high,
+                              int64_t *low) {
+  for (int64_t p = 0; p < row.n; ++p) {
+    const int64_t f = row.column(p);
+    const SplitTerm term = split_term(factor * (row.values[p] * scale[f]), unit);
+    high[f] += times * term.high;
+    low[f] += times * term.low;
   }
 }
 
 }  // namespace
 
-void add_row(const DenseRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low) {
-  if (weight == 1) add_terms(row.values, scale, row.n, unit, high, low);
-  else add_weighted_terms(row.values, scale, row.n, unit, weight, high, low);
+CUTWISE_CLONES void add_row(const DenseRow &row, const double *scale, double unit, int64_t weight, int64_t *high,
+                            int64_t *low) {
+  if (weight == 1) add_terms(row, scale, unit, 1.0, 1, high, low);  // without multiplications of int64, which take long
+  else add_terms(row, scale, unit, 1.0, weight, high, low);
 }
-
 void add_row(const StoredRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low) {
-  for (int64_t p = 0; p < row.n; ++p) {
-    const int32_t f = row.columns[p];
-    const SplitTerm term = split_term(row.values[p] * scale[f], unit);
-    high[f] += weight * term.high;
-    low[f] += weight * term.low;
-  }
+  add_terms(row, scale, unit, 1.0, weight, high, low);
 }
-
 CUTWISE_CLONES void add_product(const DenseRow &row, const double *scale, double unit, double weight, int64_t *high,
                                 int64_t *low) {
-  for (int64_t f = 0; f < row.n; ++f) {
-    const SplitTerm term = split_term(weight * (row.values[f] * scale[f]), unit);
-    high[f] += term.high;
-    low[f] += term.low;
-  }
+  add_terms(row, scale, unit, weight, 1, high, low);
 }
-
 void add_product(const StoredRow &row, const double *scale, double unit, double weight, int64_t *high, int64_t *low) {
-  for (int64_t p = 0; p < row.n; ++p) {
-    const int32_t f = row.columns[p];
-    const SplitTerm term = split_term(weight * (row.values[p] * scale[f]), unit);
-    high[f] += term.high;
-    low[f] += term.low;
-  }
+  add_terms(row, scale, unit, weight, 1, high, low);
 }
 
 std::vector<double> column_sizes(const RowReader &x, int n_jobs) {
   const int64_t d = x.n_cols(), n = x.n_rows(), n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
   std::vector<double> largest(n_pieces * d, 0.0);
   parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
-    size_columns(x, n * piece / n_pieces, n * (piece + 1) / n_pieces, largest.data() + piece * d);
+    x.each(n * piece / n_pieces, n * (piece + 1) / n_pieces,
+           [&](int64_t, const auto &row) { keep_largest(row, largest.data() + piece * d); });
   });
   for (int64_t piece = 1; piece < n_pieces; ++piece)
     for (int64_t f = 0; f < d; ++f) largest[f] = std::max(largest[f], largest[piece * d + f]);

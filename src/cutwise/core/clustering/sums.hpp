@@ -37,11 +37,6 @@ inline void add_all(std::vector<int64_t> &to, const std::vector<int64_t> &from) 
   for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
 }
 
-struct DenseRow {
-  const double *values;
-  int64_t n;
-};
-
 // Adds `weight` times the split terms of a row (see exact_sums.hpp) to the sums. scale: by column. unit: 2^bits.
 void add_row(const DenseRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low);
 void add_row(const StoredRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low);

@@ -51,7 +51,7 @@ void sort_keys(std::vector<K> &keys) {
 constexpr int64_t kFew = 128;
 
 template <class K>
-CUTWISE_INLINE void rank_sort_few(const K *keys, K n, K *sorted) {
+CUTWISE_CLONES void rank_sort(const K *keys, K n, K *sorted) {
   for (K i = 0; i < n; ++i) {
     const K key = keys[i];
     K rank = 0;
@@ -60,8 +60,6 @@ CUTWISE_INLINE void rank_sort_few(const K *keys, K n, K *sorted) {
     sorted[rank] = key;
   }
 }
-CUTWISE_CLONES void rank_sort(const uint32_t *keys, uint32_t n, uint32_t *sorted) { rank_sort_few(keys, n, sorted); }
-CUTWISE_CLONES void rank_sort(const uint64_t *keys, uint64_t n, uint64_t *sorted) { rank_sort_few(keys, n, sorted); }
 
 // Values that are whole numbers in a short range are counted instead of sorted.
 constexpr int64_t kMaxCounted = 8192;
@@ -91,6 +89,18 @@ bool count_whole(const V *values, int64_t n, Tally &tally) {
   return true;
 }
 
+// A binary search in which all values take each step together, so that no step waits for the one before.
+template <class V, class Count>
+CUTWISE_INLINE void count_by_halves(const V *ends, int64_t n_ends, const V *values, int64_t n, Count *counts) {
+  std::fill_n(counts, n, Count{0});
+  while (n_ends > 0) {
+    const int64_t half = (n_ends + 1) / 2;  // n_ends are left to search
+    const V *last = ends + half - 1;
+    for (int64_t i = 0; i < n; ++i) counts[i] += last[counts[i]] < values[i] ? static_cast<Count>(half) : 0;
+    n_ends -= half;
+  }
+}
+
 // Appends the last entry of every bin, where a bin ends as soon as it has a count of `fill`; an entry with a count of `fill`
 // and the entry `alone` are bins by themselves.
 void cut_at(const std::vector<int32_t> &counts, double fill, int64_t alone, std::vector<int64_t> &last) {
@@ -116,6 +126,13 @@ void cut_at(const std::vector<int32_t> &counts, double fill, int64_t alone, std:
 }
 
 }  // namespace
+
+CUTWISE_CLONES void count_below(const float *ends, int64_t n_ends, const float *values, int64_t n, int32_t *counts) {
+  count_by_halves(ends, n_ends, values, n, counts);
+}
+CUTWISE_CLONES void count_below(const double *ends, int64_t n_ends, const double *values, int64_t n, int64_t *counts) {
+  count_by_halves(ends, n_ends, values, n, counts);
+}
 
 template <class V>
 void tally_values(V *values, int64_t n, Tally &tally) {

@@ -35,6 +35,16 @@ struct Bins {
   int size() const { return static_cast<int>(high.size()); }
 };
 
+// Writes for each of n values how many of the sorted ends are below it.
+void count_below(const float *ends, int64_t n_ends, const float *values, int64_t n, int32_t *counts);
+void count_below(const double *ends, int64_t n_ends, const double *values, int64_t n, int64_t *counts);
+
+// As wide as the values, so that both are worked on in the same lanes.
+template <class V>
+using CountOf = std::conditional_t<sizeof(V) == 4, int32_t, int64_t>;
+
+constexpr int64_t kCountedTogether = 256;  // values that stay in the first-level cache with their counts
+
 // Fills the tally with some values; V is float or double.
 template <class V>
 void tally_values(V *values, int64_t n, Tally &tally);

@@ -50,8 +50,8 @@ CUTWISE_INLINE uint64_t bits_off_default(const T *x, const T *defaults, const Bi
 
 // The masks of n rows: one word for every 64 columns.
 template <class T>
-CUTWISE_INLINE void mark_rows(const T *x, int64_t row_stride, int64_t n, const T *defaults, const BitOf<T> *bits, int64_t width,
-                              uint64_t *off) {
+CUTWISE_CLONES void mark_off_default(const T *x, int64_t row_stride, int64_t n, const T *defaults, const BitOf<T> *bits,
+                                     int64_t width, uint64_t *off) {
   for (int64_t i = 0; i < n; ++i) {
     const T *row = x + i * row_stride;
     for (int64_t j = 0; j < width; j += 32) {
@@ -62,15 +62,6 @@ CUTWISE_INLINE void mark_rows(const T *x, int64_t row_stride, int64_t n, const T
     }
   }
 }
-template <class T>
-void mark_off_default(const T *x, int64_t row_stride, int64_t n, const T *defaults, const BitOf<T> *bits, int64_t width,
-                      uint64_t *off) {
-  mark_rows(x, row_stride, n, defaults, bits, width, off);
-}
-void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults, const uint32_t *bits, int64_t width,
-                      uint64_t *off);
-void mark_off_default(const double *x, int64_t row_stride, int64_t n, const double *defaults, const uint64_t *bits,
-                      int64_t width, uint64_t *off);
 
 template <class T>
 class BundledColumns {

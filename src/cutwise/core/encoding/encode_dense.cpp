@@ -11,40 +11,6 @@
 
 namespace cutwise {
 
-CUTWISE_CLONES void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults, const uint32_t *bits,
-                                     int64_t width, uint64_t *off) {
-  mark_rows(x, row_stride, n, defaults, bits, width, off);
-}
-CUTWISE_CLONES void mark_off_default(const double *x, int64_t row_stride, int64_t n, const double *defaults,
-                                     const uint64_t *bits, int64_t width, uint64_t *off) {
-  mark_rows(x, row_stride, n, defaults, bits, width, off);
-}
-
-namespace {
-
-// Compares with four ends at a time, so that the counts are read and written once for the four.
-template <class V, class Count>
-CUTWISE_INLINE void count_lesser_of(const V *ends, int64_t n_ends, const V *values, int64_t n, Count *counts) {
-  std::fill_n(counts, n, Count{0});
-  int64_t j = 0;
-  for (; j + 4 <= n_ends; j += 4) {
-    const V a = ends[j], b = ends[j + 1], c = ends[j + 2], d = ends[j + 3];
-    for (int64_t i = 0; i < n; ++i)
-      counts[i] += Count{a < values[i]} + Count{b < values[i]} + Count{c < values[i]} + Count{d < values[i]};
-  }
-  for (; j < n_ends; ++j)
-    for (int64_t i = 0; i < n; ++i) counts[i] += ends[j] < values[i];
-}
-
-}  // namespace
-
-CUTWISE_CLONES void count_lesser(const float *ends, int64_t n_ends, const float *values, int64_t n, int32_t *counts) {
-  count_lesser_of(ends, n_ends, values, n, counts);
-}
-CUTWISE_CLONES void count_lesser(const double *ends, int64_t n_ends, const double *values, int64_t n, int64_t *counts) {
-  count_lesser_of(ends, n_ends, values, n, counts);
-}
-
 namespace {
 
 constexpr int64_t kMinSampled = 4096, kMaxSampled = 8192;

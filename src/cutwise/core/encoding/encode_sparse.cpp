@@ -18,29 +18,6 @@ constexpr int64_t kValuesOfBin = 128, kValuesOfExact = 8, kMinExact = 4, kMostEx
 constexpr int64_t kFewestOfBlock = 1 << 16, kMostOfBlock = 1 << 20;
 constexpr int64_t kColumnsAtOnce = 64;
 
-// Finds the bin of a value among the upper ends of the bins, without branches that depend on the values.
-template <class V>
-class EndFinder {
- public:
-  // Every negative value has a bin below that of zero, and values beyond the last end are in the last bin.
-  EndFinder(const Bins &bins, int32_t zero_bin) {
-    std::fill(std::begin(end_), std::end(end_), std::numeric_limits<V>::infinity());
-    for (int b = 0; b + 1 < bins.size(); ++b) end_[b] = static_cast<V>(bins.high[b]);
-    if (zero_bin > 0) end_[zero_bin - 1] = -std::numeric_limits<V>::denorm_min();
-    while ((1 << n_steps_) < bins.size()) ++n_steps_;
-  }
-
-  int32_t operator()(V value) const {
-    int32_t b = 0;
-    for (int step = n_steps_ - 1; step >= 0; --step) b += static_cast<int32_t>(end_[b + (1 << step) - 1] < value) << step;
-    return b;
-  }
-
- private:
-  V end_[kMaxBins];  // infinite from the last bin on
-  int n_steps_ = 0;
-};
-
 // V: the type that stored values are compared in. Position: an unsigned integer type that can number all stored values.
 template <class V, class Position>
 class SparseEncoder {
@@ -202,7 +179,10 @@ class SparseEncoder {
     column.default_bin = -1;
     if (zero >= 0)
       column.default_bin = static_cast<int32_t>(std::lower_bound(bins.high.begin(), bins.high.end(), 0.0) - bins.high.begin());
-    const EndFinder<V> find(bins, column.default_bin);
+    V ends[kMaxBins];
+    std::transform(bins.high.begin(), bins.high.end() - 1, ends, [](double high) { return static_cast<V>(high); });
+    // Every negative value has a bin below that of zero.
+    if (column.default_bin > 0) ends[column.default_bin - 1] = -std::numeric_limits<V>::denorm_min();
     struct {
       V low, high;
       uint8_t code;
@@ -210,14 +190,21 @@ class SparseEncoder {
     for (int32_t b = 0; b < column.n_bins; ++b)
       bin[b] = {static_cast<V>(bins.low[b]), static_cast<V>(bins.high[b]), static_cast<uint8_t>(column.slot_of(b))};
     bool missed = false;
-    for (const Stored *at = stored; at < stored + n; ++at) {
-      const Stored here = *at;
-      const int32_t b = find(here.value);
-      missed |= b == column.default_bin;  // no stored value is zero
-      missed |= column.exact && here.value != bin[b].high;
-      bin[b].low = here.value < bin[b].low ? here.value : bin[b].low;
-      bin[b].high = here.value > bin[b].high ? here.value : bin[b].high;
-      out_.codes[here.position] = bin[b].code;
+    for (int64_t first = 0; first < n; first += kCountedTogether) {
+      const Stored *at = stored + first;
+      const int64_t here = std::min(kCountedTogether, n - first);
+      V value[kCountedTogether];
+      CountOf<V> found[kCountedTogether];
+      for (int64_t i = 0; i < here; ++i) value[i] = at[i].value;
+      count_below(ends, column.n_bins - 1, value, here, found);
+      for (int64_t i = 0; i < here; ++i) {
+        auto &in = bin[found[i]];
+        missed |= found[i] == column.default_bin;  // no stored value is zero
+        missed |= column.exact && value[i] != in.high;
+        in.low = value[i] < in.low ? value[i] : in.low;
+        in.high = value[i] > in.high ? value[i] : in.high;
+        out_.codes[at[i].position] = in.code;
+      }
     }
     for (int32_t b = 0; b < column.n_bins; ++b) {
       bins.low[b] = static_cast<double>(bin[b].low);

@@ -3,8 +3,8 @@
 // The range of a column is divided into cells, and a table has the bin of every cell. Whole numbers have a cell each; other
 // values have cells of equal width or, where a few outliers would leave all other values in one cell, of equal steps in the
 // bits of the float, which are equal ratios. An exact column needs a cell for every value, and a value that differs from that
-// of its bin is unseen. The bins of a coarse column are runs of cells. Where cells are not fine enough, a binary search of
-// fixed length finds the bin.
+// of its bin is unseen. The bins of a coarse column are runs of cells. Where cells are not fine enough, a binary search finds
+// the bin.
 #pragma once
 
 #include "base/simd.hpp"
@@ -63,10 +63,6 @@ struct CellsAndInfinity {
   }
 };
 
-// Writes for each of n values how many of the ends are less than it.
-void count_lesser(const float *ends, int64_t n_ends, const float *values, int64_t n, int32_t *counts);
-void count_lesser(const double *ends, int64_t n_ends, const double *values, int64_t n, int64_t *counts);
-
 template <class T>
 class Finder {
  public:
@@ -100,21 +96,19 @@ class Finder {
     return std::visit(
         [&](const auto &cells) {
           using Cells = std::decay_t<decltype(cells)>;
-          if constexpr (!std::is_same_v<Cells, Search>) {
+          if constexpr (!std::is_same_v<Cells, std::vector<V>>) {
             const uint8_t *table = table_.data();
             return write([table, at = cells](T v, int64_t) { return static_cast<int>(table[at(static_cast<CellValue>(v))]); },
                          values, stride, n, ends, codes, code_stride);
-          } else if (cells.n_steps > kMostCounted) {
-            return write([&](T v, int64_t) { return cells(static_cast<V>(v)); }, values, stride, n, ends, codes, code_stride);
           } else {
             bool any = false;
-            V some[kLookedUp];
-            std::conditional_t<sizeof(V) == 4, int32_t, int64_t> bins[kLookedUp];
-            for (int64_t first = 0; first < n; first += kLookedUp) {
-              const int64_t here = std::min(kLookedUp, n - first);
+            V some[kCountedTogether];
+            CountOf<V> bins[kCountedTogether];
+            for (int64_t first = 0; first < n; first += kCountedTogether) {
+              const int64_t here = std::min(kCountedTogether, n - first);
               const T *from = values + first * stride;
               for (int64_t i = 0; i < here; ++i) some[i] = static_cast<V>(from[i * stride]);
-              count_lesser(cells.end.data(), static_cast<int64_t>(cells.end.size()), some, here, bins);
+              count_below(cells.data(), static_cast<int64_t>(cells.size()), some, here, bins);
               any |= write([&](T, int64_t i) { return static_cast<int>(bins[i]); }, from, stride, here, ends,
                            codes + first * code_stride, code_stride);
             }
@@ -127,17 +121,6 @@ class Finder {
   bool is_known(V value, uint8_t bin) const { return value_[bin] == value; }
 
  private:
-  struct Search {
-    std::vector<V> end;  // 2^n_steps - 1 of them
-    int n_steps;
-
-    int operator()(V v) const {
-      int b = 0;
-      for (int step = (1 << n_steps) >> 1; step > 0; step >>= 1) b += end[b + step - 1] < v ? step : 0;
-      return b;
-    }
-  };
-
   using CellValue = std::conditional_t<std::is_same_v<T, uint8_t>, uint8_t, V>;
 
   // A coarse bin takes memory for sums over the rows of a node, so it should have a good number of values.
@@ -145,8 +128,6 @@ class Finder {
   static constexpr int64_t kMinRows = 4096;  // fewer rows do not repay a table
   static constexpr int kMaxCells = 8192;     // so that the tables of some columns fit in the first-level cache
   static constexpr int kMinCells = 1024;
-  static constexpr int kMostCounted = 6;  // for up to 2^6 bins comparing with every end is as fast as a binary search
-  static constexpr int64_t kLookedUp = 256;
   static constexpr double kMaxWhole = 1 << 24;  // whole numbers up to here are exact in float32
 
   using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
@@ -176,12 +157,8 @@ class Finder {
   }
 
   void use_search(const Bins &bins) {
-    Search search{{}, 0};
-    while ((1 << search.n_steps) < bins.size()) ++search.n_steps;
-    search.end.assign(bins.high.begin(), bins.high.end() - 1);
-    if (has_infinity_ && !search.end.empty()) search.end.back() = std::numeric_limits<V>::max();
-    // No value is above infinity, so no value gets a bin after the last one.
-    search.end.resize((size_t{1} << search.n_steps) - 1, std::numeric_limits<V>::infinity());
+    std::vector<V> search(bins.high.begin(), bins.high.end() - 1);
+    if (has_infinity_ && !search.empty()) search.back() = std::numeric_limits<V>::max();
     cells_ = std::move(search);
   }
 
@@ -277,8 +254,8 @@ class Finder {
   int64_t last_alone(int64_t n) const { return has_infinity_ ? n - 1 : -1; }
 
   using AllCells = std::conditional_t<
-      std::is_same_v<T, uint8_t>, std::variant<Search, ByteCells>,
-      std::variant<Search, EqualCells<V>, BitCells<V>, CellsAndInfinity<EqualCells<V>>, CellsAndInfinity<BitCells<V>>>>;
+      std::is_same_v<T, uint8_t>, std::variant<std::vector<V>, ByteCells>,
+      std::variant<std::vector<V>, EqualCells<V>, BitCells<V>, CellsAndInfinity<EqualCells<V>>, CellsAndInfinity<BitCells<V>>>>;
 
   bool exact_ = true, has_infinity_ = false;
   int max_bins_ = kMaxBins;

@@ -3,22 +3,12 @@
 // Every batch adds integers to the same cells, so neither the order of the rows nor their batches change a result.
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
+#include "base/rows.hpp"
 #include "base/simd.hpp"
+#include "encoding/bins.hpp"
 
 namespace cutwise {
 namespace {
-
-// For every value the number of edges below it, by binary search among at most 255 sorted edges. All values take each step
-// together, so that no step waits for the one before.
-CUTWISE_CLONES void find_bins(const double *edges, int64_t n_edges, const double *values, int64_t m, int32_t *bins) {
-  for (int64_t i = 0; i < m; ++i) bins[i] = 0;
-  for (int64_t n = n_edges; n > 0;) {
-    const int64_t half = (n + 1) / 2;  // n edges are left to search
-    const double *last = edges + half - 1;
-    for (int64_t i = 0; i < m; ++i) bins[i] += last[bins[i]] < values[i] ? static_cast<int32_t>(half) : 0;
-    n -= half;
-  }
-}
 
 constexpr int64_t kInterleaved = 256;  // rows of which all columns fit in the first-level cache
 
@@ -45,19 +35,6 @@ struct Cells {
 
 // Rows that are listed by node together: the cells of one node and column then stay in the first-level cache.
 constexpr int64_t kTile = 8192;
-
-// Lists the rows of a tile by node: `rows` has their numbers, those of node j from begin[j] on.
-void list_by_node(const Cells &at, int64_t first, std::vector<int64_t> &begin, std::vector<int64_t> &rows) {
-  const int64_t last = std::min(at.n, first + kTile);
-  std::fill(begin.begin(), begin.end(), 0);
-  for (int64_t i = first; i < last; ++i)
-    if (at.node[i] >= 0) ++begin[at.node[i] + 1];
-  for (size_t j = 1; j < begin.size(); ++j) begin[j] += begin[j - 1];
-  for (int64_t i = first; i < last; ++i)
-    if (at.node[i] >= 0) rows[begin[at.node[i]]++] = i;
-  for (size_t j = begin.size() - 1; j > 0; --j) begin[j] = begin[j - 1];
-  begin[0] = 0;
-}
 
 // Every row adds 1, its weight and its k numbers to its cell. cells: of one node and column.
 template <class Number>
@@ -99,12 +76,11 @@ template <class Number>
 void add_all(const Cells &at, const Number *payload, int64_t k, const int32_t *order, const int32_t *n_survivors,
              int64_t n_nodes, int64_t *sums) {
   const int64_t width = order ? 2 * k + 1 : 2 + k;
-  std::vector<int64_t> begin(n_nodes + 1), rows(kTile);
   std::vector<Number> least(k);
   for (int64_t tile = 0; tile < at.n; tile += kTile) {
-    list_by_node(at, tile, begin, rows);
+    const ClusterRows by_node(at.node + tile, std::min(at.n - tile, kTile), n_nodes, tile);
     for (int64_t node = 0; node < n_nodes; ++node) {
-      const int64_t *in_node = rows.data() + begin[node], m = begin[node + 1] - begin[node];
+      const int64_t *in_node = by_node.rows(node), m = by_node.size(node);
       if (m == 0) continue;
       const int32_t *along = order ? order + node * at.d * k : nullptr;
       int64_t *cells = sums + node * at.n_bins * width;
@@ -134,17 +110,16 @@ void bind_tallies(nb::module_ &m) {
         NewArray<uint8_t, 2> codes(n, d);
         without_gil([&] {
           matrix.visit([&](auto values) {
-            constexpr int64_t kRows = 256;  // values and codes of so many rows fit in the first-level cache
-            for (int64_t first = 0; first < n; first += kRows)
+            for (int64_t first = 0; first < n; first += kCountedTogether)
               for (int64_t f = 0; f < d; ++f) {
                 const double *of_column = edges.data() + begin(f) - f;
                 const int64_t n_edges = begin(f + 1) - begin(f) - 1;
                 double *least = low.data() + begin(f), *most = high.data() + begin(f);
-                double column[kRows] = {};
-                int32_t bins[kRows] = {};
-                const int64_t n_here = std::min(n - first, kRows);
+                double column[kCountedTogether] = {};
+                int64_t bins[kCountedTogether] = {};
+                const int64_t n_here = std::min(n - first, kCountedTogether);
                 for (int64_t i = 0; i < n_here; ++i) column[i] = values(first + i, f) + 0.0;
-                find_bins(of_column, n_edges, column, n_here, bins);
+                count_below(of_column, n_edges, column, n_here, bins);
                 for (int64_t i = 0; i < n_here; ++i) {
                   codes.data()[(first + i) * d + f] = static_cast<uint8_t>(bins[i]);
                   least[bins[i]] = std::min(least[bins[i]], column[i]);

@@ -1,6 +1,7 @@
-// What prepares the sample of a search: bins, main directions, and a number a row to draw it by.
+// What prepares the sample of a search: bins, main directions, a number a row to draw it by, and rows as whole numbers.
 #include "base/arrays.hpp"
 #include "base/distinct_rows.hpp"
+#include "base/exact_sums.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
@@ -155,13 +156,11 @@ CUTWISE_INLINE uint64_t term(int64_t column, double value) {
   return value == 0.0 ? 0 : hash;
 }
 
-CUTWISE_CLONES void hash_tile(const Tile &tile, int64_t n, int64_t n_cols, uint64_t *to) {
-  for (int64_t i = 0; i < n; ++i) {
-    const double *row = tile.rows + i * tile.stride;
-    uint64_t sum = 0;
-    for (int64_t j = 0; j < n_cols; ++j) sum += term(j, row[j]);
-    to[i] = mixed(sum);
-  }
+template <class Row>
+CUTWISE_CLONES uint64_t hash_terms(const Row &row) {
+  uint64_t sum = 0;
+  for (int64_t p = 0; p < row.n; ++p) sum += term(row.column(p), row.values[p]);
+  return sum;
 }
 
 }  // namespace
@@ -170,7 +169,7 @@ CUTWISE_CLONES void hash_tile(const Tile &tile, int64_t n, int64_t n_cols, uint6
 
 using namespace cutwise;
 
-void bind_sample_bins(nb::module_ &m) {
+void bind_sample(nb::module_ &m) {
   m.def(
       "sample_bins",
       [](In2<double> values, In1<double> weights, In1<int32_t> cut_columns, In1<double> cuts, int64_t max_bins, int n_jobs) {
@@ -210,9 +209,6 @@ void bind_sample_bins(nb::module_ &m) {
 
 Gives codes of the shape of the values, the edges of all columns, where those of each begin, and the last bin on the left of
 every cut (-1: none). A value is in bin b or below when it is at most edge b of its column.)");
-}
-
-void bind_directions(nb::module_ &m) {
   m.def(
       "main_directions",
       [](In2<double> points, In1<double> weights, int64_t n_directions) {
@@ -254,9 +250,6 @@ void bind_directions(nb::module_ &m) {
       },
       "points"_a, "weights"_a, "n_directions"_a,
       "Directions of unit length along which the weighted points scatter most, about; zeros where they do not scatter.");
-}
-
-void bind_row_hashes(nb::module_ &m) {
   m.def(
       "row_hashes",
       [](const Matrix &matrix, int n_jobs) {
@@ -265,25 +258,45 @@ void bind_row_hashes(nb::module_ &m) {
         without_gil([&] {
           const auto reader = RowReader::of(matrix);
           parallel_for(n_jobs, count_blocks(matrix.n_rows()), [&](int64_t block) {
-            RowScratch scratch;
-            const int64_t begin = block * kBlockRows, end = std::min(begin + kBlockRows, matrix.n_rows());
-            if (reader->is_sparse()) {
-              for (int64_t i = begin; i < end; ++i) {
-                const StoredRow row = reader->stored(i, scratch);
-                uint64_t sum = 0;
-                for (int64_t j = 0; j < row.n; ++j) sum += term(row.columns[j], row.values[j]);
-                to[i] = mixed(sum);
-              }
-              return;
-            }
-            const int64_t n_together = tile_rows(matrix.n_cols());
-            for (int64_t first = begin; first < end; first += n_together) {
-              const int64_t n = std::min(n_together, end - first);
-              hash_tile(reader->tile(first, n, scratch), n, matrix.n_cols(), to + first);
-            }
+            reader->each(block * kBlockRows, std::min((block + 1) * kBlockRows, matrix.n_rows()),
+                         [&](int64_t row, const auto &values) { to[row] = mixed(hash_terms(values)); });
           });
         });
         return hashes.to_numpy();
       },
       "matrix"_a, "n_jobs"_a, "A number for every row, the same for equal rows of any dtype and layout.");
+  m.def(
+      "grid_rows",
+      [](In2<double> coordinates, In1<int64_t> weights, In1<double> origin, double reach, double scale, bool weigh_first,
+         const std::optional<In2<double>> &directions) {
+        const int64_t n = coordinates.shape(0), d = coordinates.shape(1);
+        const int64_t n_numbers = directions ? static_cast<int64_t>(directions->shape(0)) : d;
+        const int64_t width = (n_numbers + kLanes) / kLanes * kLanes;
+        require(has_shape(weights, n), "there is one weight for each row");
+        require(has_shape(origin, d), "an origin has one coordinate for each column");
+        require(!directions || static_cast<int64_t>(directions->shape(1)) == d, "directions have one entry for each column");
+        NewArray<double, 2> rows(n, width);
+        double *to = rows.data();
+        without_gil([&] {
+          std::vector<double> from_origin(d);
+          for (int64_t i = 0; i < n; ++i, to += width) {
+            const double weight = static_cast<double>(weights(i));
+            for (int64_t j = 0; j < d; ++j) from_origin[j] = std::min(std::max(coordinates(i, j) - origin(j), -reach), reach);
+            std::fill_n(to, width, 0.0);
+            to[0] = weight;
+            for (int64_t p = 0; p < n_numbers; ++p) {
+              double x = directions ? 0.0 : from_origin[p];
+              for (int64_t j = 0; directions && j < d; ++j) x += (*directions)(p, j) * from_origin[j];
+              // No product reaches 2^51, where kMagic would fail to round.
+              to[p + 1] = weigh_first ? (x * scale * weight + kMagic) - kMagic : weight * ((x * scale + kMagic) - kMagic);
+            }
+          }
+        });
+        return rows.to_numpy();
+      },
+      "coordinates"_a, "weights"_a, "origin"_a, "reach"_a, "scale"_a, "weigh_first"_a, "directions"_a.none(),
+      R"(Rows as whole numbers: the weight, then the coordinates from an origin times the scale, rounded, times the weight.
+
+Coordinates beyond the reach count as the reach. weigh_first: rounded after the weight is multiplied. With directions, a row
+has one coordinate along each. Zeros fill a row up to a multiple of four.)");
 }
