@@ -198,7 +198,7 @@ def test_codes_of_csr_keep_the_columns_of_the_table_that_they_stand_beside():
     gc.collect()
     totals, histogram = np.zeros((1, 1), np.int64), np.zeros((encoded.n_slots, 1, 1), np.int64)
     noise = [np.full(X.size, 7, np.int32) for _ in range(20)]  # where the columns lay, if nobody kept them
-    core.add_to_cluster_histogram(encoded, None, rows, np.zeros(500, np.int32), None, None, histogram, totals, 1)
+    core.add_to_cluster_histogram(encoded, rows, np.zeros(500, np.int32), None, None, histogram, totals, 1)
     assert len(noise) == 20
     expected = [(X[:, f] == value).sum() for f in range(9) for value in range(1, 5)]
     np.testing.assert_array_equal(histogram.ravel(), expected)

@@ -100,7 +100,7 @@ def histogram_of(case: Case, cluster: np.ndarray, first: np.ndarray | None, seco
     k = case.excess.shape[1]
     histogram = np.zeros((case.encoded.n_slots, k, width), dtype=np.int64)
     totals = np.zeros((k, width), dtype=np.int64)
-    core.add_to_cluster_histogram(case.encoded, None, case.rows, cluster, first, second, histogram, totals, 1)
+    core.add_to_cluster_histogram(case.encoded, case.rows, cluster, first, second, histogram, totals, 1)
     return histogram, totals
 
 
@@ -108,7 +108,7 @@ def histogram_of(case: Case, cluster: np.ndarray, first: np.ndarray | None, seco
 def test_rows_taken_out_of_a_histogram_leave_nothing(case: Case) -> None:
     histogram, totals = histogram_of(case, case.labels, case.weights, None, 1)
     assert totals.sum() == case.weight(case.rows).sum()
-    core.add_to_cluster_histogram(case.encoded, None, case.rows, case.labels, case.weights, None, histogram, totals, -1)
+    core.add_to_cluster_histogram(case.encoded, case.rows, case.labels, case.weights, None, histogram, totals, -1)
     assert not histogram.any()
     assert not totals.any()
 
@@ -120,7 +120,7 @@ def test_narrow_cells_of_a_sparse_table_say_the_same(seed: int) -> None:
     weights[case.rows[0]] = 2**16 - len(case.rows)  # together as much as a cell can hold
     wide, totals = histogram_of(case, case.labels, weights, None, 1)
     narrow = np.zeros(wide.shape, dtype=np.uint16)
-    args = case.encoded, None, case.rows, case.labels, weights, None, narrow
+    args = case.encoded, case.rows, case.labels, weights, None, narrow
     core.add_to_cluster_histogram(*args, np.zeros_like(totals), 1)
     np.testing.assert_array_equal(narrow, wide)
     mistakes, disagreement = [], []
@@ -142,7 +142,7 @@ def test_narrow_cells_are_refused_for_dense_tables() -> None:
     case = make_case(0)
     narrow, totals = np.zeros((case.encoded.n_slots, 9, 1), dtype=np.uint16), np.zeros((9, 1), dtype=np.int64)
     with pytest.raises(ValueError, match="sparse tables"):
-        core.add_to_cluster_histogram(case.encoded, None, case.rows, case.labels, None, None, narrow, totals, 1)
+        core.add_to_cluster_histogram(case.encoded, case.rows, case.labels, None, None, narrow, totals, 1)
 
 
 @each("case", CASES)
@@ -378,7 +378,7 @@ def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, wi
     totals, nearest_costs = np.zeros((k, width), dtype=np.int64), np.zeros((k, 2), dtype=np.int64)
     states = new_states(n, k, case.excess.dtype)
     core.update_two_nearest(
-        case.encoded, None, case.excess, case.base, case.weights, [case.rows], [case.survivors], states, histogram,
+        case.encoded, case.excess, case.base, case.weights, [case.rows], [case.survivors], states, histogram,
         totals, nearest_costs,
     )  # fmt: skip
     no_kills = np.zeros(case.values.shape[1], dtype=np.uint8)

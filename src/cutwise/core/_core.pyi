@@ -435,7 +435,6 @@ def pack_codes(encoded: Encoded, n_jobs: int = 1) -> PackedCodes:
 @overload
 def add_to_cluster_histogram(
     encoded: Encoded,
-    packed: PackedCodes | None,
     rows: NDArray[numpy.int32],
     cluster: NDArray[numpy.int32],
     first: NDArray[numpy.int64] | None,
@@ -450,13 +449,12 @@ def add_to_cluster_histogram(
 
     cluster (n_rows,): rows with a negative cluster are left out. first, second (n_rows,): the numbers that a row adds; None: 1 each.
     histogram (n_slots, k, 1 or 2) or None: int64, or uint16 where the table is sparse and the sums fit. totals (k, 1 or 2): the
-    sums by cluster. sign: 1, or -1 to take rows out again. packed changes the time, not the sums.
+    sums by cluster. sign: 1, or -1 to take rows out again.
     """
 
 @overload
 def add_to_cluster_histogram(
     encoded: Encoded,
-    packed: PackedCodes | None,
     rows: NDArray[numpy.int32],
     cluster: NDArray[numpy.int32],
     first: NDArray[numpy.int64] | None,
@@ -1027,7 +1025,6 @@ def best_cut_of_sides(
 @overload
 def update_two_nearest(
     encoded: Encoded,
-    packed: PackedCodes | None,
     excess: NDArray[numpy.int32],
     base: NDArray[numpy.int64],
     weights: NDArray[numpy.int64] | None,
@@ -1042,15 +1039,14 @@ def update_two_nearest(
     """
     Update every row's two nearest surviving clusters, and the histogram of losses, in place.
 
-    excess (n_rows, k): costs above base (n_rows,). rows, survivors: one entry for the root, with zeros in all sums; later two, for
-    the children of a node that was cut. states, histogram, totals, nearest_costs: as in best_induced_cut. They are not updated for
-    a child with one survivor, which is never cut.
+    excess (n_rows, k): costs above base (n_rows,). rows, survivors: one entry for the root, with zeros in all sums and -1 in all
+    states; later two, for the children of a node that was cut. states, histogram, totals, nearest_costs: as in best_induced_cut.
+    They are not updated for a child with one survivor, which is never cut.
     """
 
 @overload
 def update_two_nearest(
     encoded: Encoded,
-    packed: PackedCodes | None,
     excess: NDArray[numpy.int32],
     base: NDArray[numpy.int64],
     weights: NDArray[numpy.int64] | None,
@@ -1066,7 +1062,6 @@ def update_two_nearest(
 @overload
 def update_two_nearest(
     encoded: Encoded,
-    packed: PackedCodes | None,
     excess: NDArray[numpy.int64],
     base: NDArray[numpy.int64],
     weights: NDArray[numpy.int64] | None,
@@ -1366,6 +1361,30 @@ def near_best_medians_cuts(
     It takes the same time for equal weights, and 32 bytes per value.
     """
 
+def sample_bins(
+    values: NDArray[numpy.float64],
+    weights: NDArray[numpy.float64],
+    cut_columns: NDArray[numpy.int32],
+    cuts: NDArray[numpy.float64],
+    max_bins: int,
+    n_jobs: int,
+) -> tuple[NDArray[numpy.uint8], NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int32]]:
+    """
+    Put rows in bins, about max_bins a column, with an edge wherever a cut is.
+
+    Gives codes of the shape of the values, the edges of all columns, where those of each begin, and the last bin on the left of
+    every cut (-1: none). A value is in bin b or below when it is at most edge b of its column.
+    """
+
+def main_directions(
+    points: NDArray[numpy.float64],
+    weights: NDArray[numpy.float64],
+    n_directions: int,
+) -> NDArray[numpy.float64]:
+    """
+    Directions of unit length along which the weighted points scatter most, about; zeros where they do not scatter.
+    """
+
 def row_hashes(matrix: Matrix, n_jobs: int) -> NDArray[numpy.uint64]:
     """
     A number for every row, the same for equal rows of any dtype and layout.
@@ -1385,30 +1404,6 @@ def grid_rows(
 
     Coordinates beyond the reach count as the reach. weigh_first: rounded after the weight is multiplied. With directions, a row
     has one coordinate along each. Zeros fill a row up to a multiple of four.
-    """
-
-def main_directions(
-    points: NDArray[numpy.float64],
-    weights: NDArray[numpy.float64],
-    n_directions: int,
-) -> NDArray[numpy.float64]:
-    """
-    Directions of unit length along which the weighted points scatter most, about; zeros where they do not scatter.
-    """
-
-def sample_bins(
-    values: NDArray[numpy.float64],
-    weights: NDArray[numpy.float64],
-    cut_columns: NDArray[numpy.int32],
-    cuts: NDArray[numpy.float64],
-    max_bins: int,
-    n_jobs: int,
-) -> tuple[NDArray[numpy.uint8], NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int32]]:
-    """
-    Put rows in bins, about max_bins a column, with an edge wherever a cut is.
-
-    Gives codes of the shape of the values, the edges of all columns, where those of each begin, and the last bin on the left of
-    every cut (-1: none). A value is in bin b or below when it is at most edge b of its column.
     """
 
 class TreeSearch:

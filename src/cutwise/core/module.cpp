@@ -7,7 +7,7 @@ namespace nb = nanobind;
 // clang-format off
 #define CUTWISE_STAGES(X) \
   X(gather) X(encode) X(group_rows) X(distances) X(sums) X(means) X(medians) X(lloyd) X(seeds) \
-  X(apply) X(pack) X(histogram) X(mistakes) X(surrogate) X(levels) X(sets) X(modes) X(cliques) X(ties) X(induced) \
+  X(apply) X(histogram) X(mistakes) X(surrogate) X(levels) X(sets) X(modes) X(cliques) X(ties) X(induced) \
   X(two_nearest) X(partition) X(tallies) X(ranks) X(intervals) X(feature_table) X(feature_cuts) \
   X(optimal_means) X(optimal_medians) X(sample) X(tree_search) \
   X(polish)

@@ -489,7 +489,7 @@ class MemoryProvider:
     ) -> None:
         """Add the weights of rows to cells of their clusters, (n_slots, k, 1) and (k, 1), or subtract them."""
         core.add_to_cluster_histogram(
-            self.table.encoded, None, rows, cluster, self.weights, None, histogram, totals, sign, self.n_jobs
+            self.table.encoded, rows, cluster, self.weights, None, histogram, totals, sign, self.n_jobs
         )
 
     def state_of(self, separation: Separation[State]) -> State:

@@ -26,16 +26,6 @@ CUTWISE_CLONES int64_t least_rest(const int64_t *total, const int64_t *part, int
   return result;
 }
 
-CUTWISE_CLONES void add_numbers(int64_t *sums, const int64_t *numbers, int64_t k) {
-  for (int64_t j = 0; j < k; ++j) sums[j] += numbers[j];
-}
-CUTWISE_CLONES void add_numbers(int64_t *sums, const int32_t *numbers, int64_t k) {
-  for (int64_t j = 0; j < k; ++j) sums[j] += numbers[j];
-}
-CUTWISE_CLONES void add_numbers(int64_t *sums, const uint16_t *numbers, int64_t k) {
-  for (int64_t j = 0; j < k; ++j) sums[j] += numbers[j];
-}
-
 namespace {
 
 constexpr size_t kCostsAhead = 8;  // costs are prefetched so many rows ahead, as sorted rows are scattered in memory

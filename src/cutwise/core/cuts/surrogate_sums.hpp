@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/simd.hpp"
+#include "nodes/histogram.hpp"
 #include "nodes/node.hpp"
 
 namespace cutwise {
@@ -13,9 +14,6 @@ namespace cutwise {
 // The minimum of k values, and that of total - part.
 int64_t least(const int64_t *values, int64_t k);
 int64_t least_rest(const int64_t *total, const int64_t *part, int64_t k);
-void add_numbers(int64_t *sums, const int64_t *numbers, int64_t k);
-void add_numbers(int64_t *sums, const int32_t *numbers, int64_t k);
-void add_numbers(int64_t *sums, const uint16_t *numbers, int64_t k);
 
 // The least sum left[i] + right[j] of two lists that are given entry by entry.
 class MinPairSum {

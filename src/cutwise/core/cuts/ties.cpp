@@ -5,15 +5,11 @@
 // Therefore the summed costs of all rows are handed from node to node, and the largest part of the rows is never added up.
 #include "base/arrays.hpp"
 #include "base/simd.hpp"
+#include "nodes/histogram.hpp"
 #include "nodes/node.hpp"
 
 namespace cutwise {
 namespace {
-
-template <class Cost>
-CUTWISE_CLONES void add_costs(const Cost *costs, int64_t m, int64_t *sums) {
-  for (int64_t j = 0; j < m; ++j) sums[j] += costs[j];
-}
 
 // The cost of one side by its best center, and that of the other side by its best center. sums: over the rows of the one side.
 struct SideCosts {
@@ -163,7 +159,7 @@ struct TieSettler : NodeRows {
   void add_row(int32_t row, std::vector<int64_t> &sums) const {
     const Cost *of_row = costs + static_cast<int64_t>(row) * k;
     if (contiguous_) {
-      add_costs(of_row + tied.survivors.front(), m_, sums.data());
+      add_numbers(sums.data(), of_row + tied.survivors.front(), m_);
       return;
     }
     for (int64_t j = 0; j < m_; ++j) sums[j] += of_row[tied.survivors[j]];

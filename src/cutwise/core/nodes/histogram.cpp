@@ -17,6 +17,78 @@ constexpr int64_t kCachedBytes = 400 * 1024;
 // Cells of a sparse table are prefetched so many stored values ahead, since the columns of a row are far from each other.
 constexpr int64_t kValuesAhead = 16;
 
+// The same table with several small groups in one byte (a pack), so that a pass over many rows reads fewer bytes and adds to
+// fewer cells.
+//
+// The code of a pack is the sum over its members of divisor * (code of the member's group). The histograms of the members are
+// sums of cells of the pack's histogram.
+struct PackedCodes {
+  struct Member {
+    int32_t group, divisor, n_codes;
+    int32_t code_in(int32_t packed) const { return packed / divisor % n_codes; }
+  };
+
+  int64_t n_rows = 0;
+  std::vector<std::vector<Member>> packs;
+  std::vector<uint8_t, Uninitialized<uint8_t>> codes;  // n_rows x n_packs, row-major
+
+  int32_t n_packs() const { return static_cast<int32_t>(packs.size()); }
+};
+
+int32_t n_codes_of(const Encoded &encoded, int32_t group) {
+  const int32_t end = group + 1 < encoded.n_groups ? encoded.group_begin[group + 1] : encoded.n_slots;
+  return std::max(1, end - encoded.group_begin[group]);
+}
+
+// Fills packs with groups, largest first, as long as the product of the numbers of their codes fits in a byte.
+std::vector<std::vector<PackedCodes::Member>> plan(const Encoded &encoded) {
+  std::vector<int32_t> order(encoded.n_groups);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return n_codes_of(encoded, a) > n_codes_of(encoded, b); });
+  std::vector<std::vector<PackedCodes::Member>> packs;
+  int32_t used = 1;
+  for (int32_t group : order) {
+    const int32_t n_codes = n_codes_of(encoded, group);
+    if (packs.empty() || used * n_codes > 256) {
+      packs.emplace_back();
+      used = 1;
+    }
+    packs.back().push_back({group, used, n_codes});
+    used *= n_codes;
+  }
+  return packs;
+}
+
+// Packs the codes of a dense table. There are no packs when they would not save a quarter of the bytes, or the table is sparse.
+PackedCodes pack_codes(const Encoded &encoded, int n_jobs) {
+  PackedCodes packed;
+  if (encoded.sparse || encoded.n_groups < 2) return packed;
+  auto packs = plan(encoded);
+  if (4 * packs.size() > 3 * static_cast<size_t>(encoded.n_groups)) return packed;
+  packed.packs = std::move(packs);
+  packed.n_rows = encoded.n_rows;
+  const int64_t n_groups = encoded.n_groups, n_packs = packed.n_packs();
+  packed.codes.resize(packed.n_rows * n_packs);
+  // Arranged by group, so that the loop below takes one multiplication and one addition per byte.
+  std::vector<int32_t> pack_of(n_groups), divisor(n_groups);
+  for (int32_t p = 0; p < n_packs; ++p)
+    for (const auto &member : packed.packs[p]) {
+      pack_of[member.group] = p;
+      divisor[member.group] = member.divisor;
+    }
+  constexpr int64_t block = 1 << 14;
+  parallel_for(n_jobs, (packed.n_rows + block - 1) / block, [&](int64_t b) {
+    for (int64_t row = b * block; row < std::min(packed.n_rows, (b + 1) * block); ++row) {
+      const uint8_t *code = encoded.codes.data() + row * n_groups;
+      uint8_t *out = packed.codes.data() + row * n_packs;
+      std::fill(out, out + n_packs, uint8_t{0});
+      for (int64_t g = 0; g < n_groups; ++g) out[pack_of[g]] = static_cast<uint8_t>(out[pack_of[g]] + code[g] * divisor[g]);
+    }
+  });
+  return packed;
+}
+
 // The bytes of every row (the groups of a table, or its packs), and the first slot of each byte.
 struct ByteTable {
   const uint8_t *codes;
@@ -48,10 +120,6 @@ std::vector<int32_t> byte_runs(const ByteTable &table, int64_t bytes_per_slot, i
   }
   runs.push_back(table.n_bytes);
   return runs;
-}
-
-void require_packs_of(const Encoded &encoded, const PackedCodes *packed) {
-  require(!packed || packed->n_packs() == 0 || packed->n_rows == encoded.n_rows, "packed holds the rows of the table");
 }
 
 // Whether there are so many rows that it is faster to add over packs and then spread their cells over those of the groups.
@@ -126,14 +194,11 @@ void add_stored(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<C
 }
 
 template <int width, class Cluster, class First>
-void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, PerRow<Cluster> cluster,
-                  PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
-  const bool with_packs = packs_pay(encoded, packed, n);
-  const ByteTable table = with_packs ? ByteTable(*packed) : ByteTable(encoded);
-  std::vector<int64_t> cells(with_packs ? table.n_slots * k * width : 0, 0);
-  int64_t *target = with_packs ? cells.data() : histogram;
+void add_clusters(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<Cluster> cluster, PerRow<First> first,
+                  PerRow<int64_t> second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
+  const ByteTable table(encoded);
   n_jobs = jobs_worth(n_jobs, n * table.n_bytes);
-  add_all(table, n, k * width, 1, n_jobs, target, [&](int64_t *to, int64_t from, int64_t until, int32_t begin, int32_t end) {
+  add_all(table, n, k * width, 1, n_jobs, histogram, [&](int64_t *to, int64_t from, int64_t until, int32_t begin, int32_t end) {
     for (int64_t i = from; i < until; ++i) {
       const int32_t row = rows[i], c = cluster[row];
       if (c < 0) continue;
@@ -142,12 +207,6 @@ void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32
       for (int32_t g = begin; g < end; ++g) add_to_cell<width>(to, (table.begin[g] + code[g]) * k + c, v0, v1);
     }
   });
-  if (with_packs) spread(encoded, *packed, cells, k * width, histogram);
-}
-
-template <class Cost>
-CUTWISE_CLONES void add_vector(int64_t *cell, const Cost *cost, int64_t k) {
-  for (int64_t j = 0; j < k; ++j) cell[j] += cost[j];
 }
 
 // Adds the costs of one row of a sparse table to its slots.
@@ -183,7 +242,7 @@ void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t 
   if (encoded.sparse || !histogram) {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = rows[i];
-      add_vector(totals, costs + row * k, k);
+      add_numbers(totals, costs + row * k, k);
       if (!histogram) continue;
       const int64_t first = encoded.indptr[row];
       add_to_slots(encoded.codes.data() + first, encoded.indices + first, encoded.indptr[row + 1] - first,
@@ -203,15 +262,25 @@ void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t 
   // Every row has exactly one slot in the first group, so the totals are the sums over the slots of that group.
   const int64_t end = encoded.n_groups > 1 ? encoded.group_begin[1] : encoded.n_slots;
   std::fill(totals, totals + k, 0);
-  for (int64_t slot = 0; slot < end; ++slot) add_vector(totals, histogram + slot * k, k);
+  for (int64_t slot = 0; slot < end; ++slot) add_numbers(totals, histogram + slot * k, k);
 }
 
 }  // namespace
 
+CUTWISE_CLONES void add_numbers(int64_t *sums, const int64_t *numbers, int64_t k) {
+  for (int64_t j = 0; j < k; ++j) sums[j] += numbers[j];
+}
+CUTWISE_CLONES void add_numbers(int64_t *sums, const int32_t *numbers, int64_t k) {
+  for (int64_t j = 0; j < k; ++j) sums[j] += numbers[j];
+}
+CUTWISE_CLONES void add_numbers(int64_t *sums, const uint16_t *numbers, int64_t k) {
+  for (int64_t j = 0; j < k; ++j) sums[j] += numbers[j];
+}
+
 template <class Cluster, class First, class Cell>
-void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n,
-                           PerRow<Cluster> cluster, PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t width,
-                           int64_t sign, Cell *histogram, int64_t *totals, int n_jobs) {
+void add_cluster_histogram(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<Cluster> cluster, PerRow<First> first,
+                           PerRow<int64_t> second, int64_t k, int64_t width, int64_t sign, Cell *histogram, int64_t *totals,
+                           int n_jobs) {
   for (int64_t i = 0; i < n; ++i) {
     const int32_t row = rows[i], c = cluster[row];
     if (c < 0) continue;
@@ -224,54 +293,63 @@ void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, co
     if (one) add_stored<1>(encoded, rows, n, cluster, first, second, k, sign, histogram);
     else add_stored<2>(encoded, rows, n, cluster, first, second, k, sign, histogram);
   } else if constexpr (std::is_same_v<Cell, int64_t>) {
-    if (one) add_clusters<1>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
-    else add_clusters<2>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+    if (one) add_clusters<1>(encoded, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+    else add_clusters<2>(encoded, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
   } else {
     throw std::invalid_argument("narrow cells are those of sparse tables");
   }
 }
 
-template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
-                                    PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
-template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int16_t>,
-                                    PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
-template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
-                                    PerRow<int64_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
+template void add_cluster_histogram(const Encoded &, const int32_t *, int64_t, PerRow<int32_t>, PerRow<int32_t>,
+                                    PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
+template void add_cluster_histogram(const Encoded &, const int32_t *, int64_t, PerRow<int16_t>, PerRow<int32_t>,
+                                    PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
+template void add_cluster_histogram(const Encoded &, const int32_t *, int64_t, PerRow<int32_t>, PerRow<int64_t>,
+                                    PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
 
 }  // namespace cutwise
 
 using namespace cutwise;
 
 void bind_histogram(nb::module_ &m) {
+  nb::class_<PackedCodes>(m, "PackedCodes",
+                          "The codes of a table with several small groups of columns per byte, for histograms over many rows.")
+      .def_prop_ro("n_packs", &PackedCodes::n_packs);
+  m.def(
+      "pack_codes",
+      [](const Encoded &encoded, int n_jobs) {
+        nb::gil_scoped_release release;
+        return pack_codes(encoded, n_jobs);
+      },
+      "encoded"_a, "n_jobs"_a = 1,
+      "The codes of a dense table in packs; without packs where these would not save a quarter of the bytes.");
   for_types<int64_t, uint16_t>(
       R"(Add one or two numbers per row to the cells of its slots and its cluster, in place.
 
 cluster (n_rows,): rows with a negative cluster are left out. first, second (n_rows,): the numbers that a row adds; None: 1 each.
 histogram (n_slots, k, 1 or 2) or None: int64, or uint16 where the table is sparse and the sums fit. totals (k, 1 or 2): the
-sums by cluster. sign: 1, or -1 to take rows out again. packed changes the time, not the sums.)",
+sums by cluster. sign: 1, or -1 to take rows out again.)",
       [&](auto zero, const char *doc) {
         using Cell = decltype(zero);
         m.def(
             "add_to_cluster_histogram",
-            [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In1<int32_t> cluster,
-               std::optional<In1<int64_t>> first, std::optional<In1<int64_t>> second, std::optional<Out3<Cell>> histogram,
-               Out2<int64_t> totals, int64_t sign, int n_jobs) {
+            [](const Encoded &encoded, In1<int32_t> rows, In1<int32_t> cluster, std::optional<In1<int64_t>> first,
+               std::optional<In1<int64_t>> second, std::optional<Out3<Cell>> histogram, Out2<int64_t> totals, int64_t sign,
+               int n_jobs) {
               require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
               require(has_shape(first, encoded.n_rows), "first has one entry per encoded row");
               require(has_shape(second, encoded.n_rows), "second has one entry per encoded row");
               require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
-              require_packs_of(encoded, packed);
               require(has_shape(histogram, encoded.n_slots, totals.shape(0), totals.shape(1)),
                       "histogram has one line per slot, and as many cells as totals");
               nb::gil_scoped_release release;
-              add_cluster_histogram(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()),
-                                    PerRow<int32_t>{cluster.data()}, PerRow<int64_t>{data_or_null(first)},
-                                    PerRow<int64_t>{data_or_null(second)}, static_cast<int64_t>(totals.shape(0)),
-                                    static_cast<int64_t>(totals.shape(1)), sign, data_or_null(histogram), totals.data(),
-                                    n_jobs);
+              add_cluster_histogram(encoded, rows.data(), static_cast<int64_t>(rows.size()), PerRow<int32_t>{cluster.data()},
+                                    PerRow<int64_t>{data_or_null(first)}, PerRow<int64_t>{data_or_null(second)},
+                                    static_cast<int64_t>(totals.shape(0)), static_cast<int64_t>(totals.shape(1)), sign,
+                                    data_or_null(histogram), totals.data(), n_jobs);
             },
-            "encoded"_a, "packed"_a.none(), "rows"_a, "cluster"_a, "first"_a.none(), "second"_a.none(),
-            "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "sign"_a, "n_jobs"_a = 1, doc);
+            "encoded"_a, "rows"_a, "cluster"_a, "first"_a.none(), "second"_a.none(), "histogram"_a.noconvert().none(),
+            "totals"_a.noconvert(), "sign"_a, "n_jobs"_a = 1, doc);
       });
 
   for_types<int32_t, int64_t>(R"(Add every row's costs, (n_rows, k), to each of its slots, in place.
@@ -285,7 +363,8 @@ histogram (n_slots, k) or None, and totals (k,), are zeros before. packed change
                                        std::optional<Out2<int64_t>> histogram, Out1<int64_t> totals, int n_jobs) {
                                       require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
                                       require(totals.shape(0) == costs.shape(1), "totals has one entry per cluster");
-                                      require_packs_of(encoded, packed);
+                                      require(!packed || packed->n_packs() == 0 || packed->n_rows == encoded.n_rows,
+                                              "packed holds the rows of the table");
                                       require(has_shape(histogram, encoded.n_slots, costs.shape(1)),
                                               "histogram has one line per slot and one column per cluster");
                                       nb::gil_scoped_release release;

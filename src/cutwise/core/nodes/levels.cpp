@@ -1,6 +1,7 @@
 // Sums by level of a categorical column, for the searches of sets of levels.
 #include "nodes/levels.hpp"
 
+#include "nodes/histogram.hpp"
 #include "nodes/node.hpp"
 
 using namespace cutwise;
@@ -68,9 +69,7 @@ void bind_levels(nb::module_ &m) {
               std::fill(sums.data(), sums.data() + n_levels * k, int64_t{0});
               for (size_t i = 0; i < rows.size(); ++i) {
                 require(codes(i) >= 0 && codes(i) < n_levels, "codes are levels");
-                const Cost *cost = excess.data() + static_cast<int64_t>(rows(i)) * k;
-                int64_t *sum = sums.data() + codes(i) * k;
-                for (int64_t j = 0; j < k; ++j) sum[j] += cost[j];
+                add_numbers(sums.data() + codes(i) * k, excess.data() + static_cast<int64_t>(rows(i)) * k, k);
               }
               return sums.to_numpy();
             },

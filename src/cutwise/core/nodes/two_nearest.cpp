@@ -36,7 +36,6 @@ struct Reassignment {
   using Index = typename State::Index;
 
   const Encoded &encoded;
-  const PackedCodes *packed;
   const int32_t *rows;
   int64_t n;
   const Cost *excess;
@@ -57,6 +56,7 @@ struct Reassignment {
   void prepare() {
     alive.assign(k, 0);
     for (int32_t c : survivors) alive[c] = 1;
+    for (int64_t i = 0; i < n; ++i) n_changed += is_changed(states[rows[i]]);
   }
 
   bool is_separated(const State &state) const { return state.nearest < 0 || !alive[state.nearest]; }
@@ -68,8 +68,8 @@ struct Reassignment {
   bool keeps_cells() const { return !is_leaf() && !is_rebuilt(); }
 
   void add(const int32_t *some, int64_t n_some, int64_t sign) const {
-    add_cluster_histogram(encoded, packed, some, n_some, State::nearest_of(states), State::loss_of(states),
-                          PerRow<int64_t>{count}, k, width, sign, histogram, totals, n_jobs);
+    add_cluster_histogram(encoded, some, n_some, State::nearest_of(states), State::loss_of(states), PerRow<int64_t>{count}, k,
+                          width, sign, histogram, totals, n_jobs);
   }
 
   void add_nearest_cost(int64_t row, int64_t sign, int64_t *to) const {
@@ -78,8 +78,8 @@ struct Reassignment {
     to[2 * nearest + 1] += sign * static_cast<int64_t>(excess[row * k + nearest]);
   }
 
-  // Finds the two nearest clusters of those of the given rows that changed, or with `all` of every given row.
-  void find_nearest(const int32_t *some, int64_t n_some, bool all) const {
+  // Finds the two nearest clusters of those of the given rows that changed.
+  void find_nearest(const int32_t *some, int64_t n_some) const {
     std::mutex adding;
     const int64_t n_pieces = (n_some + kRowsOfPiece - 1) / kRowsOfPiece;
     parallel_for(n_some < 4 * kRowsOfPiece ? 1 : n_jobs, n_pieces, [&](int64_t piece) {
@@ -88,8 +88,8 @@ struct Reassignment {
         const int64_t row = some[i];
         if (i + kChangedAhead < n_some) prefetch(excess + some[i + kChangedAhead] * k, k * static_cast<int64_t>(sizeof(Cost)));
         State &state = states[row];
-        if (!all && !is_changed(state)) continue;
-        const bool finds_new = all || is_separated(state);
+        if (!is_changed(state)) continue;
+        const bool finds_new = is_separated(state);
         const Cost *cost = excess + row * k;
         int32_t nearest, second;
         two_nearest(cost, survivors, nearest, second);
@@ -125,16 +125,6 @@ struct Reassignment {
         for (int64_t w = 0; w < width; ++w) histogram[(slot * k + c) * width + w] = 0;
   }
 
-  // For the root: all rows are new, and the histogram is all zeros.
-  void first_time() const {
-    find_nearest(rows, n, true);
-    add(rows, n, 1);
-  }
-
-  void count_changed() {
-    for (int64_t i = 0; i < n; ++i) n_changed += is_changed(states[rows[i]]);
-  }
-
   // Takes rows out that were separated from their nearest cluster: it belongs to the other child, whose histogram cells and
   // costs still include them. from_kept_cells: whether those cells are kept.
   void unassign_separated(bool from_kept_cells) const {
@@ -151,7 +141,7 @@ struct Reassignment {
   void update() const {
     if (is_leaf()) return;
     if (is_rebuilt()) {
-      find_nearest(rows, n, false);
+      find_nearest(rows, n);
       clear_cells();
       add(rows, n, 1);
       return;
@@ -160,7 +150,7 @@ struct Reassignment {
              [&](const std::vector<int32_t> &list) {
                const int64_t n_list = list.size();
                add(list.data(), n_list, -1);
-               find_nearest(list.data(), n_list, false);
+               find_nearest(list.data(), n_list);
                add(list.data(), n_list, 1);
              });
   }
@@ -175,15 +165,15 @@ void bind_two_nearest(nb::module_ &m) {
   for_types<SmallState, MiddleState, LargeState>(
       R"(Update every row's two nearest surviving clusters, and the histogram of losses, in place.
 
-excess (n_rows, k): costs above base (n_rows,). rows, survivors: one entry for the root, with zeros in all sums; later two, for
-the children of a node that was cut. states, histogram, totals, nearest_costs: as in best_induced_cut. They are not updated for
-a child with one survivor, which is never cut.)",
+excess (n_rows, k): costs above base (n_rows,). rows, survivors: one entry for the root, with zeros in all sums and -1 in all
+states; later two, for the children of a node that was cut. states, histogram, totals, nearest_costs: as in best_induced_cut.
+They are not updated for a child with one survivor, which is never cut.)",
       [&](auto of_type, const char *doc) {
         using State = decltype(of_type);
         m.def(
             "update_two_nearest",
-            [](const Encoded &encoded, const PackedCodes *packed, In2<typename State::Cost> excess, In1<int64_t> base,
-               const Weights &weights, const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors,
+            [](const Encoded &encoded, In2<typename State::Cost> excess, In1<int64_t> base, const Weights &weights,
+               const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors,
                Out2<typename State::Word> states, std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals,
                Out2<int64_t> nearest_costs, int n_jobs) {
               const int64_t n_rows = encoded.n_rows, k = excess.shape(1);
@@ -201,7 +191,6 @@ a child with one survivor, which is never cut.)",
               std::vector<Reassignment<State>> nodes;
               for (size_t i = 0; i < rows.size(); ++i)
                 nodes.push_back({encoded,
-                                 packed,
                                  rows[i].data(),
                                  static_cast<int64_t>(rows[i].size()),
                                  excess.data(),
@@ -218,17 +207,12 @@ a child with one survivor, which is never cut.)",
                                  {}});
               nb::gil_scoped_release release;
               for (auto &node : nodes) node.prepare();
-              if (nodes.size() == 1) {
-                nodes[0].first_time();
-                return;
-              }
-              for (auto &node : nodes) node.count_changed();
-              nodes[0].unassign_separated(nodes[1].keeps_cells());
-              nodes[1].unassign_separated(nodes[0].keeps_cells());
+              for (size_t i = 0; i < nodes.size() && nodes.size() == 2; ++i)
+                nodes[i].unassign_separated(nodes[1 - i].keeps_cells());
               for (auto &node : nodes) node.update();
             },
-            "encoded"_a, "packed"_a.none(), "excess"_a.noconvert(), "base"_a.noconvert(), "weights"_a.none(), "rows"_a,
-            "survivors"_a, "states"_a.noconvert(), "histogram"_a.noconvert().none(), "totals"_a.noconvert(),
-            "nearest_costs"_a.noconvert(), "n_jobs"_a = 1, doc);
+            "encoded"_a, "excess"_a.noconvert(), "base"_a.noconvert(), "weights"_a.none(), "rows"_a, "survivors"_a,
+            "states"_a.noconvert(), "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "nearest_costs"_a.noconvert(),
+            "n_jobs"_a = 1, doc);
       });
 }

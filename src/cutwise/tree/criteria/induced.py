@@ -192,7 +192,7 @@ class NearestTwoRows:
     def _update(self, nodes: Sequence[SeparationNode], histogram: Int64 | None, totals: Int64) -> None:
         memory = self._memory
         core.update_two_nearest(
-            memory.table.encoded, memory.packed, self._costs.excess, self._costs.base, memory.weights,
+            memory.table.encoded, self._costs.excess, self._costs.base, memory.weights,
             [memory.rows(node.number) for node in nodes], [node.survivors for node in nodes], self._states, histogram,
             totals, self._nearest_costs, memory.n_jobs,
         )  # fmt: skip
@@ -201,5 +201,5 @@ class NearestTwoRows:
 def new_states(n_rows: int, k: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Records of ``core.update_two_nearest``, one per row, for costs of this dtype and numbers of k clusters."""
     if dtype == np.int64:
-        return np.empty((n_rows, 2), dtype=np.int64)
-    return np.empty((n_rows, 4), dtype=np.int16) if k < 2**15 else np.empty((n_rows, 3), dtype=np.int32)
+        return np.full((n_rows, 2), -1, dtype=np.int64)
+    return np.full((n_rows, 4), -1, dtype=np.int16) if k < 2**15 else np.full((n_rows, 3), -1, dtype=np.int32)
