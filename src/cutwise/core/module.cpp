@@ -8,7 +8,7 @@ namespace nb = nanobind;
 #define CUTWISE_STAGES(X) \
   X(gather) X(encode) X(group_rows) X(distances) X(sums) X(means) X(medians) X(lloyd) X(seeds) \
   X(apply) X(histogram) X(mistakes) X(surrogate) X(levels) X(sets) X(modes) X(cliques) X(ties) X(induced) \
-  X(two_nearest) X(partition) X(tallies) X(ranks) X(intervals) X(feature_table) X(feature_cuts) \
+  X(two_nearest) X(partition) X(tallies) X(ranks) X(intervals) X(feature_cuts) \
   X(optimal_means) X(optimal_medians) X(sample) X(tree_search) \
   X(polish)
 // clang-format on

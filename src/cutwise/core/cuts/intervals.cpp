@@ -43,7 +43,6 @@ struct Prefixes {
   std::vector<int64_t> sums;  // (k, n_ends)
 
   int64_t at(int64_t j, int32_t end) const { return sums[j * n_ends + end]; }
-  int64_t inside(int64_t j, int32_t a, int32_t b) const { return at(j, b) - at(j, a); }
 };
 
 struct CutPair {
@@ -64,54 +63,42 @@ struct IntervalCosts {
   const int64_t *total;  // by cluster, over all rows of the node
   bool gini;             // costs are those of 0/1 disagreement, and Gini impurity decides between equal costs
 
-  // The cost of the interval from end a of `low` to end b of `high`.
-  int64_t score(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
-    int64_t in_least = kNone, out_least = kNone;
-    for (int64_t j = 0; j < k; ++j) {
-      const int64_t in = high.at(j, b) - low.at(j, a);
-      in_least = std::min(in_least, in);
-      out_least = std::min(out_least, total[j] - in);
-    }
-    return in_least + out_least;
+  // The costs of the rows inside the interval from end a of `low` to end b of `high`, by cluster, and of those outside.
+  std::vector<int64_t> inside(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
+    std::vector<int64_t> in(k);
+    for (int64_t j = 0; j < k; ++j) in[j] = high.at(j, b) - low.at(j, a);
+    return in;
   }
-
-  double secondary_score(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
-    return gini ? impurity(low, high, a, b) : 0.0;
+  std::vector<int64_t> outside(std::vector<int64_t> in) const {
+    for (int64_t j = 0; j < k; ++j) in[j] = total[j] - in[j];
+    return in;
   }
+  int64_t score(const std::vector<int64_t> &in) const { return least(in.data(), k) + least_rest(total, in.data(), k); }
+  double secondary_score(const std::vector<int64_t> &in) const { return gini ? impurity(in) + impurity(outside(in)) : 0.0; }
 
   // Replaces `best` by the best pair of ends 0 < a < b < n_ends - 1, if that is better.
   void search_pairs(const Prefixes &sums, CutPair &best) const;
 
  private:
-  double impurity(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const;
+  double impurity(const std::vector<int64_t> &costs) const;
   int64_t bound(const Prefixes &sums, int32_t a0, int32_t a1, int32_t b0, int32_t b1) const;
 };
 
-// The Gini impurity of inside and outside, weighted by size. The cost of a label is the weight of all other labels, so the
-// weight of a label is the total weight minus its cost.
-double IntervalCosts::impurity(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
-  int64_t all_in = 0, all = 0;
-  for (int64_t j = 0; j < k; ++j) {
-    all_in += high.at(j, b) - low.at(j, a);
-    all += total[j];
-  }
-  const int64_t n_in = k > 1 ? all_in / (k - 1) : 0, n_all = k > 1 ? all / (k - 1) : 0;
-  double squares_in = 0, squares_out = 0;
-  for (int64_t j = 0; j < k; ++j) {
-    const int64_t in = high.at(j, b) - low.at(j, a);
-    const double i = static_cast<double>(n_in - in), o = static_cast<double>((n_all - n_in) - (total[j] - in));
-    squares_in += i * i;
-    squares_out += o * o;
-  }
-  const double inside = static_cast<double>(n_in), outside = static_cast<double>(n_all - n_in);
-  return (inside > 0 ? inside - squares_in / inside : 0.0) + (outside > 0 ? outside - squares_out / outside : 0.0);
+// The Gini impurity of a side, weighted by size. The cost of a label is the weight of all other labels, so the weight of a
+// label is the total weight minus its cost.
+double IntervalCosts::impurity(const std::vector<int64_t> &costs) const {
+  const int64_t n = k > 1 ? std::accumulate(costs.begin(), costs.end(), int64_t{0}) / (k - 1) : 0;
+  SideCounts side;
+  for (const int64_t cost : costs) side.add(n - cost);
+  return side.impurity();
 }
 
 // A lower bound over all intervals with ends a in [a0, a1] and b in [b0, b1]. With one label for inside and outside the cost is
 // that of the uncut node, which cannot be better than the limit: without a secondary score only different labels matter.
 int64_t IntervalCosts::bound(const Prefixes &sums, int32_t a0, int32_t a1, int32_t b0, int32_t b1) const {
   MinPairSum pairs;
-  for (int64_t j = 0; j < k; ++j) pairs.add(j, b0 > a1 ? sums.inside(j, a1, b0) : 0, total[j] - sums.inside(j, a0, b1));
+  for (int64_t j = 0; j < k; ++j)
+    pairs.add(j, b0 > a1 ? sums.at(j, b0) - sums.at(j, a1) : 0, total[j] - (sums.at(j, b1) - sums.at(j, a0)));
   return gini ? pairs.of_any() : pairs.of_different();
 }
 
@@ -142,7 +129,7 @@ void IntervalCosts::search_pairs(const Prefixes &sums, CutPair &best) const {
       score_ends(sums.sums.data(), sums.n_ends, k, total, a, first, count, scores);
       for (int32_t i = 0; i < count; ++i) {
         if (scores[i] > best.score) continue;
-        const double secondary = secondary_score(sums, sums, a, first + i);
+        const double secondary = secondary_score(inside(sums, sums, a, first + i));
         if (best.beaten_by(scores[i], secondary, a, first + i)) best = {scores[i], secondary, a, first + i};
       }
     }
@@ -226,11 +213,7 @@ struct IntervalSearch {
   // The result for the interval from end a of `low` to end b of `high`, which are the node's ends `from` and `to`.
   IntervalCut labeled(int32_t feature, const NodeColumn &node, int32_t from, int32_t to, const CutPair &pair,
                       const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
-    std::vector<int64_t> in(sides.k), out(sides.k);
-    for (int64_t j = 0; j < sides.k; ++j) {
-      in[j] = high.at(j, b) - low.at(j, a);
-      out[j] = sides.total[j] - in[j];
-    }
+    const std::vector<int64_t> in = sides.inside(low, high, a, b), out = sides.outside(in);
     const auto cheapest = [](const auto &sums) {
       return static_cast<int32_t>(std::min_element(sums.begin(), sums.end()) - sums.begin());
     };
@@ -268,9 +251,10 @@ struct IntervalSearch {
       auto offer = [&](int32_t new_a, int32_t new_b) {
         const int32_t from = low.begin + new_a, to = high.begin + new_b;
         if (from < 1 || to <= from || to >= n_values) return;
-        const int64_t score = sides.score(low.sums, high.sums, new_a, new_b);
+        const std::vector<int64_t> in = sides.inside(low.sums, high.sums, new_a, new_b);
+        const int64_t score = sides.score(in);
         if (score > best.score) return;
-        const double secondary = sides.secondary_score(low.sums, high.sums, new_a, new_b);
+        const double secondary = sides.secondary_score(in);
         if (score == best.score && !(secondary < best.secondary)) return;
         best.score = score;
         best.secondary = secondary;

@@ -35,36 +35,30 @@ std::vector<int64_t> sums_by_group(const ModeGroups &modes, size_t n_levels, Cel
   return by_group;
 }
 
-std::vector<int64_t> sums_by_level(const std::vector<int64_t> &by_group, size_t n_levels) {
-  std::vector<int64_t> total(n_levels, 0);
-  for (size_t i = 0; i < by_group.size(); ++i) total[i % n_levels] += by_group[i];
-  return total;
+// Adds to every level what it costs on the left and on the right: the losses of the groups on the other side.
+void add_losses(const ModeGroups &modes, uint32_t mask, const std::vector<int64_t> &by_group, std::vector<int64_t> &left,
+                std::vector<int64_t> &right) {
+  for (int32_t g = 0; g < modes.n_groups; ++g)
+    for (size_t v = 0; v < left.size(); ++v) (modes.is_left(mask, g) ? right : left)[v] += by_group[g * left.size() + v];
 }
 
 FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *sums, const int64_t *costs, int64_t k,
                               const std::vector<int64_t> &weight, const NodeLimits *limits, const int64_t *counts) {
   const size_t n_levels = weight.size();
   const std::vector<int64_t> by_group = sums_by_group(modes, n_levels, [&](int64_t v, int32_t c) { return sums[v * k + c]; });
-  const std::vector<int64_t> total = sums_by_level(by_group, n_levels);
   int64_t least = kNone;
   std::vector<uint32_t> tied;
   std::vector<int64_t> left(n_levels), right(n_levels);
-  const auto add_up_sides = [&](uint32_t mask) {
+  const auto sides_of = [&](uint32_t mask) {
     std::fill(left.begin(), left.end(), int64_t{0});
-    right = total;
-    for (int32_t g = 0; g < modes.n_groups; ++g)
-      for (size_t v = 0; v < n_levels && modes.is_left(mask, g); ++v) {
-        left[v] += by_group[g * n_levels + v];
-        right[v] -= by_group[g * n_levels + v];
-      }
+    std::fill(right.begin(), right.end(), int64_t{0});
+    add_losses(modes, mask, by_group, left, right);
+    return modes.sides(mask, left, right, weight);
   };
   const DepthPrices none;
   Partitions partitions(modes, by_group, {}, none, std::numeric_limits<double>::infinity());
   partitions.each([&](uint32_t mask, double mistakes) {  // sums of weights are exact in float64
-    if (limits) {
-      add_up_sides(mask);
-      if (!modes.are_allowed(mask, modes.sides(mask, right, left, weight), limits, counts)) return;
-    }
+    if (limits && !modes.are_allowed(mask, sides_of(mask), limits, counts)) return;
     if (static_cast<int64_t>(mistakes) < least) tied.clear();
     tied.push_back(mask);
     least = static_cast<int64_t>(mistakes);
@@ -81,9 +75,7 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *sums, cons
   NamedSide best_named;
   std::vector<int32_t> best_levels;
   for (uint32_t mask : tied) {
-    add_up_sides(mask);
-    // A level on the left has the rows of the right groups as mistakes.
-    const std::vector<uint8_t> side = modes.sides(mask, right, left, weight);
+    const std::vector<uint8_t> side = sides_of(mask);
     int64_t second = 0;
     if (costs) {
       int64_t of_side[2] = {kNone, kNone};
@@ -113,40 +105,32 @@ template <class Cost>
 struct GroupOrder {
   Cost cost[kMostGroups][kRowsAtOnce], more[kMostGroups][kRowsAtOnce];
   std::make_unsigned_t<Cost> before[kMostGroups][kRowsAtOnce];
-
-  // No branch depends on the costs, and all rows take the same steps, so that they are worked on in lanes.
-  CUTWISE_INLINE void find(size_t n_groups) {
-    for (size_t g = 0; g < n_groups; ++g)
-      for (size_t i = 0; i < kRowsAtOnce; ++i) more[g][i] = cost[g][i], before[g][i] = 0;
-    for (size_t g = 1; g < n_groups; ++g)
-      for (size_t h = 0; h < g; ++h)
-        for (size_t i = 0; i < kRowsAtOnce; ++i) {
-          const Cost difference = cost[g][i] - cost[h][i];
-          const bool is_after = difference >= 0;
-          more[g][i] = is_after ? std::min(more[g][i], difference) : more[g][i];
-          more[h][i] = is_after ? more[h][i] : std::min<Cost>(more[h][i], -difference);
-          before[g][i] |= static_cast<std::make_unsigned_t<Cost>>(is_after) << h;
-          before[h][i] |= static_cast<std::make_unsigned_t<Cost>>(!is_after) << g;
-        }
-  }
 };
 
-CUTWISE_CLONES void find_order(GroupOrder<int32_t> &order, size_t n_groups) { order.find(n_groups); }
-CUTWISE_CLONES void find_order(GroupOrder<int64_t> &order, size_t n_groups) { order.find(n_groups); }
+// No branch depends on the costs, and all rows take the same steps, so that they are worked on in lanes.
+template <class Cost>
+CUTWISE_CLONES void find_order(GroupOrder<Cost> &order, size_t n_groups) {
+  auto &[cost, more, before] = order;
+  for (size_t g = 0; g < n_groups; ++g)
+    for (size_t i = 0; i < kRowsAtOnce; ++i) more[g][i] = cost[g][i], before[g][i] = 0;
+  for (size_t g = 1; g < n_groups; ++g)
+    for (size_t h = 0; h < g; ++h)
+      for (size_t i = 0; i < kRowsAtOnce; ++i) {
+        const Cost difference = cost[g][i] - cost[h][i];
+        const bool is_after = difference >= 0;
+        more[g][i] = is_after ? std::min(more[g][i], difference) : more[g][i];
+        more[h][i] = is_after ? more[h][i] : std::min<Cost>(more[h][i], -difference);
+        before[g][i] |= static_cast<std::make_unsigned_t<Cost>>(is_after) << h;
+        before[h][i] |= static_cast<std::make_unsigned_t<Cost>>(!is_after) << g;
+      }
+}
 
 // The least cost of a row among the centers of a side. pads (k,): 0 for these centers, more than any cost for all others.
 template <class Cost>
-CUTWISE_INLINE Cost least_of_side(const Cost *cost, const Cost *pads, int64_t k) {
+CUTWISE_CLONES Cost least_padded(const Cost *cost, const Cost *pads, int64_t k) {
   Cost least = std::numeric_limits<Cost>::max();
   for (int64_t j = 0; j < k; ++j) least = std::min(least, std::max(cost[j], pads[j]));
   return least;
-}
-
-CUTWISE_CLONES int32_t least_padded(const int32_t *cost, const int32_t *pads, int64_t k) {
-  return least_of_side(cost, pads, k);
-}
-CUTWISE_CLONES int64_t least_padded(const int64_t *cost, const int64_t *pads, int64_t k) {
-  return least_of_side(cost, pads, k);
 }
 
 // Writes the sum of some lines of n numbers; n is a multiple of 8.
@@ -350,8 +334,7 @@ struct InducedModes {
                        std::vector<int64_t> &right) {
     constexpr int64_t kRowsOfPiece = 4096;
     const auto n_levels = weight.size(), n_padded = partitions.n_levels();
-    for (int32_t g = 0; g < modes.n_groups; ++g)
-      for (size_t v = 0; v < n_levels; ++v) (modes.is_left(mask, g) ? right : left)[v] += by_group[g * n_levels + v];
+    add_losses(modes, mask, by_group, left, right);
     std::vector<Cost> pads[2];  // for the right side, for the left
     for (auto &pad : pads) pad.assign(static_cast<size_t>(k), std::numeric_limits<Cost>::max());
     std::vector<uint8_t> is_left(k, 0);

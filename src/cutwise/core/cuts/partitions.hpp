@@ -118,23 +118,14 @@ class DepthPrices {
 // The sum over levels of the cheaper of two sides, where a unit of weight on the left costs `price` extra. n: a multiple of 8.
 CUTWISE_CLONES inline double cost_of_sides(const double *on_left, const double *on_right, const double *weight, double price,
                                            size_t n) {
-  Lanes sum[2] = {};
-  for (size_t v = 0; v < n; v += 2 * kLanes)
-    for (size_t i = 0; i < 2; ++i) {
-      Lanes left, right, by_weight;
-      load(left, on_left + v + i * kLanes);
-      load(right, on_right + v + i * kLanes);
-      load(by_weight, weight + v + i * kLanes);
-      const Lanes each = {price, price, price, price};
-      multiply(by_weight, each);
-      add(left, by_weight);
-      keep_smaller(left, right);
-      add(sum[i], left);
+  double sum[8] = {};
+  for (size_t v = 0; v < n; v += 8)
+    for (size_t i = 0; i < 8; ++i) {
+      const double left = on_left[v + i] + weight[v + i] * price, right = on_right[v + i];
+      sum[i] += right < left ? right : left;
     }
-  add(sum[0], sum[1]);
-  double parts[kLanes];
-  store(parts, sum[0]);
-  return parts[0] + parts[1] + parts[2] + parts[3];
+  for (size_t i = 0; i < 4; ++i) sum[i] += sum[4 + i];
+  return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
 CUTWISE_CLONES inline void add_levels(double *to, const double *from, const double *more, size_t n) {
