@@ -139,31 +139,4 @@ struct DepthScore {
 #endif
 };
 
-// Lower bounds on the depth of one node's cuts, shared by cuts with similar numbers of points on the left.
-class DepthBounds {
- public:
-  explicit DepthBounds(const DepthScore &score)
-      : score_(score),
-        n_shares_(std::clamp<int64_t>(65536 / std::max<int64_t>(score.centers, 1), 16, 256)),
-        known_(score.penalty == 0.0 ? 0 : n_shares_ * score.centers) {}
-
-  int64_t bound(int64_t left_low, int64_t left_high, int64_t left_centers, int32_t feature) {
-    const int64_t points = score_.points, share = points / n_shares_ + 1, at = left_low / share;
-    if (known_.empty() || points == 0 || left_high >= (at + 2) * share)
-      return score_.depth_of(left_low, left_high, left_centers, feature);
-    auto &known = known_[left_centers * n_shares_ + at];
-    int64_t depth = known.load(std::memory_order_relaxed);
-    if (depth == 0) {
-      depth = total_depth(points, at * share, std::min(points, (at + 2) * share - 1), score_.centers, left_centers);
-      known.store(depth, std::memory_order_relaxed);  // every thread would store the same number
-    }
-    return score_.without_kills(depth, left_low, left_high, feature);
-  }
-
- private:
-  const DepthScore &score_;
-  const int64_t n_shares_;
-  std::vector<std::atomic<int64_t>> known_;  // by number of centers on the left, and share of the points there; 0: not computed
-};
-
 }  // namespace cutwise

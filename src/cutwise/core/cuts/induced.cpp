@@ -38,75 +38,15 @@ bool is_before(const DepthScore &depth, const Key &a, const Key &b) {
 // All cuts of a column between two neighboring centers: begin <= threshold < end.
 struct Span {
   int32_t feature;
-  size_t n_left;  // centers on the left
-  double begin, end;
-  Key bound;
-  ValidRange valid;  // which of its thresholds are valid; the bound is over all of them
+  size_t n_left = 0;  // centers on the left; 0 for a whole column whose spans are still to be found
+  double begin = 0.0, end = 0.0;
+  Key bound{};
+  ValidRange valid{};  // which of its thresholds are valid; the bound is over all of them
+
+  friend bool operator<(const Span &a, const Span &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
 };
 
 constexpr size_t kMostSpansAtOnce = 8192;  // spans that share a pass over the rows of a sparse table
-// Columns whose spans are kept between the two stages of the search; those of other columns are found again where they may win.
-constexpr int64_t kMostKeptColumns = 256;
-
-// What is still to be searched: a whole column, or one of its spans.
-struct HeapEntry {
-  Key bound;
-  int32_t feature, n_left;  // n_left: centers on the left of the span; 0 for a whole column
-  double begin = 0.0, end = 0.0;
-
-  friend bool operator<(const HeapEntry &a, const HeapEntry &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
-};
-
-constexpr size_t kManyCenters = 64;  // nodes with more surviving clusters use NearLists
-constexpr int64_t kNear = 16;
-
-// For every row of a node a list of the kNear surviving clusters nearest to it, in order. Where there are many clusters, most
-// sides have one of these, and the other clusters of the side need not be compared. The list of a row is made when it is needed
-// for the second time. Threads may share an object.
-template <class Cost, class Index>
-class NearLists {
- public:
-  NearLists(const NodeRows &node, const std::vector<int32_t> &survivors)
-      : survivors_(survivors), position_(new int32_t[node.encoded.n_rows]), state_(node.n), lists_(node.n * kNear) {
-    for (int64_t i = 0; i < node.n; ++i) position_[node.rows[i]] = static_cast<int32_t>(i);
-  }
-
-  // The least cost of a row among the clusters of a side, or `none` where the list does not have it.
-  Cost least(int32_t row, const Cost *cost, const std::vector<uint8_t> &is_left, bool left, Cost none) {
-    const int64_t position = position_[row];
-    Index *near = lists_.data() + position * kNear;
-    std::atomic<uint8_t> &state = state_[position];
-    uint8_t seen = state.load(std::memory_order_acquire);
-    if (seen == kNew) state.compare_exchange_strong(seen, kSeenOnce);
-    else if (seen == kSeenOnce && state.compare_exchange_strong(seen, kBeingMade)) {
-      make(cost, near);
-      state.store(seen = kMade, std::memory_order_release);
-    }
-    if (seen != kMade) return none;
-    for (int64_t j = 0; j < kNear; ++j)
-      if (static_cast<bool>(is_left[near[j]]) == left) return cost[near[j]];
-    return none;
-  }
-
- private:
-  enum : uint8_t { kNew, kSeenOnce, kBeingMade, kMade };
-
-  void make(const Cost *cost, Index *near) const {
-    int64_t n = 0;
-    for (const int32_t c : survivors_) {
-      if (n == kNear && cost[c] >= cost[near[n - 1]]) continue;
-      int64_t j = n < kNear ? n++ : n - 1;
-      for (; j > 0 && cost[c] < cost[near[j - 1]]; --j) near[j] = near[j - 1];
-      near[j] = static_cast<Index>(c);
-    }
-  }
-
-  const std::vector<int32_t> &survivors_;
-  std::unique_ptr<int32_t[]> position_;  // by row of the table: its position among the node's rows
-  std::vector<std::atomic<uint8_t>> state_;
-  std::vector<Index> lists_;
-};
-
 template <class State>
 struct InducedSearch {
   using Cost = typename State::Cost;
@@ -131,8 +71,6 @@ struct InducedSearch {
     std::mutex mutex;
   };
   SideTotals *side_totals = nullptr;
-  DepthBounds *depths = nullptr;
-  NearLists<Cost, Index> *near = nullptr;  // null where there are few clusters
 
   // A bound on cuts that cost at least `by` more than `bound` says.
   Key raised(Key bound, int64_t by) const {
@@ -170,13 +108,11 @@ struct InducedSearch {
       const int64_t loss = search.node.loss_of(row);
       if (static_cast<bool>(is_left[search.second[row]]) == left) return loss;
       const Cost *cost = search.excess + row * search.node.k;
-      constexpr Cost kNoCost = std::numeric_limits<Cost>::max();
-      Cost least = search.near == nullptr ? kNoCost : search.near->least(row, cost, is_left, left, kNoCost);
-      if (least == kNoCost)
-        for (const int32_t c : clusters[left]) {  // a mask in place of a branch, as costs are in no order
-          const Cost here = cost[c];
-          least ^= (least ^ here) & -static_cast<Cost>(here < least);
-        }
+      Cost least = std::numeric_limits<Cost>::max();
+      for (const int32_t c : clusters[left]) {  // a mask in place of a branch, as costs are in no order
+        const Cost here = cost[c];
+        least ^= (least ^ here) & -static_cast<Cost>(here < least);
+      }
       const int64_t more = least - cost[nearest];
       extra += more - loss;
       return more;
@@ -200,7 +136,7 @@ struct InducedSearch {
       if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
       if (node.limits && !node.limits->allow_centers(n_left, line.size() - n_left)) continue;
       span_of[n_left] = static_cast<int32_t>(spans.size());
-      spans.push_back({feature, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}});
+      spans.push_back({feature, n_left, line.coordinate[n_left - 1], line.coordinate[n_left]});
     }
     auto add = [&](size_t n_left, int64_t loss, int64_t left_low, int64_t left_high) {
       if (n_left == 0 || n_left >= line.size() || span_of[n_left] < 0) return;
@@ -212,7 +148,7 @@ struct InducedSearch {
       bound.cut = {feature, span.begin};
       bound.induced = std::min(bound.induced, induced);
       if (depth.quick_bound(induced, left_low, left_high, count_of(span), feature) < bound.score)
-        bound.score = std::min(bound.score, depth.score(induced, depths->bound(left_low, left_high, count_of(span), feature)));
+        bound.score = std::min(bound.score, depth.score(induced, depth.depth_of(left_low, left_high, count_of(span), feature)));
     };
     if (node.prefers_rows(column)) {
       const std::vector<RowValue> sorted = sorted_rows(node, feature);
@@ -240,12 +176,10 @@ struct InducedSearch {
     return left_high >= count_of(span) && depth.points - left_low >= depth.centers - count_of(span);
   }
 
-  // Whether cuts of a span with so many rows on the left may be better than `mine`, by bounds that are faster than the score.
+  // Whether cuts of a span with so many rows on the left may be better than `mine`, by a bound that is faster than the score.
   bool may_beat(const Key &mine, int64_t induced, int64_t left_low, int64_t left_high, const Span &span) const {
-    const auto loses = [&](double bound) { return bound > mine.score && !DepthScore::is_near(bound, mine.score); };
-    const int64_t n_left = count_of(span);
-    if (loses(depth.quick_bound(induced, left_low, left_high, n_left, span.feature))) return false;
-    return !depths || !loses(depth.score(induced, depths->bound(left_low, left_high, n_left, span.feature)));
+    const double bound = depth.quick_bound(induced, left_low, left_high, count_of(span), span.feature);
+    return bound <= mine.score || DepthScore::is_near(bound, mine.score);
   }
 
   void offer(const Span &span, double threshold, int64_t induced, int64_t left, Key &mine) const {
@@ -438,14 +372,6 @@ struct InducedSearch {
   void evaluate(const Span &span, Key &mine) const {
     const Column &column = node.encoded.columns[span.feature];
     const SpanCosts sides(*this, span);
-    // Sorting the rows takes longer than walking the bins where there are more rows than bins.
-    if (node.prefers_rows(column) && (node.encoded.sparse || node.n < column.n_bins)) {
-      const std::vector<RowValue> sorted = sorted_rows(node, span.feature);
-      int64_t sum = current;
-      for (const RowValue &row : sorted) sum += sides.of(row.row, false);
-      sweep_rows(span, passed_rows(sides, sorted), sum, 0, true, mine);
-      return;
-    }
     const auto [first, last] = bins_between(span);
     std::vector<Bin> middle(last - first);
     int64_t sum = current, count = 0;
@@ -512,7 +438,7 @@ struct InducedSearch {
       for (size_t n_left = 1; n_left < line.size(); ++n_left) {
         if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
         const int64_t s = static_cast<int64_t>(n_left);
-        Span span{f, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}};
+        Span span{f, n_left, line.coordinate[n_left - 1], line.coordinate[n_left]};
         span.valid = allowed.range(n_left).within({valid[f * node.k + s], valid[(d + f) * node.k + s]});
         if (span.valid.is_empty()) continue;
         const auto [first, last] = bins_between(span);
@@ -538,10 +464,6 @@ struct InducedSearch {
     const ValidCuts cuts(node);
     SideTotals totals;
     side_totals = &totals;
-    DepthBounds bounds(depth);
-    depths = &bounds;
-    std::optional<NearLists<Cost, Index>> lists;
-    if (node.survivors.clusters.size() > kManyCenters) near = &lists.emplace(node, node.survivors.clusters);
     if (cuts.has_distinct(node.survivors.clusters.size())) {
       valid_cuts = &cuts;
       search(n_jobs);
@@ -569,16 +491,15 @@ struct InducedSearch {
     const int32_t d = node.encoded.n_cols();
     const bool is_sparse = node.encoded.sparse && node.histogram;
     const std::vector<uint8_t> is_stored = is_sparse && valid_cuts ? columns_stored() : std::vector<uint8_t>();
-    std::vector<std::vector<Span>> of_column(std::min<int64_t>(d, kMostKeptColumns));
-    std::vector<HeapEntry> heap(d);
+    std::vector<Span> heap(d, Span{-1});
     parallel_for(n_jobs, d, [&](int64_t f) {
       const auto feature = static_cast<int32_t>(f);
-      heap[f] = {{}, -1, 0};
       if (!is_stored.empty() && !is_stored[f]) return;
       if (is_sparse && depth.penalty == 0.0) {  // this bound, which needs no sorted centers, rules out most columns
         if (node.survivors.are_equal_along(feature) || !node.allows_column(feature)) return;
         const int64_t induced = current + least_loss_bound(node, feature);
-        heap[f] = {{depth.price(induced), induced, 0, {feature, -std::numeric_limits<double>::infinity()}}, feature, 0};
+        heap[f] = {
+            feature, 0, 0.0, 0.0, {depth.price(induced), induced, 0, {feature, -std::numeric_limits<double>::infinity()}}};
         return;
       }
       thread_local std::vector<Span> found;  // reused, as there may be many thousand columns
@@ -586,10 +507,8 @@ struct InducedSearch {
       find_spans(feature, found);
       heap[f].feature = found.empty() ? -1 : feature;
       for (const Span &span : found) heap[f].bound = std::min(heap[f].bound, span.bound);
-      if (f < kMostKeptColumns) of_column[f] = std::move(found);
     });
-    heap.erase(std::remove_if(heap.begin(), heap.end(), [](const HeapEntry &column) { return column.feature < 0; }),
-               heap.end());
+    heap.erase(std::remove_if(heap.begin(), heap.end(), [](const Span &column) { return column.feature < 0; }), heap.end());
     std::make_heap(heap.begin(), heap.end());
     const auto may_be_best = [&](const Key &bound) { return best.cut.feature < 0 || may_win(bound, best); };
     const auto may_go_on = [&] { return !heap.empty() && may_be_best(heap.front().bound); };
@@ -599,20 +518,18 @@ struct InducedSearch {
       std::vector<Span> batch;
       while (batch.size() < size && may_go_on()) {
         std::pop_heap(heap.begin(), heap.end());
-        const HeapEntry lowest = heap.back();
+        const Span lowest = heap.back();
         heap.pop_back();
         if (lowest.n_left == 0) {
           std::vector<Span> found;
-          if (lowest.feature < kMostKeptColumns) found = std::move(of_column[lowest.feature]);
-          if (found.empty()) find_spans(lowest.feature, found);
+          find_spans(lowest.feature, found);
           for (const Span &span : found) {
             if (!may_be_best(span.bound)) continue;
-            heap.push_back({span.bound, lowest.feature, static_cast<int32_t>(span.n_left), span.begin, span.end});
+            heap.push_back(span);
             std::push_heap(heap.begin(), heap.end());
           }
         } else {
-          const auto n_left = static_cast<size_t>(lowest.n_left);
-          batch.push_back({lowest.feature, n_left, lowest.begin, lowest.end, lowest.bound, {}});
+          batch.push_back(lowest);
         }
       }
       const size_t n = batch.size(), n_pieces = is_sparse ? std::min<size_t>(n, std::max(1, n_jobs)) : n;

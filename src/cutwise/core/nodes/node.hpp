@@ -72,14 +72,6 @@ struct Survivors {
   int32_t n_cols;
   std::vector<int32_t> clusters;  // increasing
 
-  bool are_equal_along(int32_t feature) const {
-    const double *column = coordinates + feature;
-    const double first = column[static_cast<int64_t>(clusters.front()) * n_cols];
-    for (int32_t c : clusters)
-      if (column[static_cast<int64_t>(c) * n_cols] != first) return false;
-    return true;
-  }
-
   struct End {
     int32_t cluster;
     double coordinate;
@@ -94,6 +86,11 @@ struct Survivors {
       if (coordinate > last.coordinate) last = {c, coordinate};
     }
     return {first, last};
+  }
+
+  bool are_equal_along(int32_t feature) const {
+    const auto [first, last] = ends_along(feature);
+    return first.coordinate == last.coordinate;
   }
 
   CenterLine along(int32_t feature) const {
