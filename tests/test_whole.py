@@ -37,10 +37,10 @@ def test_a_folder_appears_when_it_is_complete_and_what_a_killed_process_left_of_
 
 
 def test_an_error_names_the_file_that_was_asked_for_and_errors_of_others_are_left_alone(tmp_path):
-    with pytest.raises(OSError, match=r"There is no folder .*; make it first") as caught:
+    with pytest.raises(OSError, match=r"There is no folder .*; create it first") as caught:
         write_whole(tmp_path / "no" / "file", "text")
     assert caught.value.filename == str(tmp_path / "no" / "file")
-    with pytest.raises(IsADirectoryError, match="A folder is named so"):
+    with pytest.raises(IsADirectoryError, match="This names a folder"):
         write_whole(f"{tmp_path}/file/", "text")
     with pytest.raises(BrokenPipeError) as broken, whole_file(tmp_path / "file") as part:  # noqa: PT012
         part.write_text("whole")

@@ -27,7 +27,7 @@ def place_of(path: str | os.PathLike[str]) -> Path:
     """
     if str(path).endswith(("/", os.sep)):
         raise IsADirectoryError(
-            errno.EISDIR, "A folder is named so, not a file; leave out the last character", str(path)
+            errno.EISDIR, "This names a folder, not a file; leave out the last character", str(path)
         )
     return Path(path) if _is_stream(Path(path)) else Path(os.path.realpath(path))
 
@@ -65,7 +65,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise  # about something else: the block may do more than write this file
         reason = os.strerror(error.errno)
         if not place.parent.is_dir():
-            reason = f"There is no folder {str(place.parent)!r}; make it first"
+            reason = f"There is no folder {str(place.parent)!r}; create it first"
         elif error.errno == errno.ENOENT:  # as for folders that cannot contain files, such as /proc
             reason = f"Nothing can be written in {str(place.parent)!r}"
         raise OSError(error.errno, reason, str(path)) from error

@@ -122,7 +122,7 @@ class ChangedDataError(InvalidInputError):
         return cls(f"X changed between two passes over it: {found}. {_KEEP}")
 
 
-_KEEP = "Keep what it reads from as it is meanwhile (persist() in Spark and Dask), or write it to Parquet."
+_KEEP = "Keep its source unchanged during the fit (persist() in Spark and Dask), or write it to Parquet."
 
 
 class UnsupportedInputError(InvalidInputError, TypeError):
@@ -249,7 +249,7 @@ class ColumnMismatchError(InvalidInputError):
                 f"The first that differs is column {first}: {given[first]!r} now, {order[first]!r} at fit time.\n"
             )
         if missing and tested is not None and not unseen:
-            message += f"The tree asks about {listed(name for name in tested if name in missing)}.\n"
+            message += f"The tree uses {listed(name for name in tested if name in missing)}.\n"
         names, (give, own) = f"{owner}.feature_names_in_", ways or ("X[{}]", "X.columns")
         names = f"list({names})" if there.union(missing).issuperset(fitted) else f"[n for n in {names} if n in {own}]"
         lead = "Add what is missing, and pass" if missing else "Pass"
@@ -293,8 +293,8 @@ class DataSetUnavailableError(InvalidInputError):
         if not can_be_fetched:
             fetched = "it cannot be fetched"
         return cls(
-            f"The data set {name!r} cannot be had: {looked}, and {fetched}.\nPut {name}.npz (an array X, one row a row)"
-            " into a folder and name it: data=..., --data on the command line, or the variable CUTWISE_DATA."
+            f"The data set {name!r} is not available: {looked}, and {fetched}.\nPut {name}.npz (an array X, one row a "
+            "row) into a folder and name it: data=..., --data on the command line, or the variable CUTWISE_DATA."
         )
 
 
@@ -340,8 +340,8 @@ class ScaledColumnsWarning(CutwiseWarning):
     def of(cls) -> ScaledColumnsWarning:
         """Says how to get rules in the units of the table."""
         return cls(
-            "The columns of X have mean 0 and variance 1, so the rules are in scaled units. Give the table as it was, "
-            "and the scaler as preprocessor=StandardScaler(); or say the rules of a fitted pipeline in its own "
+            "The columns of X have mean 0 and variance 1, so the rules are in scaled units. Give the unscaled table "
+            "and preprocessor=StandardScaler(); or get the rules of a fitted pipeline in its own "
             "columns: cutwise.explain_pipeline(pipeline)."
         )
 
@@ -352,10 +352,10 @@ class DominantColumnWarning(CutwiseWarning):
     @classmethod
     def of(cls, column: str, share: float, scaler: str) -> DominantColumnWarning:
         """Names the column, as in ``Columns.describe``, and its share of the reference's cost."""
-        scaled = scaler if scaler == "TableScaler()" else f"{scaler}. Where they should not, say preprocessor=None"
+        scaled = scaler if scaler == "TableScaler()" else f"{scaler}. If they should not, set preprocessor=None"
         return cls(
             f"{column[0].upper()}{column[1:]} holds {share:.1%} of the cost, so the other columns hardly "
-            f"count. Where they should, scale them: preprocessor={scaled}."
+            f"count. If they should, scale them: preprocessor={scaled}."
         )
 
 
@@ -373,7 +373,8 @@ class UnseparableCentersWarning(CutwiseWarning):
         if len(groups) > 5:
             parts += f"; and {len(groups) - 5} more"
         return cls(
-            f"The centers of these clusters are equal in every column that may be cut, so no threshold can part them: "
+            "The centers of these clusters are equal in every column that may be cut, so no threshold can separate "
+            "them: "
             f"{parts}. The first of each keeps the leaf, the others have none. Ask for fewer clusters, or give the "
             "columns that differ."
         )
@@ -386,7 +387,7 @@ class EmptyClusterWarning(CutwiseWarning):
     def of(cls, clusters: Sequence[object]) -> EmptyClusterWarning:
         """Names the clusters that no row is assigned to."""
         which = f"Cluster{'s' if len(clusters) > 1 else ''} {listed(clusters, most=20, write=str)}"
-        return cls(f"{which} ended without rows: the tree puts all rows into others.")
+        return cls(f"{which} ended without rows: the tree puts all rows into other clusters.")
 
 
 class NotPositiveDefiniteWarning(CutwiseWarning):
@@ -397,7 +398,7 @@ class NotPositiveDefiniteWarning(CutwiseWarning):
         """Names the row and the cluster of the lowest one."""
         return cls(
             f"The squared distance of row {row} (counted from 0) to the mean of cluster {cluster} is "
-            f"{squared_distance:.6g}, below 0: the kernel is not positive definite, so costs are no distances and may "
+            f"{squared_distance:.6g}, below 0: the kernel is not positive definite, so costs are not distances and may "
             "rise while k-means runs. Use a positive definite kernel, or add a constant to the matrix's diagonal."
         )
 
@@ -409,8 +410,8 @@ class LargeIntegersWarning(CutwiseWarning):
     def of(cls, columns: Sequence[str]) -> LargeIntegersWarning:
         """Names the columns."""
         return cls(
-            f"The rules ask about integers near or beyond 2**53, where neighbors are one number in float64: "
-            f"{', '.join(columns)}. Leave out what only identifies rows; subtract the least value from other columns."
+            f"The rules use integers near or beyond 2**53, which float64 cannot tell from their neighbors: "
+            f"{', '.join(columns)}. Leave out columns that only identify rows; subtract the minimum from others."
         )
 
 

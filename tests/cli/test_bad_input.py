@@ -44,7 +44,7 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
         ([*FIT, "-k", "2", "--jobs", "0"], ["--jobs 0"]),
         ([*FIT, "-k", "2", "--seed", "-1"], ["--seed", "-1", "0", "See cutwise fit --help."]),
         (["curve", "TABLE", "-k"], ["-k", "requires an argument", "See cutwise COMMAND --help."]),
-        ([*FIT, "-k", "2", "--weights", "c"], ["'c'", "3 different texts", "Numbers are needed"]),
+        ([*FIT, "-k", "2", "--weights", "c"], ["'c'", "3 different values", "Numbers are needed"]),
         ([*FIT, "-k", "2", "--weights", "w"], ["--weights", "'w'"]),
         ([*FIT, "-k", "2", "--labels-from", "c"], ["-k 2", "--labels-from c"]),
         (["fit", "TABLE", "--labels-from", "d"], ["--labels-from", "'d'"]),
@@ -56,12 +56,12 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
         (["curve", "TABLE", "-k", "2", "--algorithm", "optimal"], ["--algorithm 'optimal'", "'search', 'imm'"]),
         ([*FIT, "-k", "2", "--max-leaves", "0"], ["--max-leaves 0", "Left out, there is a leaf a cluster"]),
         (["rules", "TABLE"], ["Give a file that cutwise fit --out wrote"]),
-        ([*FIT, "-k", "2", "--out", "new/"], ["new/: a folder is named so, not a file"]),
+        ([*FIT, "-k", "2", "--out", "new/"], ["new/: this names a folder, not a file"]),
         (["fit", "TABLE", "-k", "2", "--category", "a,b", "--number", "a"], ["--category and --number both name 'a'"]),
         ([*FIT, "-k", "2", "--unknown", "x"], ["--unknown 'x'", "'outside', 'error'"]),
-        ([*FIT, "-k", "2", "--min-leaf", "many"], ["--min-leaf many is no number of rows", "such as 20", "5%"]),
-        ([*FIT, "-k", "2", "--min-leaf", "100%"], ["--min-leaf 100% is no number of rows"]),
-        ([*FIT, "-k", "2", "--min-leaf", "3"], ["--min-leaf 3", "takes 6 rows", "Use --min-leaf <= 2"]),
+        ([*FIT, "-k", "2", "--min-leaf", "many"], ["--min-leaf many is not a number of rows", "such as 20", "5%"]),
+        ([*FIT, "-k", "2", "--min-leaf", "100%"], ["--min-leaf 100% is not a number of rows"]),
+        ([*FIT, "-k", "2", "--min-leaf", "3"], ["--min-leaf 3", "needs 6 rows", "Use --min-leaf <= 2"]),
         ([*FIT, "-k", "2", "--nonsense"], ["--nonsense"]),
         (["fit", "--example", "win"], ["Did you mean 'wine'?"]),
         (["fit", "TABLE", "--example", "wine"], ["Both"]),
@@ -97,7 +97,7 @@ def test_it_is_refused_in_one_line(refused, table, tmp_path, args, words):
         ("a,b\n1,2\n1,2\n1,2\n", ["No column", "a (the same value in every row)", "--only"]),
         ("a,b\n1,2\n1,2\n3,2\n3,2\n3,2\nx,2\n", ["No column", "a (numbers, but 'x' in row 5 (line 7"]),
         ("a,b\n?,2\n1,2\n3,4\n-,7\n", ["'a' has 2 missing values ('?' in 1 cell, '-' in 1 cell)", "row 0 (line 2"]),
-        ("a,b\n1,2\n1,2,3\n", ["saw 3", "hold the separator in quotation marks"]),
+        ("a,b\n1,2\n1,2,3\n", ["saw 3", "Quote cells that contain the separator"]),
     ],
 )
 def test_a_file_that_is_no_table_of_numbers_is_refused(refused, tmp_path, content, words):
@@ -177,14 +177,14 @@ def test_files_beside_others_and_columns_that_centers_lack_are_refused_in_the_wo
     pd.read_csv(table)[[tested]].to_csv("part.csv", index=False)
     lacking = {"a": "b", "b": "a"}[tested]
     told = refused("recount", "model.json", "part.csv")
-    assert f"part.csv lacks '{lacking}', or holds other things" in told
+    assert f"part.csv lacks '{lacking}', or holds other kinds of values" in told
     assert "--labels-from" in told
     assert "model.csv is named like a table" in refused("recount", "model.json", table, "--out", "model.csv")
     told = refused("predict", "model.json", "tab*.csv")
-    assert "clusters of a pattern or of several files go to a folder: say --out FOLDER" in told
+    assert "clusters of several files go to a folder. Add --out FOLDER" in told
     pd.read_csv(table).to_parquet("table.parquet")
     told = refused("fit", ".", "-k", 2)
-    assert ". holds 1 *.parquet file and 2 *.csv files. Say which: './*.parquet' or './*.csv'." in told
+    assert ". holds 1 *.parquet file and 2 *.csv files. Give one kind: './*.parquet' or './*.csv'." in told
 
 
 def test_a_column_that_is_true_is_not_said_to_be_so_twice(cutwise, tmp_path):
@@ -209,7 +209,7 @@ def test_tables_without_rows_are_refused(refused, cutwise, tmp_path):
 
 def test_limits_that_leave_no_column_to_ask_about_are_refused(refused, table):
     message = refused("fit", table, "-k", 2, "--cut-only", "a", "--never", "a")
-    assert "No column is left to ask about. Name others with --cut-only, or fewer with --never." in message
+    assert "No column is left for the rules. Name others with --cut-only, or fewer with --never." in message
 
 
 def test_a_column_with_a_comma_in_its_name_is_left_out_as_the_message_says(refused, cutwise, tmp_path):

@@ -16,7 +16,7 @@ from tests.each import each
 NAN = np.nan
 EITHER = "dates that may have day or month first (write them like 2024-12-31)"
 OF_NONE = "dates that do not all have the same part first (write them like 2024-12-31)"
-OTHERWISE = "dates that are not all written like 2024-12-31 are taken as texts"
+OTHERWISE = "dates that are not all written like 2024-12-31 are read as text"
 
 
 @pytest.fixture
@@ -47,24 +47,24 @@ def read(tmp_path, capsys):
         (["None", "a", "null"], [NAN, "a", NAN], "'None' in 1 cell, 'null' in 1 cell is read as missing"),
         (["1,234", "56", "7,890,123.5"], [1234, 56, 7890123.5], "',' separates thousands"),
         (["1'234", "5"], [1234, 5], '"\'" separates thousands'),
-        (["$1,200", "$5", "-$3"], [1200, 5, -3], "',' separates thousands; '$' is left out"),
-        (["12 €", "(3 €)"], [12, -3], "'€' is left out; numbers in brackets are negative"),
-        (["EUR 5", "7"], [5, 7], "'EUR' is left out"),
+        (["$1,200", "$5", "-$3"], [1200, 5, -3], "',' separates thousands; '$' is ignored"),
+        (["12 €", "(3 €)"], [12, -3], "'€' is ignored; numbers in brackets are negative"),
+        (["EUR 5", "7"], [5, 7], "'EUR' is ignored"),
         (["€5", "$7"], ["€5", "$7"], ""),
-        (["12 %", "3.5%"], [12, 3.5], "numbers are per cent"),
+        (["12 %", "3.5%"], [12, 3.5], "numbers are percentages"),
         (["12 %", "3.5"], ["12 %", "3.5"], ""),
         (["(63)", "5"], [-63, 5], "numbers in brackets are negative"),
         (["(-63)", "5"], ["(-63)", "5"], ""),
         (
             ["$(1,263.50)", "$5"],
             [-1263.5, 5],
-            "',' separates thousands; '$' is left out; numbers in brackets are negative",
+            "',' separates thousands; '$' is ignored; numbers in brackets are negative",
         ),
         (["$($63)", "$5"], ["$($63)", "$5"], ""),
         (["yes", "No", "yes"], [True, False, True], "yes is true, no is false"),
         (["y", "n", "?"], [1, 0, NAN], "'?' in 1 cell is read as missing; y is true, n is false"),
         (["True", "False"], [True, False], ""),
-        (["00123", "45678"], ["00123", "45678"], "codes with leading zeros are kept as they are"),
+        (["00123", "45678"], ["00123", "45678"], "codes with leading zeros are kept as text"),
         (["07", "12"], [7, 12], ""),
         (["0.001", "10"], [0.001, 10], ""),
         (["0.30660619938070951", "?"], [0.30660619938070951, NAN], "'?' in 1 cell is read as missing"),
@@ -117,17 +117,17 @@ def read(tmp_path, capsys):
         *(
             (cells, [NAN if cell == "NA" else cell for cell in cells], said)
             for cells, said in (
-                (["1/2/2017", "12/12/2017"], f"{EITHER} are taken as texts"),
-                (["1/2/2017", "NA", "NA"], f"'NA' in 2 cells is read as missing; {EITHER} are taken as texts"),
-                (["13/2/2017", "2/13/2017"], f"{OF_NONE} are taken as texts"),
-                (["30.1.2017", "30.2.2017"], "dates, of which '30.2.2017' is none, are taken as texts"),
+                (["1/2/2017", "12/12/2017"], f"{EITHER} are read as text"),
+                (["1/2/2017", "NA", "NA"], f"'NA' in 2 cells is read as missing; {EITHER} are read as text"),
+                (["13/2/2017", "2/13/2017"], f"{OF_NONE} are read as text"),
+                (["30.1.2017", "30.2.2017"], "dates, but '30.2.2017' is not one, are read as text"),
                 (
                     ["10/21/2017 8:05 AM", "1/2/2017 13:05 PM"],
-                    "dates, of which '1/2/2017 13:05 PM' is none, are taken as texts",
+                    "dates, but '1/2/2017 13:05 PM' is not one, are read as text",
                 ),
-                (["21-10-17", "03-04-17"], EITHER.replace("month", "year") + " are taken as texts"),
-                (["1/2/17", "1/3/32"], f"{EITHER} are taken as texts"),
-                (["1/2/17", "32/3/32"], f"{OF_NONE} are taken as texts"),
+                (["21-10-17", "03-04-17"], EITHER.replace("month", "year") + " are read as text"),
+                (["1/2/17", "1/3/32"], f"{EITHER} are read as text"),
+                (["1/2/17", "32/3/32"], f"{OF_NONE} are read as text"),
                 (["21.10.2017", "3.4.17"], OTHERWISE),
                 (["2020-01-02T03:04Z", "2020-01-02T03:04"], OTHERWISE),
                 (["21.10.2017", "soon"], ""),
@@ -253,7 +253,7 @@ def test_a_last_line_of_totals_is_no_row(read, word):
         source, told = read(f"shop,sales\n{text}")
         assert len(source.frame) == text.count("\n")
         assert "1 line of totals" not in told
-        assert (f"'{word}' ends" in told) == ("7" in text)
+        assert (f"says '{word}'" in told) == ("7" in text)
 
 
 @pytest.mark.parametrize(("total", "n"), [("$1,230", 2), ("$615.1", 2), ("$2", 3), ("", 2)])
@@ -340,12 +340,12 @@ def test_the_first_minute_with_a_strangers_file(cutwise, tmp_path):
     for words in (
         "1 line above the table",
         "1 line of totals",
-        "Income: ',' separates thousands; '$' is left out",
-        "Share: numbers are per cent",
+        "Income: ',' separates thousands; '$' is ignored",
+        "Share: numbers are percentages",
         "Member: yes is true, no is false",
-        "Zip: codes with leading zeros are kept as they are",
-        "left out: Unnamed: 0 (it numbers the rows), CustomerID (it numbers the rows), Year (the same value in every "
-        "row); --only names the columns to use",
+        "Zip: codes with leading zeros are kept as text",
+        "left out: Unnamed: 0 (a row identifier), CustomerID (a row identifier), Year (the same value in every "
+        "row); use --only to choose columns yourself",
     ):
         assert words in result.err
     assert cutwise("predict", model, path).out == labels.read_text()

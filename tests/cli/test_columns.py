@@ -49,18 +49,18 @@ def test_no_column_left_is_refused():
 
 def test_text_is_refused_with_the_option_that_leaves_it_out():
     source = source_of(a=["x", "y", "y"], b=[1, 2, 3], c=["x y", "z", "z"])
-    told = r"'a' holds .*2 different texts in 3 rows, such as 'x' in row 0 \(line 2.*'c'.*--drop a,c\."
+    told = r"'a' holds .*2 different values in 3 rows, such as 'x' in row 0 \(line 2.*'c'.*--drop a,c\."
     with pytest.raises(InvalidInputError, match=told):
         check_numbers(source, scan_columns(source, list(source.frame)))
 
 
 def test_a_few_texts_among_numbers_are_a_mistake_to_be_mended():
     source = source_of(a=["1", "2", "what"], c=["x", "y", "y"])
-    told = r"'a' holds numbers, but 'what' in row 2 \(line 4 .* Write numbers there, or nothing .* --drop a\.$"
+    told = r"'a' holds numbers, but 'what' in row 2 \(line 4 .* Write numbers there, or leave unknown .* --drop a\.$"
     with pytest.raises(InvalidInputError, match=told):
         check_numbers(source, scan_columns(source, list(source.frame)))
     assert scan_columns(source, ["a"])[0].why_left_out(mixed=False).startswith("numbers, but 'what' in row 2 (line 4")
-    assert scan_columns(source, ["c"])[0].why_left_out(mixed=False) == "free text: 2 different texts in 3 rows"
+    assert scan_columns(source, ["c"])[0].why_left_out(mixed=False) == "free text: 2 different values in 3 rows"
 
 
 N = 60
@@ -70,10 +70,10 @@ RNG = np.random.default_rng(0)
 @pytest.mark.parametrize(
     ("name", "values", "reason"),
     [
-        ("Unnamed: 0", np.arange(N), "it numbers the rows"),
-        ("n", RNG.permutation(N) + 1000, "it numbers the rows"),
-        ("year", 1960 + np.arange(N), "it numbers the rows"),
-        ("CustomerID", RNG.integers(10**9, size=N), "it numbers the rows"),
+        ("Unnamed: 0", np.arange(N), "a row identifier"),
+        ("n", RNG.permutation(N) + 1000, "a row identifier"),
+        ("year", 1960 + np.arange(N), "a row identifier"),
+        ("CustomerID", RNG.integers(10**9, size=N), "a row identifier"),
         ("sales", RNG.integers(10**9, size=N), None),
         ("age", RNG.integers(90, size=N), None),
         ("channel", np.arange(N) % 2, None),
@@ -85,8 +85,8 @@ RNG = np.random.default_rng(0)
         ("city", ["a", "b", "c"] * 20, "text: 3 different values"),
         ("city", ["a", None, "c"] * 20, "text: 2 different values, and 20 gaps"),
         ("city", ["a", "b", "a", None] + ["c"] * 56, "text: 3 different values, and 1 gap"),
-        ("name", [f"name {i}" for i in range(N)], "a different text in every row"),
-        ("ticket", [f"ticket {i % 50}" for i in range(N)], "free text: 50 different texts in 60 rows"),
+        ("name", [f"name {i}" for i in range(N)], "a different value in every row"),
+        ("ticket", [f"ticket {i % 50}" for i in range(N)], "free text: 50 different values in 60 rows"),
         ("zip", ["00501", "10001", "94103"] * 20, "codes with leading zeros"),
         ("day", ["2020-01-01", "2020-01-02"] * 30, "dates written as text"),
         ("day", ["1.12.2020", "02/03/20"] * 30, "dates written as text"),

@@ -69,7 +69,7 @@ def test_a_pipe_is_read_once(tmp_path):
     [
         (b"", "is empty"),
         (gzip.compress(b""), "is empty"),
-        (gzip.compress(TEXT * 1000)[:-20], "damaged or cut short"),
+        (gzip.compress(TEXT * 1000)[:-20], "damaged or truncated"),
         (b"PK\x03\x04 and so on", "Excel"),
         (b"PAR1 and no more", "not a Parquet file"),
     ],

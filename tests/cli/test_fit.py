@@ -51,7 +51,10 @@ def test_it_says_what_is_explained_and_advises_where_that_is_little(cutwise, blo
     noise = pd.DataFrame(np.random.default_rng(0).random((300, 40))).add_prefix("x")
     noise.to_csv(tmp_path / "noise.csv", index=False)
     assert "advice: the k-means clusters explain little" in cutwise("fit", tmp_path / "noise.csv", "-k", 4).out
-    assert "advice: the rules of cluster 5 share next to nothing" in cutwise("fit", "--example", "digits", "-k", 10).out
+    assert (
+        "advice: almost none of the rows under the rules of cluster 5 are in it"
+        in cutwise("fit", "--example", "digits", "-k", 10).out
+    )
 
 
 @pytest.mark.parametrize("scale", ["minmax", "robust", "none"])
@@ -68,7 +71,7 @@ def test_a_column_that_outweighs_all_others_is_named_where_nothing_is_scaled(cut
     assert "of the cost" not in cutwise("fit", tmp_path / "t.csv", "-k", 3).err
     said = cutwise("fit", tmp_path / "t.csv", "-k", 3, "--scale", "none").err
     assert "warning: Column 'income' holds 100.0% of the cost" in said
-    assert said.rstrip().endswith("Where they should, scale them: --scale standard.")
+    assert said.rstrip().endswith("If they should, scale them: --scale standard.")
 
 
 def test_the_objective_decides_what_is_minimized(cutwise, blobs, blobs_csv, tmp_path):

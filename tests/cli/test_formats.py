@@ -159,7 +159,7 @@ def test_names_for_this_time_are_in_every_format(cutwise, model):
         (["--format", "dot", "--statement", "view"], "--statement is for SQL"),
         (["--format", "sql", "--nulls", "none"], "Give a number such as -1"),
         (["--format", "sql", "--nulls", "1"], "is a cluster"),
-        (["--format", "sql", "--json"], "different things"),
+        (["--format", "sql", "--json"], "contradict each other"),
         (["--format", "dot", "--tree"], "--tree is for text"),
     ],
 )

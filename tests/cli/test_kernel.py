@@ -62,7 +62,7 @@ def test_trees_keep_limits(cutwise, rings, tmp_path):
     out = tmp_path / "model.json"
     options = ("-k", 2, "--kernel", "rbf", "--gamma", 0.5, "--algorithm", "exkmc", "--never", "east", "--max-depth", 2)
     result = cutwise("fit", rings[0], *options, "--out", out)
-    assert "cuts on north alone; at most 2 questions" in result.out
+    assert "only cuts on north; depth at most 2" in result.out
     model = load_model(out)
     assert model.depth_ <= 2
     assert "east" not in {model.feature_names_in_[j] for j in model.tree_.feature if j >= 0}
@@ -70,7 +70,7 @@ def test_trees_keep_limits(cutwise, rings, tmp_path):
 
 def test_kernels_of_histograms_take_columns_as_they_are_unless_told_otherwise(cutwise, refused, rings):
     result = cutwise("fit", rings[0], "-k", 2, "--kernel", "hellinger")
-    assert "scale none: columns as they are" in result.out
+    assert "scale none: columns are not scaled" in result.out
     line = refused("fit", rings[0], "-k", 2, "--kernel", "hellinger", "--scale", "standard")
     assert "of the preprocessor's output holds -" in line
 
@@ -90,9 +90,9 @@ def test_options_that_do_not_go_together_are_refused(refused, rings):
     [
         (("rbf", "--max-depth", 3), "takes no limits here. Leave out --cut-only"),
         (("rbf", "--never", "east"), "takes no limits here"),
-        (("rbf", "--depth-penalty", 0.2), "--depth-penalty 0.2 has no meaning with --kernel rbf"),
-        (("rbf", "--unknown", "error"), "--unknown error has no meaning with --kernel rbf"),
-        (("linear", "--gamma", 3), "--gamma 3.0 has no meaning with --kernel linear"),
+        (("rbf", "--depth-penalty", 0.2), "--depth-penalty 0.2 cannot be used with --kernel rbf"),
+        (("rbf", "--unknown", "error"), "--unknown error cannot be used with --kernel rbf"),
+        (("linear", "--gamma", 3), "--gamma 3.0 cannot be used with --kernel linear"),
     ],
 )
 def test_options_that_kernel_trees_do_not_know_are_refused(refused, rings, options, word):

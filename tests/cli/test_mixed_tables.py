@@ -38,8 +38,8 @@ def test_a_table_as_it_is_gives_rules_and_says_what_was_taken_for_what(cutwise, 
     done = cutwise("fit", people, "-k", 3, "--out", model, "--labels", labels)
     assert done.code == 0, done.err
     assert "200 rows, 5 columns: 1 category (region), 2 numbers, 1 date (since), 1 yes or no (member)" in done.out
-    assert "left out: PassengerId (it numbers the rows), name (a different text in every row)" in done.err
-    assert "channel: taken as numbers; if they are codes, --category channel" in done.err
+    assert "left out: PassengerId (a row identifier), name (a different value in every row)" in done.err
+    assert "channel: read as numbers; if these are codes, add --category channel" in done.err
     assert "since: read as dates" in done.err
     assert cutwise("predict", model, people).out == labels.read_text()
     assert cutwise("explain", model, people, "--row", 3).code == 0
@@ -55,7 +55,7 @@ def test_a_table_as_it_is_gives_rules_and_says_what_was_taken_for_what(cutwise, 
     assert all(line in page.read_text() for line in ("1 category (region), 2 numbers", "since: read as dates"))
     done = cutwise("curve", people, "-k", 3, "--never", "age", "--max-depth", 2)
     assert done.code == 0
-    assert "limits: no cut on age; at most 2 questions" in done.out
+    assert "limits: no cut on age; depth at most 2" in done.out
 
 
 def test_columns_are_taken_for_what_the_options_say(cutwise, people, tmp_path):
@@ -63,12 +63,12 @@ def test_columns_are_taken_for_what_the_options_say(cutwise, people, tmp_path):
     done = cutwise("fit", people, "-k", 3, "--category", "channel", "--only", "channel,age", "--out", model)
     assert "2 columns: 1 category (channel), 1 number" in done.out
     assert "channel = " in done.out or "channel != " in done.out
-    assert "taken as numbers" not in done.err
+    assert "read as numbers" not in done.err
     assert cutwise("predict", model, people).code == 0
     people.write_text(people.read_text().replace("north", "7").replace("it's", "8"))
     done = cutwise("fit", people, "-k", 3, "--number", "region", "--only", "region,age")
     assert "2 columns: 2 numbers" in done.out
-    assert "region: 68 cells that are no numbers are taken as missing" in done.err or "cells that are no" in done.err
+    assert "region: 68 cells that are not numbers are read as missing" in done.err or "cells that are no" in done.err
 
 
 @pytest.mark.parametrize(("unknown", "code"), [("outside", 0), ("error", 2)])
@@ -96,13 +96,13 @@ def test_long_sets_of_levels_are_cut_short_where_people_read_rules_and_whole_els
     for told in (fitted, cutwise("rules", model), cutwise("recount", model, rows, "--labels-from", "group")):
         assert f" {short}\n" in told.out
         assert "c26" not in told.out
-        assert "long sets of levels are cut short; fit, rules and explain with --json give them whole" in told.err
+        assert "long sets of levels are shortened; fit, rules and explain print them in full with --json" in told.err
     cutwise("rules", model, "--out", tmp_path / "rules.txt")
     assert whole in (tmp_path / "rules.txt").read_text()
     row = int(np.flatnonzero(city == 21)[0])
     told = cutwise("explain", model, rows, "--row", row)
     assert f"because {short} (is c21)\n" in told.out
-    assert "explain with --json give them whole" in told.err
+    assert "print them in full with --json" in told.err
     for command in (["fit", rows, "--labels-from", "group"], ["rules", model], ["explain", model, rows, "--row", row]):
         assert whole in cutwise(*command, "--json").out
     assert whole in load_model(model).explain(pd.read_csv(rows)[["city", "few"]][row : row + 1])[0]
@@ -136,12 +136,12 @@ def test_columns_may_be_called_anything_and_limits_are_priced(cutwise, people):
     frame.to_csv(people, index=False)
     done = cutwise("fit", people, "-k", 3, "--never", "columns,age", "--max-depth", 2, "--min-leaf", 20)
     assert done.code == 0, done.err
-    assert "(no cut on columns, age; at most 2 questions; at least 20 rows in a leaf)" in done.out
+    assert "(no cut on columns, age; depth at most 2; at least 20 rows in a leaf)" in done.out
     for share in ("0.05", "5%", "5 %"):
         assert "(at least 5 % in a leaf)" in cutwise("fit", people, "-k", 3, "--min-leaf", share).out
     done = cutwise("fit", people, "-k", 5, "--max-depth", 2)
     assert done.code == 2
-    assert "--max-depth 2 leaves room for 4 leaves, fewer than -k 5" in done.err
+    assert "--max-depth 2 allows 4 leaves, fewer than -k 5" in done.err
 
 
 @pytest.mark.skipif(not hasattr(pl.LazyFrame, "collect_batches"), reason="this release of polars gives no batches")

@@ -69,7 +69,7 @@ def test_labels_that_hold_an_equals_sign_can_be_named(cutwise, blobs, tmp_path):
     ("options", "words"),
     [
         (["--name", "7=x"], "no such cluster"),
-        (["--name", "students"], "Say CLUSTER=NAME"),
+        (["--name", "students"], "Use CLUSTER=NAME"),
         (["--name", "0="], "empty"),
         (["--name", "0=x", "--name", "0=y"], "two names"),
         (["--name", "0=x", "--name", "1=x"], "both named"),

@@ -67,7 +67,7 @@ def test_a_group_arrives_as_one_argument():
 
 def test_lines_of_help_end_where_the_screen_ends(cutwise):
     text = cutwise("compare", "--help").out
-    assert "Agreement: rows that are where" in " ".join(text.split())
+    assert "Agreement: the share of rows in the same cluster" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(("typed", "completed"), [("cutwise fr", ["front"]), ("cutwise fit --algo", ["--algorithm"])])
@@ -94,5 +94,5 @@ def test_a_shell_completes_the_words_that_an_option_takes():
 def test_a_wrong_separator_and_labels_that_are_dates_are_named(cutwise, tmp_path):
     path = tmp_path / "sales.csv"
     path.write_text("day,a,b\n2024-01-01,1,2\n2024-01-02,3,4\n2024-01-03,5,7\n")
-    assert "--separator ',' makes more" in cutwise("fit", path, "-k", 2, "--separator", ";").err
+    assert "try --separator ','" in cutwise("fit", path, "-k", 2, "--separator", ";").err
     assert "sales.csv holds dates" in cutwise("fit", path, "--labels-from", "day").err

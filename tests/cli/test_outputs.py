@@ -98,7 +98,7 @@ def test_a_lone_hyphen_prints_what_a_command_would_write_and_never_names_a_file(
     for args in (["predict", model, blobs_csv], ["rules", model], ["rules", model, "--format", "python"]):
         assert cutwise(*args, "--out", "-").out == cutwise(*args).out != ""
     for args in (["fit", blobs_csv, "-k", 3, "--out"], ["fit", blobs_csv, "-k", 3, "--labels"]):
-        assert '"-" is no name of a file' in refused(*args, "-")
+        assert '"-" (standard output) already receives' in refused(*args, "-")
     assert not (tmp_path / "-").exists()
 
 

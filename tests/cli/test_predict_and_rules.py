@@ -140,7 +140,7 @@ def test_only_the_columns_that_the_rules_ask_about_are_needed(cutwise, refused, 
     else:
         assert cutwise("predict", path, new, "--no-header").out == cutwise("predict", path, blobs_csv).out
     blobs.drop(columns=["age", "noise"]).to_csv(new, index=False)
-    assert "columns that the model asks about: 'age'" in refused("predict", path, new)
+    assert "columns that the model uses: 'age'" in refused("predict", path, new)
 
 
 def test_a_tree_of_one_leaf_answers_for_any_table(cutwise, blobs_csv, tmp_path):
@@ -157,12 +157,12 @@ def test_a_tree_of_one_leaf_answers_for_any_table(cutwise, blobs_csv, tmp_path):
 
 def test_a_report_takes_labels_for_models_of_labels_alone(refused, blobs_csv, model, tmp_path):
     line = refused("report", model, blobs_csv, "--labels-from", "noise", "--out", tmp_path / "r.json")
-    assert "--labels-from noise has no meaning with" in line
+    assert "--labels-from noise cannot be used with" in line
 
 
 def test_standard_input_is_predicted_alone(refused, blobs_csv, model, tmp_path):
     line = refused("predict", model, "-", blobs_csv, "--out", tmp_path / "new")
-    assert "Standard input (-) is predicted alone" in line
+    assert "Standard input (-) cannot be combined with other files" in line
 
 
 def test_a_gap_is_named_by_its_line_when_rows_are_counted_anew(refused, blobs, model, tmp_path):
@@ -174,14 +174,14 @@ def test_a_gap_is_named_by_its_line_when_rows_are_counted_anew(refused, blobs, m
 @pytest.mark.parametrize("command", ["predict", "explain", "report"])
 def test_a_table_given_for_the_model_is_said_to_be_one(refused, blobs_csv, model, command):
     assert f"{model} is the model, and {blobs_csv} the table" in refused(command, blobs_csv, model)
-    assert "is no cutwise model, or was cut short" in refused(command, blobs_csv, blobs_csv)
+    assert "is not a cutwise model, or was cut short" in refused(command, blobs_csv, blobs_csv)
 
 
 def test_warnings_speak_of_the_table_and_not_of_attributes(cutwise, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a,kind\n1,x\n1,y\n1,y\n2,z\n")
     result = cutwise("fit", path, "--labels-from", "kind")
-    assert "Cluster x ended without rows: the tree puts all rows into others" in result.err
+    assert "Cluster x ended without rows: the tree puts all rows into other clusters" in result.err
     assert "labels_" not in result.err
 
 

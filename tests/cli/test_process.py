@@ -96,7 +96,7 @@ def test_a_full_disk_is_said_with_a_next_step(cutwise, blobs_csv, tmp_path, out)
     spelled = shlex.join([sys.executable, "-m", "cutwise", "predict", str(model), str(blobs_csv)])
     result = run_in_shell(f"{spelled} {out}")
     assert result.returncode == 2
-    assert result.stderr.startswith("cutwise: No space left on device. Make room there, or write elsewhere")
+    assert result.stderr.startswith("cutwise: No space left on device. Free some space, or write elsewhere")
     assert result.stderr.count("\n") == 1
 
 

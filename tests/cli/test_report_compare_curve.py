@@ -74,7 +74,7 @@ class TestCompare:
         assert [line.split()[0] for line in lines[1:7]] == ALGORITHMS
         assert len({len(line) for line in lines[:7]}) == 1
         model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0).fit(load_iris().data)
-        assert f"explains, which is {percent(model.reference_explained_)} of all squared distances" in lines[7]
+        assert f"explains ({percent(model.reference_explained_)} of all squared distances)" in lines[7]
 
     def test_medians_have_their_own_costs(self, cutwise, blobs, blobs_csv):
         result = cutwise("compare", blobs_csv, "-k", 3, "--objective", "kmedians", "--json")
@@ -95,12 +95,14 @@ class TestCompare:
             model = ClusterExplainer(algorithm=algorithm, preprocessor=StandardScaler()).fit(iris.data, kinds)
             assert (tree["agreement"], tree["n_leaves"]) == (model.agreement_, model.n_leaves_)
         best = max(trees, key=lambda tree: (tree["agreement"], -tree["waes"]))["algorithm"]
-        assert cutwise("compare", *given).out.splitlines()[-1].startswith(f"take {best}: none agrees with")
+        assert (
+            cutwise("compare", *given).out.splitlines()[-1].startswith(f"recommended: {best} (highest agreement with")
+        )
         curve = json.loads(cutwise("curve", *given, "--algorithm", "spex", "--json").out)
         spex = cost_curve(ClusterExplainer(algorithm="spex", preprocessor=StandardScaler()), iris.data, kinds)
         assert curve["agreement"] == spex.agreement.tolist()
         for options in (["-k", 3], ["--objective", "kmedians"]):
-            assert f"{options[0]} {options[1]} has no meaning" in refused("compare", *given, *options)
+            assert f"{options[0]} {options[1]} cannot be used" in refused("compare", *given, *options)
         assert "labels have no cost" in refused("curve", *given, "--within", "2%")
 
     def test_limits_hold_for_every_tree_and_have_their_price(self, cutwise, wine_csv):
@@ -117,7 +119,7 @@ class TestCompare:
         assert max(tree["depth"] for tree in trees.values()) == 2
         assert "limits: no cut on" in cutwise("compare", wine_csv, "-k", 3, *options).out
         result = cutwise("compare", wine_csv, "-k", 5, "--max-depth", 2)  # exkmc may leave a cluster without a leaf
-        assert "imm: left out: --max-depth 2 leaves room for 4 leaves, fewer than -k 5" in result.err
+        assert "imm: left out: --max-depth 2 allows 4 leaves, fewer than -k 5" in result.err
         assert [line.split()[0] for line in result.out.splitlines()[1:3]] == ["exkmc", "CART"]
 
     def test_a_clustering_without_cost_has_no_ratio(self, cutwise, tmp_path):
@@ -143,7 +145,7 @@ class TestCurve:
         marked = [line.split()[0] for line in result.out.splitlines() if line.endswith("<")]
         assert marked == [str(chosen.n_leaves_)] == ["4"]
         assert chosen.cost_ratio_ <= 1.02
-        assert "4 leaves are the fewest that come within 2% of the clustering's cost:" in result.out
+        assert "4 leaves are the fewest with a cost within 2% of the clustering's:" in result.out
         for cluster in chosen.rules():
             for rule in cluster.rules:
                 assert str(rule) in result.out
@@ -160,12 +162,14 @@ class TestCurve:
 
     @pytest.mark.parametrize("within", ["2", "two", "-1%", "1.5", ""])
     def test_a_share_that_is_none_is_refused(self, refused, wine_csv, within):
-        assert "Say it in per cent, such as" in refused("curve", wine_csv, "-k", 3, "--within", within)
+        assert "Give a percentage, such as" in refused("curve", wine_csv, "-k", 3, "--within", within)
 
     def test_what_cannot_be_done_is_refused(self, refused, wine_csv, tmp_path):
         assert "No tree of up to 3 leaves" in refused("curve", wine_csv, "-k", 3, "--max-leaves", 3, "--within", "1%")
-        assert "a curve is drawn as .png, .svg or .pdf" in refused("curve", wine_csv, "-k", 3, "--out", "curve.gif")
-        assert "say --within 2%" in refused("curve", wine_csv, "-k", 3, "--model", tmp_path / "m.json")
+        assert "plots are saved as .png, .svg or .pdf" in refused("curve", wine_csv, "-k", 3, "--out", "curve.gif")
+        assert "Add --within, such as --within 2%" in refused(
+            "curve", wine_csv, "-k", 3, "--model", tmp_path / "m.json"
+        )
         assert list(tmp_path.iterdir()) == []
 
     def test_without_matplotlib_the_extra_is_named_before_any_work(self, refused, wine_csv, tmp_path, monkeypatch):
@@ -335,7 +339,7 @@ def test_front_is_the_front_and_saves_the_tree_that_it_chooses(cutwise, refused,
     assert "within 6% of the clustering's" in result.out
     assert out.stat().st_size > 0
     assert "Allow more leaves" in refused("front", wine_csv, "-k", 3, "--within", "0.0001%")
-    assert "say --within 5%" in refused("front", wine_csv, "-k", 3, "--model", model)
+    assert "Add --within, such as --within 5%" in refused("front", wine_csv, "-k", 3, "--model", model)
 
 
 def test_curve_warns_of_the_tree_that_it_chooses_alone(cutwise, noise_csv):

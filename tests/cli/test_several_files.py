@@ -81,7 +81,7 @@ def test_a_folder_of_packed_files_is_a_table(cutwise, table, tmp_path):
 def test_medians_of_a_table_in_batches_are_refused_by_their_option(cutwise, table, tmp_path):
     table[["age", "income"]].to_csv(tmp_path / "t.csv", index=False)
     done = cutwise("fit", tmp_path / "t.csv", "-k", 2, "--objective", "kmedians", "--max-memory", "1kB")
-    assert (done.code, "--objective kmedians takes tables in memory. Leave it out" in done.err) == (2, True)
+    assert (done.code, "--objective kmedians needs the table in memory. Leave it out" in done.err) == (2, True)
 
 
 def test_labels_of_true_and_false_are_truth_values_in_batches_too(cutwise, tmp_path):
@@ -116,7 +116,7 @@ def test_a_table_that_is_read_in_batches_gives_the_model_file_of_memory(cutwise,
     said = [line for line in second.err.splitlines() if "read in batches" not in line]
     assert [line.replace("memory", "batches") for line in first.err.splitlines()] == said
     assert any("have weight 0" in line for line in said) == ("--weights" in options)
-    left_out = "left out: row_id (it numbers the rows), same (the same value in every row), none (no value)"
+    left_out = "left out: row_id (a row identifier), same (the same value in every row), none (no value)"
     assert left_out in first.err
     assert left_out in second.err
     assert batches.read_bytes() == memory.read_bytes()
@@ -141,8 +141,8 @@ def test_what_parquet_files_hold_beside_numbers_and_texts_is_left_out_or_said(cu
     own.assign(pair=[[1, 2]] * 900, parts=[{"a": 1}] * 900).to_parquet(path, index=False)
     done = cutwise("fit", path, "-k", 3, *limit)
     assert done.code == 0
-    why = "neither numbers, texts nor dates"
-    assert f"left out: pair ({why}), parts ({why}); --only names the columns to use" in done.err
+    why = "neither numbers, text nor dates"
+    assert f"left out: pair ({why}), parts ({why}); use --only to choose columns yourself" in done.err
     assert "olumn 'pair' holds " in cutwise("fit", path, "-k", 3, "--only", "pair,age", *limit).err
     own.replace({"age": {62: np.inf}}).assign(same=-np.inf).to_parquet(path, index=False)
     assert "Column 'age' holds infinity" in cutwise("fit", path, "-k", 3, *limit).err
@@ -185,7 +185,7 @@ def test_parquet_of_any_columns_gives_the_model_file_of_memory_in_batches(cutwis
     common = [str(tmp_path / "part-*.parquet"), "-k", 4, *options, "--out"]
     first, second = cutwise("fit", *common, memory), cutwise("fit", *common, batches, "--max-memory", "1kB")
     assert (first.code, second.code) == (0, 0), second.err
-    assert "left out: row_id (it numbers the rows), ticket (a different text in every row)" in second.err
+    assert "left out: row_id (a row identifier), ticket (a different value in every row)" in second.err
     assert "read in batches" in second.err
     assert first.out == second.out
     assert batches.read_bytes() == memory.read_bytes()
@@ -253,7 +253,7 @@ def test_models_of_number_columns_take_other_cells_as_missing_in_new_rows_too(cu
     assert cutwise("fit", rows, "-k", 3, "--number", "z", "--out", model).code == 0
     done = cutwise("predict", model, rows)
     assert done.code == 0
-    assert "z: 14 cells that are no numbers are taken as missing" in done.err
+    assert "z: 14 cells that are not numbers are read as missing" in done.err
     for limit in ("9GB", "1kB"):
         assert cutwise("report", model, rows, "--out", tmp_path / "r.md", "--max-memory", limit).code == 0
     for command in ("explain", "recount"):
@@ -274,7 +274,7 @@ def test_labels_in_batches_are_written_as_in_memory(cutwise, tmp_path, labels):
     ("content", "words"),
     [
         (b"x,y\n" + b"1,2\n" * 90 + b"3,4,5\n", "Expected 2 fields in line 92, saw 3"),
-        (b"x,y\n" + b"1,2\n3,7\n" * 90 + b'"3,4\n' + b"2,3\n" * 900, "Close the quotation mark that opens there"),
+        (b"x,y\n" + b"1,2\n3,7\n" * 90 + b'"3,4\n' + b"2,3\n" * 900, "Close the quotation mark opened there"),
         (b"x,y\r1,2\r3,4\r", ""),
         (b"#x, 'y'\n\n# comment\n" + b"1, 2\n3, 7\n,\n" * 90 + b"# end\n", ""),
         (b"x,y,\n" + b"1,2,\n3,7,\n" * 90, ""),
@@ -330,10 +330,10 @@ def test_texts_in_batches_are_left_out_where_they_identify_rows(cutwise, tmp_pat
     rows = pl.DataFrame({"x": np.arange(n) % 7, "name": [f"n{i // 2 if i < 100 else i}" for i in range(n)]})
     rows.write_parquet(tmp_path / "t.parquet")
     result = cutwise("fit", tmp_path / "t.parquet", "-k", 2, "--max-memory", "1kB")
-    assert "left out: name (free text: 250 different texts in 300 rows)" in result.err
+    assert "left out: name (free text: 250 different values in 300 rows)" in result.err
     monkeypatch.setattr(column_scan, "MOST_ITEMS", 100)
     result = cutwise("fit", tmp_path / "t.parquet", "-k", 2, "--max-memory", "1kB")
-    assert "left out: name (free text: more than 100 different texts in 300 rows)" in result.err
+    assert "left out: name (free text: more than 100 different values in 300 rows)" in result.err
 
 
 def test_numbers_among_texts_are_left_out_in_batches_as_in_memory(cutwise, tmp_path):
@@ -483,12 +483,12 @@ def test_several_files_are_read_as_one_that_holds_all_their_lines(cutwise, tmp_p
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "robust"], "--scale standard"),
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--labels", "l.csv"], "cutwise predict"),
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--objective", "kmedians"], "medians"),
-        (["compare", "a.csv", "-k", 2, "--max-memory", 9], "Give a sample"),
+        (["compare", "a.csv", "-k", 2, "--max-memory", 9], "Use a sample"),
         (["fit", "damaged.parquet", "-k", 2], "can be read"),
         (["predict", "model.json", "damaged.parquet", "--out", "out.csv"], "can be read"),
         (["predict", "model.json", "damaged.parquet", "a.csv", "--out", "out"], "can be read"),
         (["predict", "model.json", "[ab].csv"], "--out FOLDER"),
-        (["predict", "model.json", "[ab].csv", "--out", "a.csv"], "exists already"),
+        (["predict", "model.json", "[ab].csv", "--out", "a.csv"], "already exists"),
         (["predict", "model.json", "[ab].csv", "--out", "no/out"], "Create it first"),
         (["predict", "model.json", "[ab].csv", "--out", "out"], "lacks 1 of the"),
         (["predict", "model.json", "[a].csv", "more/a.csv", "--out", "out"], "written as a.csv"),
@@ -576,7 +576,7 @@ def test_levels_of_parquet_keep_their_order_where_all_files_have_it(cutwise, tab
         (["2", "1.5"], ["--weights"], "--weights 'own' holds fractions"),
         (["2", "-1"], ["--weights"], "data passed to `--weights`"),
         (["a", ""], ["--labels-from"], "has 450 missing values (NaN), the first in row 1 (line 7 of "),
-        (["2", "\0"], ["--weights"], "does not look like a table in text"),
+        (["2", "\0"], ["--weights"], "is not a text table"),
     ],
 )
 def test_weights_and_labels_in_batches_are_refused_in_the_words_of_tables_in_memory(
@@ -664,7 +664,7 @@ def test_a_model_is_recounted_by_weights_and_a_model_of_weights_says_when_there_
     assert load_model("w.json")._leaf_counts.to_dict() == fitted._leaf_counts.to_dict()
     assert weighted.out == cutwise("rules", "m.json").out
     once = cutwise("recount", "m.json", "t.csv", "--out", "once.json")
-    assert "rows had weights at fit, and count once each here; --weights names the column" in once.err
+    assert "rows had weights at fit but count once each here; name the weight column with --weights" in once.err
     assert once.out != weighted.out
     table.assign(weight=table["weight"].where(table["row_id"] != 5)).to_csv("gaps.csv", index=False)
     assert "row 5 (line 7 of gaps.csv" in refused("recount", "m.json", "gaps.csv", "--weights", "weight")
@@ -675,7 +675,7 @@ def test_recount_names_its_option_for_labels(cutwise, refused, table, tmp_path):
     path, model = tmp_path / "t.csv", tmp_path / "m.json"
     table.to_csv(path, index=False)
     assert cutwise("fit", path, "--labels-from", "segment", "--only", "age", "--out", model).code == 0
-    assert "no centers to place rows by. Say --labels-from COLUMN, the cluster" in refused("recount", model, path)
+    assert "no centers to place rows by. Add --labels-from COLUMN, the cluster" in refused("recount", model, path)
 
 
 def test_commands_of_a_model_take_several_files_as_one_table(cutwise, table, tmp_path, ending):

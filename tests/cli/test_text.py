@@ -192,9 +192,9 @@ def test_a_late_byte_that_is_not_utf_8_is_no_traceback(capsys):
         ("\n\n", "data.csv is empty"),
         ("a,b,a\n1,2,3\n", "duplicate column names: 'a'"),
         ("a,b\n1,2\n1,2,3\n", "Expected 2 fields in line 3, saw 3"),
-        ("a,b\n1,2,3\n1,2,3\n", "more than the 2 values"),
-        ('a,b\n1,2\n3,"4\n5,6\n', "starting at row 2. Close the quotation mark that opens there"),
-        (b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00", "does not look like a table"),
+        ("a,b\n1,2,3\n1,2,3\n", "more values than the 2"),
+        ('a,b\n1,2\n3,"4\n5,6\n', "starting at row 2. Close the quotation mark opened there"),
+        (b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00", "is not a text table"),
     ],
 )
 def test_what_is_no_table_is_refused(content, message):
@@ -203,7 +203,7 @@ def test_what_is_no_table_is_refused(content, message):
 
 
 def test_a_separator_of_two_characters_is_refused():
-    with pytest.raises(InvalidInputError, match="one character"):
+    with pytest.raises(InvalidInputError, match="Give a single character"):
         read("a::b\n", separator="::")
 
 

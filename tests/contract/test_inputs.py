@@ -172,7 +172,7 @@ def test_weights_may_be_a_column_of_the_table(estimator):
     if estimator is ExplainableKMeans:
         rules = str(model.rules())
         assert str(model.recount(X.assign(w=w), sample_weight="w").rules()) == rules
-    with pytest.raises(InvalidInputError, match="sample_weight='v' is no column of X"):
+    with pytest.raises(InvalidInputError, match="sample_weight='v' is not a column of X"):
         model.fit(X.assign(w=w), sample_weight="v")
 
 
@@ -214,9 +214,9 @@ def test_an_annotated_matrix_is_read_as_it_is(annotate):
         some = _Lookalike(layout(X.toarray()[:, [1, 2, 5]]), ["gene 1", "gene 2", "gene 5"])
         assert model.predict(some).tolist() == model.predict(data).tolist()
         assert model.explain(some) == model.explain(data)
-        with pytest.raises(InvalidInputError, match="The tree asks about 'gene 2'"):
+        with pytest.raises(InvalidInputError, match="The tree uses 'gene 2'"):
             model.predict(_Lookalike(layout(X.toarray()[:, [1, 5]]), ["gene 1", "gene 5"]))
-    with pytest.raises(InvalidInputError, match=r"y='leidn' is no column of X.obs. Did you mean 'leiden'"):
+    with pytest.raises(InvalidInputError, match=r"y='leidn' is not a column of X.obs. Did you mean 'leiden'"):
         model.fit(data, "leidn")
     bare = _Lookalike(X)
     bare.obs = bare.obs[[]]

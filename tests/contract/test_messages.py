@@ -51,7 +51,11 @@ LEARNS_FROM_Y = "learns from y, and clusters are measured in X alone"
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: ExplainableKMedians(2).fit(relation()), UnsupportedInputError, ["in memory alone", "fit a sample"]),
+        (
+            lambda: ExplainableKMedians(2).fit(relation()),
+            UnsupportedInputError,
+            ["needs the table in memory", "fit a sample"],
+        ),
         (
             lambda: ExplainableKMeans(2).fit(pa.table({"a": [1.0, 2.0]}).to_reader()),
             UnsupportedInputError,

@@ -112,7 +112,7 @@ def test_a_sparse_frame_stays_sparse_and_gets_the_same_clusters():
         (
             lambda f: f.drop(columns=["age", "rest"]),
             ColumnMismatchError,
-            "missing:\n- age\nThe tree asks about 'age'",
+            "missing:\n- age\nThe tree uses 'age'",
         ),
         (lambda f: f.assign(age=np.nan), NotFiniteError, "column 'age', row 0"),
         (lambda f: f.assign(income="x"), NotNumericError, "column 'income'"),
@@ -165,7 +165,7 @@ def test_a_report_describes_the_columns_that_it_can_and_says_so(model, change):
         name for name in summary_order(model) if name in ("age", "income")
     ]
     (said,) = summary["notes"]  # once, and nothing of how Python selects columns: the command line shows it too
-    assert said.startswith("Only the columns that the tree asks about are described, without a curve")
+    assert said.startswith("Only the columns that the tree tests are described, and the cost curve is left out")
     assert "noise" in said
     assert "X[" not in said
     assert [c["rows"] for c in summary["clusters"]] == np.bincount(model.predict(TABLE)).tolist()

@@ -81,7 +81,7 @@ def test_another_table_is_refused_unless_it_is_wanted(tmp_path):
     with pytest.raises(DataSetUnavailableError, match=r"150 x 3 values; the papers' table is 150 x 4"):
         load_real("iris", data=tmp_path)
     (tmp_path / "iris.npz").write_text("no archive")
-    with pytest.raises(DataSetUnavailableError, match="is no data file"):
+    with pytest.raises(DataSetUnavailableError, match="is not a data file"):
         load_real("iris", data=tmp_path)
 
 

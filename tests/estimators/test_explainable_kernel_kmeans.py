@@ -407,7 +407,7 @@ def test_weights_may_be_a_column_scores_may_go_over_batches_and_y_is_not_read():
     assert named.feature_names_in_.tolist() == ["a", "b"]
     batches = Batches(lambda: (frame[i : i + 50] for i in range(0, 150, 50)))
     assert named.score(batches) == pytest.approx(named.score(frame))
-    with pytest.raises(UnsupportedInputError, match="would not be read"):
+    with pytest.raises(UnsupportedInputError, match="would be ignored"):
         named.fit(frame, "a")
 
 

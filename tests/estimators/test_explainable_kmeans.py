@@ -177,7 +177,7 @@ class TestPreprocessor:
         assert np.array_equal(model.cluster_centers_[2], centers[2])
 
     def test_one_that_is_none_is_refused(self, iris):
-        with pytest.raises(ValueError, match="no transformer"):
+        with pytest.raises(ValueError, match="not a transformer"):
             ExplainableKMeans(3, preprocessor=KMeans).fit(iris)
 
 
@@ -506,5 +506,5 @@ def test_only_who_may_write_is_given_a_copy(estimator, shared):
 def test_values_that_a_preprocessor_spoils_are_told_once_and_as_its_own(preprocessor, factor):
     X = load_wine().data
     model = ExplainableKMeans(3, preprocessor=preprocessor, random_state=0)
-    with pytest.raises(NotFiniteError, match=r"The preprocessor's output contains NaN: .*\nWhat went in is finite"):
+    with pytest.raises(NotFiniteError, match=r"The preprocessor's output contains NaN: .*\nIts input is finite"):
         model.fit(X * factor)  # warnings are errors here: none says the same before

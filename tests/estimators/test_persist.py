@@ -220,7 +220,7 @@ class TestTheFileItself:
     def test_a_truncated_one_is_an_error(self, path, share):
         text = path.read_text("utf-8").rstrip()
         path.write_text(text[: int(share * len(text))], "utf-8")
-        with pytest.raises(ModelFileError, match=r"m\.json is no cutwise model, or was cut short"):
+        with pytest.raises(ModelFileError, match=r"m\.json is not a cutwise model, or was cut short"):
             load_model(path)
 
     @pytest.mark.parametrize(
@@ -460,7 +460,7 @@ def test_any_edit_ends_in_an_error_of_ours_or_in_a_model_that_answers(name, n_ed
 
 def test_a_missing_folder_is_named_and_not_a_file_nobody_asked_for(iris, tmp_path):
     target = tmp_path / "none" / "model.json"
-    with pytest.raises(FileNotFoundError, match=r"There is no folder .*make it first") as caught:
+    with pytest.raises(FileNotFoundError, match=r"There is no folder .*create it first") as caught:
         ExplainableKMeans(2, random_state=0).fit(iris).save(target)
     assert caught.value.filename == str(target)
 

@@ -200,7 +200,7 @@ def test_the_column_that_outweighs_all_others_of_a_mixed_table_as_it_is_is_named
 
 def test_a_scaler_that_leaves_complete_numbers_as_they_are_silences_nothing():
     with pytest.warns(
-        DominantColumnWarning, match=r"'proline' holds \S+% .* Where they should not, say preprocessor=None\.$"
+        DominantColumnWarning, match=r"'proline' holds \S+% .* If they should not, set preprocessor=None\.$"
     ):
         ExplainableKMeans(3, random_state=0, preprocessor=TableScaler("none")).fit(X)
 

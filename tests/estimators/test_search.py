@@ -280,7 +280,7 @@ def test_trees_of_a_front_are_the_searchs_whatever_grew_the_tree_of_the_fit():
     model = ExplainableKMeans(6, algorithm="imm", random_state=0).fit(DIGITS[:300])
     shortest = model.front(DIGITS[:300]).model(0)
     assert shortest.algorithm == "search"
-    with pytest.raises(InvalidInputError, match="about trees that IMM grew"):
+    with pytest.raises(InvalidInputError, match="for trees grown by IMM"):
         imm_certificate(shortest)
 
 

@@ -461,7 +461,7 @@ def test_a_dataset_of_a_file_that_was_written_anew_since_its_first_fit(frame, tm
     frame.write_parquet(path)
     model.fit(rows := ds.dataset(path))
     frame[:70].write_parquet(path)
-    with pytest.raises(ChangedDataError, match=r"rows.parquet was written anew .*\. Make the dataset anew"):
+    with pytest.raises(ChangedDataError, match=r"rows.parquet was written anew .*\. Open the dataset again"):
         model.fit(rows)
 
 
@@ -489,7 +489,7 @@ def test_a_file_that_goes_between_passes_is_an_error_in_sentences(frame, tmp_pat
         return read(self, columns)
 
     monkeypatch.setattr(sources.Again, "read", read_nothing)
-    with pytest.raises(ChangedDataError, match=r"could not read them: .*[^.]\. Keep its files as they are"):
+    with pytest.raises(ChangedDataError, match=r"could not read them: .*[^.]\. Keep its files unchanged"):
         ExplainableKMeans(3, random_state=0).fit(ds.dataset(path))
 
 
@@ -519,7 +519,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
             lambda X: ClusterExplainer().fit(X.lazy(), None),
             r'y is the name of the column of labels: fit\(X, "segment"\)',
         ),
-        (lambda X: ClusterExplainer().fit(X.lazy(), "a", costs=np.ones((3000, 3))), "one line a row.*Leave them out"),
+        (lambda X: ClusterExplainer().fit(X.lazy(), "a", costs=np.ones((3000, 3))), "one line per row.*Leave them out"),
         (
             lambda X: ExplainableKMeans(3).fit(X).score(X.lazy().filter(pl.col("a") > 99)),
             "X has no rows. Give at least",

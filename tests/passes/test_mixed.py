@@ -53,7 +53,7 @@ def test_levels_that_come_with_a_later_pass_are_an_error(value):
         calls.append(len(calls))
         return iter([X[:40], X[40:]] if len(calls) < 3 else [other[:40], other[40:]])
 
-    with pytest.raises(ChangedDataError, match=r"column 'town'.*Keep what it reads from"):
+    with pytest.raises(ChangedDataError, match=r"column 'town'.*Keep its source unchanged"):
         ExplainableKMeans(3, random_state=0).fit(Batches(parts))
 
 
@@ -457,5 +457,5 @@ def test_rows_that_change_after_kinds_are_known(customers, change, words):
         opened.append(1)
         return iter([customers if len(opened) < 3 else change(customers)])
 
-    with pytest.raises(ChangedDataError, match=rf"{words}.*\. Keep what it reads from"):
+    with pytest.raises(ChangedDataError, match=rf"{words}.*\. Keep its source unchanged"):
         ExplainableKMeans(3).fit(Batches(open_changed))

@@ -185,7 +185,7 @@ def test_what_a_map_cannot_show_is_refused():
     with pytest.raises(InvalidInputError, match="There is no column 'nothing'"):
         PartitionDisplay.from_estimator(model, table, columns=("nothing", 0))
     for wanted in (1, "ab", [0], {0, 1}):
-        with pytest.raises(InvalidInputError, match="is no pair of columns"):
+        with pytest.raises(InvalidInputError, match="is not a pair of columns"):
             PartitionDisplay.from_estimator(model, table, columns=wanted)
     with pytest.raises(InvalidInputError, match="max_columns=0"):
         ProfileDisplay.from_estimator(model, table, max_columns=0)

@@ -143,7 +143,7 @@ def test_a_single_leaf():
 
 @pytest.mark.parametrize("function", ["", "a b", "class", "1x"])
 def test_a_function_name_that_python_does_not_take_is_refused(function):
-    with pytest.raises(InvalidInputError, match="no name of a Python function"):
+    with pytest.raises(InvalidInputError, match="not a name for a Python function"):
         tree_python(LabeledTree(small_tree(), ["income", "age"]), function=function)
 
 

@@ -13,13 +13,16 @@ OWN, COSTS = "the k-means clusters", "squared distances"
 @pytest.mark.parametrize(
     ("ratio", "words"),
     [
-        (1.047, "squared distances within the tree's clusters are 4.7 % more than within the k-means clusters"),
+        (1.047, "squared distances within the tree's clusters add up to 4.7 % more than within the k-means clusters"),
         (
             0.981,
-            "squared distances within the tree's clusters are 1.9 % less than within the k-means clusters, "
+            "squared distances within the tree's clusters add up to 1.9 % less than within the k-means clusters, "
             "which are not the cheapest for these rows",
         ),
-        (1 - 1e-9, "squared distances within the tree's clusters are <0.1 % less than within the k-means clusters"),
+        (
+            1 - 1e-9,
+            "squared distances within the tree's clusters add up to <0.1 % less than within the k-means clusters",
+        ),
         (math.nan, "the k-means clusters have cost 0, so there is no ratio"),
     ],
 )
@@ -30,12 +33,10 @@ def test_a_cost_ratio_is_explained_most_of_all_below_one(ratio, words):
 
 def test_a_share_kept_says_what_it_is_a_share_of():
     words = explained_words(0.942, 0.448, OWN, COSTS)
-    assert (
-        words == "the k-means clusters explain 44.8 % of all squared distances, and the tree keeps this share of that"
-    )
+    assert words == "the k-means clusters explain 44.8 % of all squared distances, and the tree keeps 94.2 % of that"
     assert "nothing" in explained_words(math.nan, 0.0, OWN, COSTS)
     assert explained_words(1.24, 0.197, OWN, COSTS).endswith(
-        "19.7 % of all squared distances, and the tree's clusters 24.4 %"
+        "19.7 % of all squared distances, and the tree's clusters explain 24.4 %"
     )
 
 
@@ -44,7 +45,7 @@ def test_a_share_of_next_to_nothing_is_no_figure():
     assert kept_text(math.nan, math.nan) == "n/a"
     words = "explain 0.3 % of all squared distances, next to nothing; the tree's clusters explain 12.0 %"
     assert explained_words(40.0, 0.003, OWN, COSTS) == f"{OWN} {words}"
-    assert table_notes([1.2], 0.003, COSTS)[0].endswith("0.3 % of all squared distances (n/a: next to nothing)")
+    assert table_notes([1.2], 0.003, COSTS)[0].endswith("(0.3 % of all squared distances; n/a: next to nothing)")
 
 
 @pytest.mark.parametrize(

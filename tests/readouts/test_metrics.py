@@ -424,5 +424,5 @@ def test_rows_on_thresholds_count_with_the_left_side():
 
 
 def test_classes_that_are_no_list_of_labels_are_refused():
-    with pytest.raises(InvalidInputError, match="classes=3 is no list of labels"):
+    with pytest.raises(InvalidInputError, match="classes=3 is not a list of labels"):
         metrics.n_mistakes(ClusterExplainer().fit([[1], [2]], [0, 1]), [[1], [2]], [0, 1], classes=3)

@@ -118,7 +118,7 @@ class TestOfAClusterAsAWhole:
         assert [cluster.sentence for cluster in self.rules(cluster_names={2: "rich young"})] == [
             "Cluster 0 holds 1 row (33.3 %): those with income <= 52000, or with `age (years)` > 35 and income > 52000."
             " 100 % of them are in that cluster of the reference too, and 50.0 % of the latter are among them.",
-            "Cluster 1 holds no rows: no leaf of the tree says it.",
+            "Cluster 1 holds no rows: no leaf of the tree belongs to it.",
             "Cluster `rich young` holds 2 rows (66.7 %): those with income > 52000 and `age (years)` <= 35. "
             "50.0 % of them are in that cluster of the reference too, and 100 % of the latter are among them.",
         ]

@@ -534,7 +534,7 @@ class TestWhatIsRefused:
             ({"table": 5}, InvalidInputError, "one to three parts"),
             ({"view": "", "form": "view"}, InvalidInputError, "name of a view"),
             ({"column": ""}, InvalidInputError, "whose name is empty"),
-            ({"column": 5}, UnsupportedInputError, "column=5 is no name. Give a text"),
+            ({"column": 5}, UnsupportedInputError, "column=5 is not a name. Give a string"),
             ({"nulls": "none"}, UnsupportedInputError, "of type str, and the clusters are of type int"),
             ({"nulls": True}, UnsupportedInputError, "of type bool"),
             ({"nulls": 1}, InvalidInputError, "is a cluster"),

@@ -119,7 +119,7 @@ def test_what_is_no_clusterer_is_refused(blobs):
         from_estimator(KMeans, table, 3)
     with pytest.raises(InvalidInputError, match="not an object of type int"):
         from_estimator(7, table, 3)
-    with pytest.raises(InvalidInputError, match="is no clusterer"):
+    with pytest.raises(InvalidInputError, match="is not a clusterer"):
         from_estimator(StandardScaler(), table, 3)
     with pytest.raises(InvalidInputError, match="whole numbers or text"):
         from_estimator(LinearRegression().fit(blobs, blobs[:, 0]), table, 3)

@@ -135,7 +135,7 @@ class TestWhatCannotBeSaid:
         assert f"Shares go by weight. {once}, whatever its weight." in notes
 
     def test_costs_are_those_of_the_rows_and_the_tree_of_fit_or_not_known(self, wine, tmp_path):
-        unknown = "costs not known: rows were counted anew since fit, or the tree was edited"
+        unknown = "costs are unknown: the rows were recounted after fit, or the tree was edited"
         wine[0].save(tmp_path / "m.json")
         document = json.loads((tmp_path / "m.json").read_text())
         document["fitted"]["tree"]["threshold"][0] += 1
@@ -281,7 +281,7 @@ class TestWhatCannotBeSaid:
         table = X.rename(columns={"proline": "<i>*proline*</i>"})
         limits = {"max_depth": 2, "cut_features": ["alcohol", "<i>*proline*</i>"]}
         model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0, **limits).fit(table)
-        words = "cuts on alcohol, <i>*proline*</i> alone; at most 2 questions"
+        words = "only cuts on alcohol, <i>*proline*</i>; depth at most 2"
         said = f"Limits: {100 * model.limits_price_:+.1f} % ({words})."
         report = cutwise.report(model, table, curve=False)
         assert said in report.summary["notes"]
@@ -516,7 +516,7 @@ class TestFiles:
     def test_another_ending_is_refused_before_anything_is_written(self, wine, tmp_path):
         with pytest.raises(InvalidInputError, match=r"ends in \.pdf; a report is written as \.html, \.md or \.json"):
             wine[1].save(tmp_path / "r.pdf")
-        with pytest.raises(InvalidInputError, match=r"path=array.* is no name of a file.* labels are y=labels"):
+        with pytest.raises(InvalidInputError, match=r"path=array.* is not a file name.* pass labels as y=labels"):
             cutwise.report(wine[0], wine[0].labels_, wine[0].labels_)
         assert list(tmp_path.iterdir()) == []
 

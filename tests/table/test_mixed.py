@@ -62,7 +62,7 @@ KINDS = {
     "since": ColumnKind("date", unit="microsecond"),
     "seen": ColumnKind("date", unit="microsecond", zone="Europe/Berlin"),
     "visit": ColumnKind("duration"),
-    "ticket": ColumnKind("category", levels=(), left_out="60 different texts in 60 rows"),
+    "ticket": ColumnKind("category", levels=(), left_out="60 different values in 60 rows"),
     "born": ColumnKind("category", levels=(), left_out="60 different dates written as text in 60 rows"),
     "nothing": ColumnKind("number", left_out="no value"),
 }
@@ -118,7 +118,7 @@ def test_objects_are_of_the_kind_of_their_values_however_many_are_missing_first(
 
 def test_values_say_what_the_cells_did():
     with pytest.warns(
-        IdentifierWarning, match="ticket is left out: 60 different texts in 60 rows; .*; nothing is.*to_datetime"
+        IdentifierWarning, match="ticket is left out: 60 different values in 60 rows; .*; nothing is.*to_datetime"
     ):
         table = read(FRAME)
     column = dict(zip(table.names, table.values.T, strict=True))
@@ -138,7 +138,7 @@ def test_values_say_what_the_cells_did():
 def test_dates_written_as_text_of_which_some_are_known_together_are_warned_of():
     days = pd.Series(pd.date_range("2024-01-01", periods=300)).astype(str)
     X = pd.DataFrame({"day": [*days, *days], "x": 1.0})
-    with pytest.warns(IdentifierWarning, match=r"day holds dates written as text, of which the 254 .*to_datetime"):
+    with pytest.warns(IdentifierWarning, match=r"day holds dates written as text; only the 254 .*to_datetime"):
         read_table(X, mixed=MixedOptions())
     read_table(X[X["day"] < "2024-06"], mixed=MixedOptions())
 

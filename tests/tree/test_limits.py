@@ -244,7 +244,7 @@ X = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 1.0], [5.0, 0.0, 2.0], [5.0, 1.0, 2.0]
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"max_depth": 1}, ["max_depth=1 leaves room for 2 leaves, fewer than n_clusters=3", "max_depth >= 2"]),
+        ({"max_depth": 1}, ["max_depth=1 allows 2 leaves, fewer than n_clusters=3", "max_depth >= 2"]),
         ({"max_depth": 0}, ["max_depth"]),
         ({"min_samples_leaf": 3}, ["min_samples_leaf=3", "9 rows", "there are 6", "<= 2"]),
         ({"min_samples_leaf": 0.4}, ["min_samples_leaf=0.4", "room for 2 leaves", "<= 0.333,"]),
@@ -270,7 +270,7 @@ def test_a_node_without_an_allowed_cut_ends_the_fit_with_its_clusters_its_rule_a
     with pytest.raises(InfeasibleLimitsError) as caught:
         ClusterExplainer(algorithm="exgreedy", min_samples_leaf=41).fit(X, y)
     message = str(caught.value)
-    assert "min_samples_leaf=41 leaves no cut for clusters" in message
+    assert "min_samples_leaf=41 allows no cut between clusters" in message
     assert "Without it the smallest leaf would have 10 rows. Use min_samples_leaf <= 10, or fewer clusters" in message
     assert "rows where x0 " in message
 
@@ -386,5 +386,5 @@ def test_numbers_of_numpy_limit_as_those_of_python_do(least, kind):
         assert other.tree_.to_dict() == own.tree_.to_dict()
         assert other._limits_line == own._limits_line
     report(KDTree(np.int64(4)).fit(X), X, curve=False)
-    with pytest.raises(InfeasibleLimitsError, match=r"min_samples_leaf=20.* leave no cut"):
+    with pytest.raises(InfeasibleLimitsError, match=r"min_samples_leaf=20.* allow no cut"):
         ExplainableKMeans(2, min_samples_leaf=kind(20), max_depth=2**63 - 1).fit(np.arange(80.0)[:, None] // 70)

@@ -52,7 +52,7 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
 
 app = typer.Typer(
     name="cutwise",
-    help="Clusters that can be said in words: small threshold trees whose leaves are clusters.",
+    help="Explainable clustering: small decision trees whose leaves are the clusters.",
     epilog="Try it without a file: cutwise fit --example wine",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -78,7 +78,7 @@ def _print_version(wanted: bool) -> None:
 def _options(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
@@ -164,7 +164,7 @@ def _what_the_system_said(error: OSError) -> str:
     said = f"{error.filename}: {reason[:1].lower()}{reason[1:]}" if error.filename else reason
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return said
-    return f"{said.rstrip('.')}. Make room there, or write elsewhere (TMPDIR names a folder for temporary files)."
+    return f"{said.rstrip('.')}. Free some space, or write elsewhere (TMPDIR sets the folder for temporary files)."
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -187,7 +187,7 @@ def _in_options(message: str) -> str:
         name, equals = match.groups()
         return options[name] + (" " if equals else "") if ("_" in name or equals) and name in options else match[0]
 
-    message = message.replace("Give y, the cluster", "Say --labels-from COLUMN, the cluster")
+    message = message.replace("Give y, the cluster", "Add --labels-from COLUMN, the cluster")
     message = message.replace("None leaves the number to the estimator", "Left out, there is a leaf a cluster at least")
     message = message.replace("written by save(path)", "that cutwise fit --out wrote")
     message = message.replace("turn others into text with str()", "write others as words")
@@ -195,5 +195,5 @@ def _in_options(message: str) -> str:
     message = re.sub(r"preprocessor=(Standard|Table)Scaler\(\)", "--scale standard", message)
     message = re.sub(r" of X( of positive weight)? \(n_samples=(\d+)\)", r"\1 (of \2 in all)", message)
     message = message.replace("Leave out what only names rows", "Leave out what only names rows (--drop)")
-    message = message.removesuffix(" Where they should not, say preprocessor=None.")
+    message = message.removesuffix(" If they should not, set preprocessor=None.")
     return re.sub(r"(?<![\w-])([a-z_]+)\b(=?)", option, message)

@@ -100,7 +100,7 @@ class Reading:
 
     def __str__(self) -> str:
         said = [f"{self.marks} is read as missing"] if self.markers else []
-        return "; ".join([*said, *self.how, *([f"{self.unread} are taken as texts"] if self.unread else [])])
+        return "; ".join([*said, *self.how, *([f"{self.unread} are read as text"] if self.unread else [])])
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def read_cells(
     if read is None and times is None:
         odd = first_odd(own, known, decimal) if known else ""
         marks = {i: mark for i, mark in marks.items() if _is_missing(mark)}
-        how = ("codes with leading zeros are kept as they are",) if contains_codes(cells) else ()
+        how = ("codes with leading zeros are kept as text",) if contains_codes(cells) else ()
     markers = Counter[str]()
     for i, mark in marks.items():
         if mark:
@@ -289,9 +289,9 @@ def _as_numbers(cells: Sequence[str], decimal: str) -> tuple[list[int | float] |
     if groups:
         how.append(f"{next(iter(groups))!r} separates thousands")
     if "%" in units:
-        how.append("numbers are per cent")
+        how.append("numbers are percentages")
     elif unit := next(iter(units - {""}), ""):
-        how.append(f"{unit!r} is left out")
+        how.append(f"{unit!r} is ignored")
     if any(number.in_brackets for number in numbers):
         how.append("numbers in brackets are negative")
     return [number.value for number in numbers], tuple(how)
@@ -322,7 +322,7 @@ def _as_times(cells: Sequence[str]) -> tuple[pd.Series | None, str]:
     texts = pd.Series([_in_order(match, orders[0]) for match in found])
     dates = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=zoned == {True})
     if dates.dtype.kind != "M" or dates.isna().any():
-        return None, f"dates, of which {cells[int(dates.isna().to_numpy().argmax())]!r} is none,"
+        return None, f"dates, but {cells[int(dates.isna().to_numpy().argmax())]!r} is not one,"
     order = f", the {orders[0]} first" if others else ""
     years = ", years from 1969 to 2068" if True in short else ""
     return dates, f"read as {'instants, in UTC' if True in zoned else 'dates'}{order}{years}"

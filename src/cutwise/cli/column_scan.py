@@ -19,7 +19,7 @@ from cutwise.table.mixed import MOST_ITEMS, are_dates
 if TYPE_CHECKING:
     import pandas as pd
 
-NESTED = "neither numbers, texts nor dates"
+NESTED = "neither numbers, text nor dates"
 
 _IDENTIFIER = re.compile(r"Unnamed: 0|(?i:index|row|(row[ _.-]?)?(id|no|nr|number)|uuid|.*[ _.-]id)|.*[a-z]I[dD]")
 _FEW = 12
@@ -114,7 +114,7 @@ class ColumnScan:
             return "dates or times" if self.kind == "other" else "levels in an order"
         if self.n_known == self.n_rows > 1 and self.is_one_value:
             return "the same value in every row"
-        return "it numbers the rows" if self._differs_by_design and self._all_differ() else None
+        return "a row identifier" if self._differs_by_design and self._all_differ() else None
 
     @property
     def is_infinite(self) -> bool:
@@ -139,12 +139,12 @@ class ColumnScan:
         if are_dates(nsmallest(100, self.counts)):
             return "dates written as text"
         if n == self.n_known > 2:
-            return "a different text in every row"
+            return "a different value in every row"
         if self.are_codes:
             return "codes with leading zeros"
         if self.is_cut or 2 * n > self.n_known > 2:
             many = f"more than {MOST_ITEMS:,}" if self.is_cut else f"{n:,}"
-            return f"free text: {many} different texts in {self.n_known:,} rows"
+            return f"free text: {many} different values in {self.n_known:,} rows"
         n_gaps = self.n_rows - self.n_known
         gaps = f", and {n_gaps:,} gap{'s' if n_gaps > 1 else ''}" if n_gaps else ""
         return f"text: {n:,} different value{'s' if n > 1 else ''}{gaps}"

@@ -56,12 +56,12 @@ def choose_columns(source: Source, table: TableOptions, apart: Sequence[str]) ->
     chosen -= set(chosen_names(source, table.drop or [], "--drop")) | set(apart)
     if not chosen:
         raise InvalidInputError(
-            f"No column of {source.name} is left to work on. Its columns are {listed(columns, most=20)}."
+            f"No column of {source.name} is left to use. Its columns are {listed(columns, most=20)}."
         )
     for column in columns:
         if column in source.differing and (column in chosen or column in apart):
             raise InvalidInputError(
-                f"Column {column!r} holds {source.differing[column]}. Write one of them into all files"
+                f"Column {column!r} holds {source.differing[column]}. Use one of them in all files"
                 f"{_or_drop(column, column in chosen)}."
             )
     return [column for column in columns if column in chosen]
@@ -128,7 +128,7 @@ def check_numbers(source: Source, scans: Sequence[ColumnScan], *, may_drop: bool
     wrong = [scan for scan in scans if scan.kind not in ("integers", "numbers")]
     for scan in wrong:
         if scan.words:
-            step = f"Write numbers there, or nothing where the value is not known{_or_drop(scan.name, may_drop)}."
+            step = f"Write numbers there, or leave unknown values empty{_or_drop(scan.name, may_drop)}."
             raise InvalidInputError(f"Column {scan.name!r} holds {scan.words}. {step}")
     if wrong:
         names = [scan.name for scan in wrong]
@@ -171,7 +171,7 @@ def cut_features(task: Task, source: Source, limits: LimitOptions) -> dict[str, 
         return {}
     if found:
         return {"cut_features": found}
-    raise InvalidInputError("No column is left to ask about. Name others with --cut-only, or fewer with --never.")
+    raise InvalidInputError("No column is left for the rules. Name others with --cut-only, or fewer with --never.")
 
 
 def _drop_option(columns: Sequence[str]) -> str:
@@ -227,8 +227,8 @@ class Task:
         """The value of ``--scale`` for this table, and the parameters of an estimator for it."""
         if scale == "robust" and self.in_batches:
             raise InvalidInputError(
-                f"{self.source} is read in batches, and --scale robust takes tables in memory. Say --scale standard, "
-                "minmax or none, or raise --max-memory."
+                f"{self.source} is read in batches, but --scale robust needs the table in memory. Use --scale "
+                "standard, minmax or none, or raise --max-memory."
             )
         if self.is_mixed:
             from cutwise import TableScaler
@@ -294,7 +294,7 @@ def clustering(
     other = None if options.objective == "kmeans" else options.objective
     if is_labeled:
         others = {"-k": options.n_clusters, "--objective": other, "--kernel": kernel.kernel}
-        refuse_beside(f"--labels-from {labels_from}: that column has its clusters already", others)
+        refuse_beside(f"--labels-from {labels_from}: that column already holds the clusters", others)
     kernel.check(other, growth)
     check_option("--objective", options.objective, OBJECTIVES)
     estimator: Callable[..., TreeEstimator] = ExplainableKMeans if other is None else ExplainableKMedians
@@ -308,7 +308,7 @@ def clustering(
     medians = {"--objective kmedians": "Leave it out"} if other else {}
     for what, instead in {**in_memory, **medians}.items() if source.in_batches else ():
         raise InvalidInputError(
-            f"{source.name} is read in batches, and {what} takes tables in memory. {instead}, or raise --max-memory."
+            f"{source.name} is read in batches, but {what} needs the table in memory. {instead}, or raise --max-memory."
         )
     task = prepare(source, options, labels_from=labels_from, mixed=mixed)
     scale, measure = task.measured(requested, options.objective)
@@ -330,7 +330,7 @@ def find_source(
         )
     if n_clusters is None and not is_labeled:
         if table.example is None:
-            raise InvalidInputError("The number of clusters is missing. Say how many with -k, such as -k 5.")
+            raise InvalidInputError("The number of clusters is missing. Set it with -k, such as -k 5.")
         n_clusters = EXAMPLE_TABLES.get(table.example)
     if not table.files:
         return read_example(str(table.example)), n_clusters
@@ -358,9 +358,9 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
         for option, given in (("--only", table.only), ("--category", table.category), ("--number", table.number))
     }
     if not mixed and (requested["--category"] or requested["--number"]):
-        raise InvalidInputError("--category and --number have no meaning here: complete numbers are needed.")
+        raise InvalidInputError("--category and --number do not apply here: all columns must be complete numbers.")
     if both := [name for name in requested["--number"] if name in requested["--category"]]:
-        raise InvalidInputError(f"--category and --number both name {listed(both)}. Name it with one of them.")
+        raise InvalidInputError(f"--category and --number both name {listed(both)}. Use one of them.")
     source = with_numbers(source, requested["--number"])
     columns = choose_columns(source, table, apart)
     names = list(dict.fromkeys([*columns, *apart]))
@@ -427,11 +427,11 @@ def _columns_left_out(
     }
     left_out = {name: reason for name, reason in reasons.items() if reason is not None}
     if len(left_out) == len(scans):
-        step = "Name those to use all the same with --only."
+        step = "Name those to use anyway with --only."
         if words := next((scan.name for scan in scans if scan.words), None):
-            step = f"Remove lines above the names of columns, or take words as missing: --number {words!r}."
+            step = f"Remove lines above the names of columns, or read words as missing: --number {words!r}."
         raise InvalidInputError(
-            f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. {step}"
+            f"No column of {source.name} can be used for clustering: {_with_reasons(left_out)}. {step}"
         )
     return left_out
 
@@ -448,13 +448,13 @@ def _say_what_is_used(
     used = [scan for scan in scans if scan.name not in left_out]
     _say_readings(source, [scan.name for scan in used])
     if left_out:
-        note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
+        note(f"left out: {_with_reasons(left_out)}; use --only to choose columns yourself")
     if mixed and (partly := ",".join(scan.name for scan in scans if scan.words and scan.name in left_out)):
-        note(f"{partly}: --number takes such words as missing, --category all cells as levels")
+        note(f"{partly}: use --number to read such words as missing, or --category to read all cells as levels")
     codes = [scan.name for scan in used if mixed and scan.name not in by_name and scan.may_be_codes]
     if codes:
         which = listed(codes, most=8, write=str)
-        note(f"{which}: taken as numbers; if they are codes, --category {','.join(codes[:8])}")
+        note(f"{which}: read as numbers; if these are codes, add --category {','.join(codes[:8])}")
 
 
 def _say_readings(source: Source, columns: Iterable[str]) -> None:
@@ -504,8 +504,8 @@ def with_numbers(source: Source, names: Sequence[str]) -> Source:
         lost.update({name: int((own.isna() & batch[name].notna()).sum()) for name, own in numbers.items()})
     for name, n in lost.items():
         if n:
-            what = "cell that is no number is" if n == 1 else "cells that are no numbers are"
-            note(f"{name}: {n:,} {what} taken as missing")
+            what = "cell that is not a number is" if n == 1 else "cells that are not numbers are"
+            note(f"{name}: {n:,} {what} read as missing")
     if source.in_batches:
         return replace(source, frame=source.frame.astype(dict.fromkeys(names, "float64")), numbers=names)
     return replace(source, frame=with_columns(source.frame, numbers), numbers=names) if names else source
@@ -528,7 +528,7 @@ def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -
             like = listed([shortened(cell) for cell in saved_cells.get(column, ())])
             needed = f"cells like {like}" if like else f"numbers with {mark!r} as decimal mark"
             raise InvalidInputError(
-                f"Column {column!r} holds {shortened(odd)!r} in {row}, and held {needed} at fit. Write it so."
+                f"Column {column!r} holds {shortened(odd)!r} in {row}, but held {needed} at fit. Write it like those."
             )
     check_numbers(source, scan_columns(source, numbers), may_drop=False)
     _say_readings(source, frame.columns)

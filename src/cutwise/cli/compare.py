@@ -39,15 +39,15 @@ def command(
     growth: GrowthOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Grow a tree with every algorithm, and with plain CART, and print what each costs.
+    """Grow a tree with every algorithm and with plain CART, and compare their costs.
 
-    All explain the same clustering, or the labels of a column. Cost ratio: cost of the tree's clusters over that of the
-    clustering. Explained: the share kept of what the clustering explains. Agreement: rows that are where the clustering
-    has them. WAD and WAES: tests on the way to a row's leaf and conditions in its rule, on average. Seconds: the tree
-    alone, with the clustering given. Under limits on rules: what they cost each algorithm, and its tree without them in
-    the seconds.
+    All trees explain the same clustering, or the labels in a column. Cost ratio: the cost of the tree's clusters
+    divided by that of the clustering. Explained: the share that the tree keeps of what the clustering explains.
+    Agreement: the share of rows in the same cluster as in the clustering. WAD and WAES: the mean number of tests to a
+    row's leaf and of conditions in its rule. Seconds: for the tree alone, not the clustering. With limits on rules, a
+    column shows how much they add to the cost, and the seconds include a tree without limits.
     """
-    in_memory = {"compare": "Give a sample of its rows"}
+    in_memory = {"compare": "Use a sample of its rows"}
     start = clustering(table, growth, limits, command="compare", labels_from=labels_from, in_memory=in_memory)
     task, is_labeled = start.task, labels_from is not None
     entries, algorithms = [], recipes_for("labels" if is_labeled else "centers")
@@ -93,13 +93,13 @@ def command(
     ratios = [entry["cost_ratio"] for entry in entries if entry["cost_ratio"] is not None]
     for line in table_notes(ratios, first.reference_explained_, OBJECTIVES[table.objective].cost_words):
         print_line(line)
-    print_line("WAD: tests that a row passes on its way to a leaf, mean over the rows")
-    print_line("WAES: conditions of the rule that a row is in, mean over the rows")
+    print_line("WAD: weighted average depth, the mean number of tests from the root to a row's leaf")
+    print_line("WAES: weighted average explanation size, the mean number of conditions in a row's rule")
     for line in start.limits_notes:
         print_line(line)
     if is_labeled:
         best = max(entries, key=lambda entry: (entry["agreement"], -entry["waes"]), default={"algorithm": "none"})
-        print_line(f"take {best['algorithm']}: none agrees with the labels on more rows")
+        print_line(f"recommended: {best['algorithm']} (highest agreement with the labels)")
     elif choice := _choice(entries):
         print_line(choice)
 
@@ -120,8 +120,8 @@ def _choice(entries: Sequence[Mapping[str, Any]]) -> str | None:
     taken = min((entry for entry in close if entry["waes"] <= shortest + _HARDLY_LONGER), key=lambda e: e["cost"])
     name = taken["algorithm"]
     if taken is cheapest:
-        return f"take {name}: the cheapest, and rules are hardly shorter in any tree within 1 % of its cost"
-    return f"take {name}: within 1 % of the cheapest ({cheapest['algorithm']}), with shorter rules"
+        return f"recommended: {name}, the cheapest; no tree within 1 % of its cost has clearly shorter rules"
+    return f"recommended: {name}, within 1 % of the cheapest ({cheapest['algorithm']}) and with shorter rules"
 
 
 _NEXT_TO_NOTHING = 1.01

@@ -42,8 +42,8 @@ EXAMPLES = (
 PICTURES = (".png", ".svg", ".pdf")
 
 WITHIN_HELP = (
-    "Choose the simplest tree whose cost is within so much of the clustering's, such as 2%, and print its rules: the "
-    "one with the fewest leaves (curve), or with the shortest rules (front)."
+    "Choose the simplest tree whose cost is within this share of the clustering's, such as 2%, and print its rules: "
+    "the fewest leaves (curve) or the shortest rules (front)."
 )
 
 
@@ -52,7 +52,9 @@ class ChoiceOptions:
     """Which of the trees to choose, and what to write."""
 
     within: Annotated[str | None, of_tree(metavar="PERCENT", help=WITHIN_HELP)] = None
-    out: Annotated[str | None, of_output("--out", "-o", metavar="PICTURE", help="Draw it: .png, .svg or .pdf.")] = None
+    out: Annotated[str | None, of_output("--out", "-o", metavar="PICTURE", help="Save a .png, .svg or .pdf plot.")] = (
+        None
+    )
     model: Annotated[str | None, of_output(metavar="MODEL.json", help="Save the tree that --within chooses.")] = None
     as_json: AsJson = False
 
@@ -60,7 +62,7 @@ class ChoiceOptions:
         """Check options that belong together; return the share of the cost that ``--within`` allows."""
         if self.model is not None and self.within is None:
             raise InvalidInputError(
-                f"--model {self.model} saves the tree that --within chooses: say --within {example}, for instance."
+                f"--model {self.model} saves the tree that --within chooses. Add --within, such as --within {example}."
             )
         share = None if self.within is None else _share_of(self.within)
         if self.out is not None:
@@ -122,18 +124,18 @@ def command(
         ),
     ] = None,
     max_leaves: Annotated[
-        int | None, of_tree(help="Where the curve ends.", show_default="four leaves a cluster, 30 more at most")
+        int | None, of_tree(help="Largest number of leaves.", show_default="four per cluster, at most 30 extra")
     ] = None,
     limits: LimitOptions,
     growth: GrowthOptions,
     choice: ChoiceOptions,
 ) -> None:
-    """Print cost, share kept and agreement of every tree from one leaf a cluster on, all from a single fit."""
+    """Print cost, share explained and agreement by number of leaves, from one leaf per cluster on, all from one fit."""
     from cutwise import cost_curve
     from cutwise.plot import CurveDisplay
 
     if labels_from is not None:
-        refuse_beside(f"--labels-from {labels_from}: labels have no cost to be near", {"--within": choice.within})
+        refuse_beside(f"--labels-from {labels_from}: labels have no cost to compare with", {"--within": choice.within})
     elif algorithm is not None:
         check_option("--algorithm", algorithm, recipes_for("centers"))
     share = choice.check(example="2%")
@@ -169,7 +171,7 @@ def command(
         ],
         chosen,
         ("n_leaves", number, curve.n_leaves.tolist().index(number) if chosen else -1),
-        f"{leaves} the fewest that come within {choice.within} of the clustering's cost",
+        f"{leaves} the fewest with a cost within {choice.within} of the clustering's",
     )
 
 
@@ -180,7 +182,7 @@ def _share_of(within: str) -> float:
         return share
     hint = "2%" if share is None else f"{within.strip()}%"
     raise InvalidInputError(
-        f"--within {within} is no share. Say it in per cent, such as {hint}, or as a fraction: 0.02."
+        f"--within {within} is not a share. Give a percentage, such as {hint}, or a fraction, such as 0.02."
     )
 
 
@@ -189,5 +191,5 @@ def _check_picture(out: str) -> None:
     from cutwise.plot.base import need_matplotlib
 
     if Path(out).suffix.lower() not in PICTURES:
-        raise InvalidInputError(f"--out {out}: a curve is drawn as {', '.join(PICTURES[:-1])} or {PICTURES[-1]}.")
+        raise InvalidInputError(f"--out {out}: plots are saved as {', '.join(PICTURES[:-1])} or {PICTURES[-1]}.")
     need_matplotlib()

@@ -34,13 +34,13 @@ def command(
     files: TableFiles,
     row: Annotated[
         list[int] | None,
-        typer.Option(help="Number of a row, counted from 0; may be repeated. Every row by default.", min=0),
+        typer.Option(help="Row number, counted from 0; may be repeated. All rows by default.", min=0),
     ] = None,
     name: Names = None,
     as_json: AsJson = False,
     text: TextOptions = TextOptions(),
 ) -> None:
-    """Say why a row is in its cluster, and the smallest change of one column that would move it to each other one.
+    """Explain why rows are in their clusters, and the smallest change of one column that moves them to each other one.
 
     Changes of different columns are compared in standard deviations of the rows that the model was fitted on.
     An unknown value may become any value; no value becomes unknown.
@@ -110,6 +110,6 @@ def _check_complete(source: Source, table: pd.DataFrame, rows: Sequence[int]) ->
     if missing.any():
         at, column = divmod(int(missing.argmax()), missing.shape[1])
         raise InvalidInputError(
-            f"Column {table.columns[column]!r} has no value in {source.row(rows[at])}, and the rules ask about "
+            f"Column {table.columns[column]!r} has no value in {source.row(rows[at])}, and the rules need "
             "it. Fill it in, or choose other rows with --row."
         )

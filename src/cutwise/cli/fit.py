@@ -71,16 +71,16 @@ def command(
     limits: LimitOptions,
     growth: GrowthOptions,
     out: Annotated[
-        str | None, of_output("--out", "-o", metavar="MODEL.json", help="Save the model for predict and rules.")
+        str | None, of_output("--out", "-o", metavar="MODEL.json", help="Save the model for the other commands.")
     ] = None,
-    labels: Annotated[str | None, of_output(metavar="OUT.csv", help="Write every row's cluster.")] = None,
+    labels: Annotated[str | None, of_output(metavar="OUT.csv", help="Write the cluster of every row.")] = None,
     unknown: Annotated[
         str,
-        of_tree(help="What categories never seen here are to predict: outside of all that rules name, or an error."),
+        of_tree(help="How to predict categories not seen in this table: outside (as none that a rule names) or error."),
     ] = "outside",
     name: Names = None,
     as_json: AsJson = False,
-    verbose: Annotated[bool, of_output("--verbose", help="Say on standard error what takes how long.")] = False,
+    verbose: Annotated[bool, of_output("--verbose", help="Print steps and timings on standard error.")] = False,
 ) -> None:
     """Cluster a table and print a rule for every cluster."""
     check_option("--unknown", unknown, ("outside", "error"))
@@ -128,7 +128,7 @@ def command(
     weightless = task.n_rows - int(counts.n_rows.sum()) - n_noise
     for n, what in ((n_noise, "are labeled -1 (noise)"), (weightless, "have weight 0")):
         if n:
-            note(f"{n} of {task.n_rows} rows {what}: sizes and figures leave them out")
+            note(f"{n} of {task.n_rows} rows {what}; sizes and figures exclude them")
     if as_json:
         from cutwise.estimators import model_document
 

@@ -19,12 +19,12 @@ EXAMPLES = (
 def command(
     *,
     table: ClusteringOptions,
-    max_leaves: Annotated[int | None, of_tree(help="Leaves at most.", show_default="two a cluster")] = None,
+    max_leaves: Annotated[int | None, of_tree(help="Maximum number of leaves.", show_default="two per cluster")] = None,
     limits: LimitOptions,
     growth: GrowthOptions,
     choice: ChoiceOptions,
 ) -> None:
-    """Print the trees that none beats both in cost and in the length of rules, all from a single search."""
+    """Print the trees with the best trade-offs between cost and rule length (the Pareto front), all from one search."""
     from cutwise.plot import FrontDisplay
 
     share = choice.check(example="5%")
@@ -49,5 +49,5 @@ def command(
         start.limits_notes,
         chosen,
         ("number", number, number),
-        f"The shortest rules whose cost is within {choice.within} of the clustering's",
+        f"The shortest rules with a cost within {choice.within} of the clustering's",
     )

@@ -89,7 +89,7 @@ def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
             of_file = f" of the {width} of its file" if width != n else ""
             raise ColumnMismatchError(
                 f"{source.name} has {len(given)} columns, and the model was fitted on {n}{of_file}. "
-                "Without names they are matched by position, so the number must be the same."
+                "Columns without names are matched by position, so their number must be the same."
             )
     if names is None:
         return source.frame.iloc[:, tested]
@@ -98,7 +98,7 @@ def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
     if missing:
         free = [name for name in given if name not in names]
         raise ColumnMismatchError(
-            f"{source.name} lacks {len(missing)} of the {len(needed)} columns that the model asks about: "
+            f"{source.name} lacks {len(missing)} of the {len(needed)} columns that the model uses: "
             f"{listed(missing)}.{did_you_mean(missing[0], free)} Its own columns are {listed(given, most=20)}."
         )
     return source.frame[needed]
@@ -140,8 +140,8 @@ def name_clusters(model: TreeEstimator, given: Sequence[str]) -> None:
         fits = [label for label in labels if text.startswith(f"{label}=")]
         if not fits:
             raise InvalidInputError(
-                f"--name {text}: {'there is no such cluster' if '=' in text else 'it says no name'}. "
-                f"Say CLUSTER=NAME, such as --name '{labels[0]}=students'; "
+                f"--name {text}: {'there is no such cluster' if '=' in text else 'it gives no name'}. "
+                f"Use CLUSTER=NAME, such as --name '{labels[0]}=students'; "
                 f"the clusters are {listed(labels, most=20)}."
             )
         label = max(fits, key=lambda label: len(str(label)))
@@ -175,14 +175,14 @@ def write_labels(frame: pd.DataFrame, file: IO[str] | Path) -> None:
 def check_model_path(path: str | None) -> None:
     """Raise an error for a path with the ending of a table."""
     if path is not None and Path(path).suffix.lower() in {".csv", ".tsv", ".parquet", ".xlsx", ".xls"}:
-        raise InvalidInputError(f"Models are written as JSON, and {path} is named like a table. Name it .json.")
+        raise InvalidInputError(f"Models are written as JSON, but {path} is named like a table. Name it .json.")
 
 
 def labels_path(path: str | None) -> str | None:
     """The path, unless its ending is that of another kind of file than CSV."""
     if path is not None and Path(path).suffix.lower() in {".parquet", ".json", ".xlsx", ".xls", ".gz"}:
         raise InvalidInputError(
-            f"Clusters of rows are written as CSV, and {path} is named like another kind of file. Name it .csv."
+            f"Clusters of rows are written as CSV, but {path} is named like another kind of file. Name it .csv."
         )
     return path
 
@@ -199,7 +199,7 @@ def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> 
     columns = model._columns_of_fit()
     what = _count(model.n_features_in_, "column") if are_plain(columns.kinds) else columns.in_words()
     print_line(f"{source}: {_count(n_rows, 'row')}, {what}")
-    units = "" if scale == "none" else "; the rules are in the units of the table"
+    units = "" if scale == "none" else "; rules use the table's units"
     print_line(f"scale {scale}: {SCALES[scale]}{units}")
     leaves, algorithm = _count(model.n_leaves_, "leaf", "leaves"), algorithm_of(model)
     print_line(f"{_count(len(model.classes_), 'cluster')}, tree by {algorithm}: {leaves}, depth {model.depth_}")
@@ -236,7 +236,7 @@ def print_rules(model: TreeEstimator) -> None:
 def note_long_sets(rules: Rules) -> None:
     """Note where complete sets of levels are, if the printed rules shortened some."""
     if any(len(c.levels or ()) > MOST_SHOWN for cluster in rules for rule in cluster.rules for c in rule.conditions):
-        note("long sets of levels are cut short; fit, rules and explain with --json give them whole", of_table=False)
+        note("long sets of levels are shortened; fit, rules and explain print them in full with --json", of_table=False)
 
 
 def print_certificate(model: TreeEstimator) -> None:
@@ -251,7 +251,7 @@ def print_certificate(model: TreeEstimator) -> None:
 def note_lost_weights(model: TreeEstimator) -> None:
     """Note that the rows of fit had weights, if the counted rows have none."""
     if "--weights" in model._intake.get("options", ()):
-        note("rows had weights at fit, and count once each here; --weights names the column")
+        note("rows had weights at fit but count once each here; name the weight column with --weights")
 
 
 def _price_lines(model: TreeEstimator) -> list[str]:
@@ -259,15 +259,15 @@ def _price_lines(model: TreeEstimator) -> list[str]:
     from cutwise.estimators import advice_of, agreement_of, words_of
 
     own, cost_words = words_of(model)
-    lines = [f"agreement {percent(agreement_of(model))}: rows that the rules put where {own} have them"]
+    lines = [f"agreement {percent(agreement_of(model))}: rows on which the tree and {own} agree"]
     if hasattr(model, "adjusted_rand_index_"):  # unlike cost ratios not affected by chance or by bounded kernels
         index, shared = model.adjusted_rand_index_, model.normalized_mutual_info_
         lines.append(
-            f"adjusted Rand index {index:.4f}, normalized mutual information {shared:.4f}: 1 is the same clusters"
+            f"adjusted Rand index {index:.4f}, normalized mutual information {shared:.4f}: 1 means the same clusters"
         )
     ratio = model.cost_ratio_
     if math.isnan(ratio):
-        lines.append(f"cost ratio: none, for {own} have cost 0 (and the tree's {model.cost_:.6g})")
+        lines.append(f"cost ratio: none, because {own} have cost 0 (the tree's cost is {model.cost_:.6g})")
     else:
         lines.append(f"cost ratio {ratio:.4f}: {ratio_words(ratio, own, cost_words)}")
     lines += [line for line in [model._limits_line] if line is not None]

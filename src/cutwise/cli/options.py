@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 # Option -> description on the screen.
 SCALES = {
-    "auto": "standard, and every other column to count as much as a number",
-    "standard": "every column to mean 0 and standard deviation 1",
-    "minmax": "every column to the range from 0 to 1",
-    "robust": "every column to median 0 and interquartile range 1",
-    "none": "columns as they are",
+    "auto": "numbers scaled as in standard, every other column weighted like a number",
+    "standard": "each column scaled to mean 0 and standard deviation 1",
+    "minmax": "each column scaled to the range 0 to 1",
+    "robust": "each column scaled to median 0 and interquartile range 1",
+    "none": "columns are not scaled",
 }
 
 
@@ -43,51 +43,52 @@ def one_of(words: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 FILE_HELP = (
-    "CSV, TSV or Parquet file, packed (gzip, bzip2, xz, zip) or not; - for standard input. Several of the same columns "
-    "are one table: a folder, or a pattern in quotes, such as 'part-*.parquet'."
+    "CSV, TSV or Parquet file, plain or compressed (gzip, bzip2, xz, zip); - for standard input. A folder or a quoted "
+    "pattern such as 'part-*.parquet' reads several files with the same columns as one table."
 )
-SEVERAL = "names separated by commas; may be repeated."
+SEVERAL = "comma-separated names; may be repeated."
 
 TableFiles = Annotated[list[str], typer.Argument(metavar="FILE...", help=FILE_HELP)]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")]
-EXAMPLE_HELP = f"A bundled table in place of FILE: {', '.join(EXAMPLE_TABLES)}."
+EXAMPLE_HELP = f"A bundled table instead of FILE: {', '.join(EXAMPLE_TABLES)}."
 Example = Annotated[str | None, of_table(help=EXAMPLE_HELP, autocompletion=one_of(EXAMPLE_TABLES))]
 DropMissing = Annotated[bool, of_table("--drop-missing", help="Leave out rows with missing values.")]
-Weights = Annotated[str | None, of_table(help="Column that says how much each row counts.")]
+Weights = Annotated[str | None, of_table(help="Column of row weights.")]
 Number = Annotated[
-    list[str] | None, of_table(help=f"Columns of text to take as numbers, what is none as missing: {SEVERAL}")
+    list[str] | None, of_table(help=f"Text columns to read as numbers, other cells as missing: {SEVERAL}")
 ]
-Separator = Annotated[str | None, of_table(help="Separator of a text file; found out by default.")]
+Separator = Annotated[str | None, of_table(help="Separator of a text file; detected by default.")]
 Header = Annotated[
-    bool | None, of_table("--header/--no-header", help="Whether the first line holds names; found out by default.")
+    bool | None, of_table("--header/--no-header", help="Whether the first line has column names; detected by default.")
 ]
 MaxMemory = Annotated[
     str,
     of_table(
         metavar="SIZE",
-        help="What the table may take in memory, such as 2GiB; the rows of a larger one are read in batches.",
+        help="Memory for the table, such as 2GiB; a larger table is read in batches.",
         show_default="half of this machine's memory",
     ),
 ]
 OBJECTIVE_HELP = (
-    "What makes clusters: kmeans (squared distances to means) or kmedians (l1 distances to medians, for tables with "
+    "Cost to minimize: kmeans (squared distances to means) or kmedians (l1 distances to medians, for tables with "
     "outliers)."
 )
-SCALE_HELP = f"How columns are made comparable for clustering: {', '.join(SCALES)}. Rules keep the file's units."
+SCALE_HELP = f"How to scale columns for clustering: {', '.join(SCALES)}. Rules keep the file's units."
 of_scale = partial(of_tree, help=SCALE_HELP, autocompletion=one_of(SCALES))
 LabelsFrom = Annotated[
     str | None,
-    of_tree(help="Explain the labels in this column (numbers or words, -1 for noise) in place of clustering."),
+    of_tree(help="Explain the labels in this column (numbers or words, -1 for noise) instead of clustering."),
 ]
-MaxLeaves = Annotated[int | None, of_tree(help="Leaves at most; more than clusters make a closer tree.")]
+MaxLeaves = Annotated[
+    int | None, of_tree(help="Maximum leaves; more than clusters bring the tree closer to the clustering.")
+]
 PENALTY_HELP = (
-    "exshallow's price of depth, from 0; auto looks for one whose tree costs no more than exkmc's and has rules no "
-    "longer."
+    "Depth penalty of exshallow, 0 or more; auto finds one whose tree costs no more than exkmc's, with rules no longer."
 )
 NAME_HELP = "Name of a cluster, such as 0=students; may be repeated."
 Names = Annotated[list[str] | None, of_output("--name", metavar="CLUSTER=NAME", help=NAME_HELP)]
 AsJson = Annotated[bool, of_output("--json", help="Print JSON for programs.")]
-CutOnly = Annotated[list[str] | None, of_tree(help=f"Columns that rules may ask about, no others: {SEVERAL}")]
+CutOnly = Annotated[list[str] | None, of_tree(help=f"Use only these columns in rules: {SEVERAL}")]
 
 OBJECTIVES = ("kmeans", "kmedians")
 
@@ -107,8 +108,8 @@ class TableOptions:
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help=FILE_HELP, show_default=False)] = None
     example: Example = None
     drop: Annotated[list[str] | None, of_table(help=f"Columns to leave out: {SEVERAL}")] = None
-    only: Annotated[list[str] | None, of_table(help=f"Columns to keep, no others: {SEVERAL}")] = None
-    category: Annotated[list[str] | None, of_table(help=f"Columns of codes to take as categories: {SEVERAL}")] = None
+    only: Annotated[list[str] | None, of_table(help=f"Use only these columns: {SEVERAL}")] = None
+    category: Annotated[list[str] | None, of_table(help=f"Columns of codes to read as categories: {SEVERAL}")] = None
     number: Number = None
     drop_missing: DropMissing = False
     weights: Weights = None
@@ -121,7 +122,9 @@ class TableOptions:
 class ClusteringOptions(TableOptions):
     """Which table, and what its clusters are."""
 
-    n_clusters: Annotated[int | None, of_tree("-k", "--clusters", help="How many clusters.", show_default=False)] = None
+    n_clusters: Annotated[int | None, of_tree("-k", "--clusters", help="Number of clusters.", show_default=False)] = (
+        None
+    )
     objective: Annotated[str, of_tree(help=OBJECTIVE_HELP, autocompletion=one_of(OBJECTIVES))] = "kmeans"
     scale: Annotated[str | None, of_scale(show_default="auto")] = None
 
@@ -131,10 +134,10 @@ class LimitOptions:
     """What rules may be."""
 
     cut_only: CutOnly = None
-    never: Annotated[list[str] | None, of_tree(help=f"Columns that no rule asks about: {SEVERAL}")] = None
-    max_depth: Annotated[int | None, of_tree(help="Tests on the way to a leaf at most.")] = None
+    never: Annotated[list[str] | None, of_tree(help=f"Columns not to use in rules: {SEVERAL}")] = None
+    max_depth: Annotated[int | None, of_tree(help="Maximum depth: tests from the root to a leaf.")] = None
     min_leaf: Annotated[
-        str | None, of_tree(metavar="ROWS", help="Rows of a leaf at least: 20, or a share of all: 5% or 0.05.")
+        str | None, of_tree(metavar="ROWS", help="Minimum rows in a leaf: a number (20) or a share (5% or 0.05).")
     ] = None
 
     @property
@@ -149,8 +152,8 @@ class LimitOptions:
         least = number_or_percent(self.min_leaf)
         if least is None or (least >= 1 and "%" in self.min_leaf):
             raise InvalidInputError(
-                f"--min-leaf {self.min_leaf} is no number of rows. Say how many a leaf has at least, such as 20, or "
-                "what share of all: 5% or 0.05."
+                f"--min-leaf {self.min_leaf} is not a number of rows. Give the minimum rows in a leaf, such as 20, "
+                "or a share of all rows: 5% or 0.05."
             )
         return int(least) if least.is_integer() else least
 
@@ -165,11 +168,11 @@ def number_or_percent(text: str) -> float | None:
 class GrowthOptions:
     """Options of clustering and growth besides the number of clusters and the algorithm."""
 
-    expansion: Annotated[str, of_tree(help="How leaves beyond one per cluster are grown: exkmc, expand.")] = "exkmc"
+    expansion: Annotated[str, of_tree(help="How leaves beyond one per cluster are grown: exkmc or expand.")] = "exkmc"
     depth_penalty: Annotated[str, of_tree(metavar="<float>", help=PENALTY_HELP)] = "0.03"
-    n_init: Annotated[int, of_tree(help="Starts of the clustering; the best one counts.")] = 10
-    seed: Annotated[int, of_tree(help="Same seed, same table: same result.", min=0, max=2**32 - 1)] = 0
-    jobs: Annotated[int, of_tree(help="Threads, -1 for all processors; the result does not depend on it.")] = 1
+    n_init: Annotated[int, of_tree(help="Number of clustering starts; the best one is kept.")] = 10
+    seed: Annotated[int, of_tree(help="Random seed; same seed and table, same result.", min=0, max=2**32 - 1)] = 0
+    jobs: Annotated[int, of_tree(help="Number of threads, -1 for all cores; the result is the same.")] = 1
 
     @property
     def params(self) -> dict[str, Any]:
@@ -203,7 +206,7 @@ def refuse_beside(option: str, others: Mapping[str, object]) -> None:
     """Raise an error if options that ``option`` makes meaningless are given (not None)."""
     for name, value in others.items():
         if value is not None:
-            raise InvalidInputError(f"{name} {value} has no meaning with {option}. Leave one of them out.")
+            raise InvalidInputError(f"{name} {value} cannot be used with {option}. Leave one of them out.")
 
 
 KERNEL_NAMES = tuple(name for name in KERNELS if name != PRECOMPUTED)
@@ -217,19 +220,19 @@ class KernelOptions:
     kernel: Annotated[
         str | None,
         of_tree(
-            help=f"Cluster by kernel k-means, whose clusters may bend: {', '.join(KERNEL_NAMES)}.",
+            help=f"Cluster by kernel k-means, for curved clusters: {', '.join(KERNEL_NAMES)}.",
             autocompletion=one_of(KERNEL_NAMES),
         ),
     ] = None
     gamma: Annotated[
-        float | None, of_tree(help="Width of the kernel, of the scaled columns; found from their spread by default.")
+        float | None, of_tree(help="The kernel's gamma, for the scaled columns; set from their spread by default.")
     ] = None
     cuts: Annotated[
         str | None, of_tree(help="Tests of a kernel tree: interval or threshold.", show_default="interval")
     ] = None
     nystroem: Annotated[
         int | None,
-        of_tree(help="Approximate the kernel by so many features, for tables too large for a kernel matrix.", min=1),
+        of_tree(help="Approximate the kernel by this many features, for tables too large for a kernel matrix.", min=1),
     ] = None
 
     def check(self, objective: str | None, growth: GrowthOptions) -> None:
@@ -237,7 +240,7 @@ class KernelOptions:
         if self.kernel is None:
             for option, value in (("--gamma", self.gamma), ("--cuts", self.cuts), ("--nystroem", self.nystroem)):
                 if value is not None:
-                    raise InvalidInputError(f"{option} {value} belongs to a kernel. Say which, such as --kernel rbf.")
+                    raise InvalidInputError(f"{option} {value} needs a kernel. Add one, such as --kernel rbf.")
             return
         check_option("--kernel", self.kernel, KERNEL_NAMES)
         refuse_beside(f"--kernel {self.kernel}: it clusters by kernel k-means", {"--objective": objective})

@@ -50,7 +50,7 @@ def command(
         str | None,
         out_option(
             metavar="OUT.csv|FOLDER",
-            help="Write to this file in place of standard output; of several FILEs, one each to this new folder.",
+            help="Write to this file instead of standard output; with several FILEs, one file each in this new folder.",
         ),
     ] = None,
     drop_missing: Annotated[
@@ -60,8 +60,8 @@ def command(
 ) -> None:
     """Print the cluster of every row: CSV lines of row number (from 0) and cluster.
 
-    Columns are found by their names, and only those that the rules ask about are needed. Where clusters have names, a
-    third column holds them. Clusters of Parquet files are written as such where a folder is asked for.
+    Columns are matched by name, and only those in the rules are needed. Named clusters add a third column with the
+    name. In an output folder, clusters of Parquet files are written as Parquet.
     """
     found = find_files(files)
     read = partial(_predict, drop_missing=drop_missing, text=text)
@@ -113,12 +113,12 @@ def _predict(
 def _predict_each(model: str, files: list[str], out: str | None, read: Callable[..., tuple[int, int]]) -> None:
     """Write the clusters of each file to a file in a folder, which appears once all are complete."""
     if out is None or out == "-":
-        raise InvalidInputError("The clusters of a pattern or of several files go to a folder: say --out FOLDER.")
+        raise InvalidInputError("The clusters of several files go to a folder. Add --out FOLDER.")
     if Path(out).exists():
-        raise InvalidInputError(f"{out} exists already, and nothing in it is replaced. Name a new folder.")
+        raise InvalidInputError(f"{out} already exists, and nothing in it is replaced. Name a new folder.")
     check_place(Path(out).absolute())
     if STANDARD_INPUT in files:
-        raise InvalidInputError("Standard input (-) is predicted alone, and other files were given with it.")
+        raise InvalidInputError("Standard input (-) cannot be combined with other files. Give it alone.")
     names = [_part_name(path) for path in files]
     if len(set(names)) < len(names):
         name = next(name for name in names if names.count(name) > 1)

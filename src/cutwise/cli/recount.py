@@ -37,17 +37,17 @@ def command(
     model: ModelFile,
     files: TableFiles,
     labels_from: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of reference clusters; else the nearest centers.")
+        str | None, typer.Option(metavar="COLUMN", help="Column of reference clusters; the nearest centers by default.")
     ] = None,
     weights: Weights = None,
     out: Annotated[
-        str | None, out_option(metavar="FILE", help="Write the model to this file in place of its own.")
+        str | None, out_option(metavar="FILE", help="Write the model to this file instead of MODEL.")
     ] = None,
     text: TextOptions = TextOptions(),
 ) -> None:
-    """Count rows at the leaves of a model anew, print its rules, and write the model.
+    """Recount the rows in the leaves of a model, print its rules, and save the model.
 
-    For a model file whose tree was edited by hand, or to measure rules by newer rows.
+    Use it after editing a model's tree by hand, or to measure its rules on newer rows.
     """
     target = model if out is None else out
     with Outputs(target, inputs=find_files(files)) as outputs:
@@ -58,8 +58,9 @@ def command(
         lacking = [name for name in getattr(fitted, "feature_names_in_", ()) if name not in table.columns]
         if lacking and labels_from is None:
             raise ColumnMismatchError(
-                f"{source.name} lacks {listed(lacking, most=8)}, or holds other things there than at fit. The nearest "
-                "centers take all columns of fit: add them, or name a column of reference clusters with --labels-from."
+                f"{source.name} lacks {listed(lacking, most=8)}, or holds other kinds of values than at fit. The "
+                "nearest centers need all columns of fit: add them, or name a column of reference clusters with "
+                "--labels-from."
             )
         needed = check_as_fitted(fitted, source, table)
         complete_rows(source, table[needed], drop_missing=False, needed=needed)

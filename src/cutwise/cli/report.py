@@ -57,29 +57,29 @@ def command(
     model: ModelFile,
     files: TableFiles,
     out: Annotated[
-        str, out_option(metavar="REPORT", help="Where to write it; the ending says how: .html, .md or .json.")
+        str, out_option(metavar="REPORT", help="Report file; the ending sets the format: .html, .md or .json.")
     ] = "report.html",
-    title: Annotated[str | None, typer.Option(help="The page's heading.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     name: Names = None,
     labels_from: Annotated[
-        str | None, typer.Option(help="Column of the clusters that the model explains, for the curve of its cost.")
+        str | None, typer.Option(help="Column of the clusters that the model explains, for the cost curve.")
     ] = None,
     dialect: Annotated[
         str, typer.Option(help=f"SQL dialect: {', '.join(DIALECTS)}.", autocompletion=one_of(DIALECTS))
     ] = "duckdb",
     table: Annotated[
-        str | None, typer.Option(help="The table's name in the SQL, such as sales.customers.", show_default="data")
+        str | None, typer.Option(help="Name of the table in the SQL, such as sales.customers.", show_default="data")
     ] = None,
-    curve: Annotated[bool, typer.Option("--curve/--no-curve", help="Whether to show cost against leaves.")] = True,
+    curve: Annotated[bool, typer.Option("--curve/--no-curve", help="Whether to show cost by number of leaves.")] = True,
     weights: Weights = None,
     drop_missing: DropMissing = False,
     text: TextOptions = TextOptions(),
     max_memory: MaxMemory = "",
 ) -> None:
-    """Write a report: what was found, what it costs, the tree, and a card for every cluster.
+    """Write a report with the results, their cost, the tree and a card for every cluster.
 
-    The page is one file that opens anywhere, without a network. Give the table that the model was fitted on; another
-    one is described with the same clusters.
+    The report is one self-contained file that opens offline. Give the table that the model was fitted on; any other
+    table is described with the same clusters.
     """
     from cutwise.estimators import check_form, report
 

@@ -34,7 +34,7 @@ EXAMPLES = (
 FORMATS = ("text", "markdown", "json", "sql", "python", "dot")
 for_sql = partial(typer.Option, rich_help_panel="With --format sql")
 of_dialect = partial(for_sql, help=f"One of {', '.join(DIALECTS)}.", autocompletion=one_of(DIALECTS))
-NULLS_HELP = "What a row gets that has NULL or NaN in a column that is tested, such as -1."
+NULLS_HELP = "Result for a row with NULL or NaN in a tested column, such as -1."
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class SqlOptions:
         None
     )
     statement: Annotated[str | None, for_sql(help="select, case, view or update.", show_default="select")] = None
-    column: Annotated[str | None, for_sql(help="The name of the column of clusters.", show_default="cluster")] = None
+    column: Annotated[str | None, for_sql(help="Name of the cluster column.", show_default="cluster")] = None
     values: Annotated[
-        str | None, for_sql(help="What the column of clusters holds: labels or names.", show_default="labels")
+        str | None, for_sql(help="Content of the cluster column: labels or names.", show_default="labels")
     ] = None
     nulls: Annotated[str | None, for_sql(help=NULLS_HELP, show_default="NULL")] = None
 
@@ -67,12 +67,12 @@ def command(
             "--format", help=f"One of {', '.join(FORMATS)}.", show_default="text", autocompletion=one_of(FORMATS)
         ),
     ] = None,
-    tree: Annotated[bool, typer.Option("--tree", help="Print the tree in place of the rules.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Print the tree instead of the rules.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     name: Names = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Write the names into the model file.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Save the names in the model file.")] = False,
     out: Annotated[
-        str | None, out_option(metavar="FILE", help="Write to this file; text as sentences, a line a rule.")
+        str | None, out_option(metavar="FILE", help="Write to this file; as text, one sentence per rule.")
     ] = None,
     sql: SqlOptions,
 ) -> None:
@@ -81,7 +81,7 @@ def command(
 
     form = _format(form, tree=tree, as_json=as_json, sql=sql)
     if keep and not name:
-        raise InvalidInputError("--keep writes names into the model file, and none was given. Add --name 0=students.")
+        raise InvalidInputError("--keep saves names in the model file, but none was given. Add --name 0=students.")
     out = file_or_stdout(out)
     with Outputs(model if keep else None, out, inputs=[] if keep else [model]) as outputs:
         fitted = load_model(model)
@@ -102,7 +102,7 @@ def command(
         print_rules(fitted)
         print_certificate(fitted)
     if keep:
-        note(f"wrote the names into {model}")
+        note(f"wrote the names to {model}")
 
 
 def _format(form: str | None, *, tree: bool, as_json: bool, sql: SqlOptions) -> str:
@@ -110,12 +110,12 @@ def _format(form: str | None, *, tree: bool, as_json: bool, sql: SqlOptions) -> 
     if form is not None:
         check_option("--format", form, FORMATS)
     if as_json and form not in (None, "json"):
-        raise InvalidInputError(f"--json and --format {form} ask for different things. Give one of them.")
+        raise InvalidInputError(f"--json and --format {form} contradict each other. Give one of them.")
     form = form or ("json" if as_json else "text")
     if tree and form != "text":
-        raise InvalidInputError(f"--tree is for text, and --format {form} was asked for. Leave one of them out.")
+        raise InvalidInputError(f"--tree is for text, but --format {form} was given. Leave one of them out.")
     if form != "sql" and (given := next(iter(sql.given), None)):
-        raise InvalidInputError(f"--{given} is for SQL, and --format {form} was asked for. Add --format sql.")
+        raise InvalidInputError(f"--{given} is for SQL, but --format {form} was given. Use --format sql.")
     return form
 
 
@@ -143,5 +143,5 @@ def _as_label(model: TreeEstimator, text: str) -> Any:
         return text if kind is str else kind(text)
     except ValueError:
         raise InvalidInputError(
-            f"--nulls {text}: the clusters are numbers, and a column has one type. Give a number such as -1."
+            f"--nulls {text}: the clusters are numbers, and a column has a single type. Give a number such as -1."
         ) from None

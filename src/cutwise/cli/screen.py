@@ -228,8 +228,7 @@ class Outputs:
         self._files = ExitStack()
         if "-" in paths:
             raise InvalidInputError(
-                '"-" is no name of a file to write, and standard output holds what this command prints. '
-                "Give another name."
+                '"-" (standard output) already receives what this command prints. Give the name of a file.'
             )
         wanted = [place_of(path) for path in paths if path is not None]
         for place in wanted:
@@ -239,7 +238,7 @@ class Outputs:
             if place.is_file() and any(place.samefile(path) for path in read):
                 raise InvalidInputError(
                     f"{place.name} is read by this command, and writing to it would destroy it. "
-                    "Give another name to write to."
+                    "Give another file to write to."
                 )
         if len(set(wanted)) < len(wanted):
             raise InvalidInputError(f"Two outputs would go to {wanted[0]}. Give each a file of its own.")

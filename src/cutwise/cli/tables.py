@@ -142,12 +142,12 @@ def find_files(given: Sequence[str]) -> list[str]:
             texts = [name for name in texts if name.endswith((".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip"))]
             if own and texts:
                 raise InvalidInputError(
-                    f"{path} holds {_parts(own)} and {_parts(texts)}. Say which: '{os.path.join(path, '*.parquet')}' "
-                    f"or '{os.path.join(path, '*.csv')}'."
+                    f"{path} holds {_parts(own)} and {_parts(texts)}. Give one kind: "
+                    f"'{os.path.join(path, '*.parquet')}' or '{os.path.join(path, '*.csv')}'."
                 )
             own = own or texts
             if not own:
-                raise InvalidInputError(f"{path} is a directory, and holds neither *.parquet nor *.csv. Give files.")
+                raise InvalidInputError(f"{path} is a directory without *.parquet or *.csv files. Give files.")
         elif has_magic(path) and not os.path.exists(path):
             own = sorted(name for name in glob(path, recursive=True) if os.path.isfile(name))
             if not own:
@@ -155,7 +155,7 @@ def find_files(given: Sequence[str]) -> list[str]:
         found += own
     if len(set(found)) < len(found):
         raise InvalidInputError(
-            f"{listed(sorted({p for p in found if found.count(p) > 1}))}: given twice. Give it once."
+            f"{listed(sorted({p for p in found if found.count(p) > 1}))} was given twice. Give it once."
         )
     return found
 
@@ -176,7 +176,7 @@ def open_source(given: Sequence[str], max_memory: str | None, known: Format = UN
             )
             return source
         if max_memory and size is None:
-            note("standard input and packed Parquet are read whole, whatever --max-memory says", of_table=False)
+            note("standard input and compressed Parquet are read whole; --max-memory does not apply", of_table=False)
     with working(f"reading {' '.join(given)}"):
         return read_source(*given, known=known)
 
@@ -242,9 +242,7 @@ def _looked(given: Sequence[str], files: Sequence[File], known: Format) -> tuple
         lacks, more = [c for c in looks[0] if c not in own], [c for c in own if c not in looks[0]]
         if lacks or more:
             what = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)} too"
-            raise InvalidInputError(
-                f"{file.name} {what}, other than {files[0].name}. Several files need the same columns."
-            )
+            raise InvalidInputError(f"{file.name} {what}, unlike {files[0].name}. All files need the same columns.")
     kinds = {column: set().union(*(own[column] for own in looks)) - {"nothing"} for column in looks[0]}
     text = next((file for file in files if isinstance(file, Text)), None)
     texts = [
@@ -309,7 +307,7 @@ def bytes_of(size: str) -> float:
         return psutil.virtual_memory().total / 2.0  # type: ignore[no-any-return]
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*(?:([KMGT])(i?)B?|B)?\s*", size, re.IGNORECASE)
     if found is None or float(found[1]) == 0:
-        raise InvalidInputError(f"--max-memory {size} is no size. Say it such as 2GiB or 500MB.")
+        raise InvalidInputError(f"--max-memory {size} is not a size. Give one such as 2GiB or 500MB.")
     power = 0 if found[2] is None else "KMGT".index(found[2].upper()) + 1
     return float(found[1]) * float(1024 if found[3] else 1000) ** power
 
@@ -510,7 +508,7 @@ def _naming_damage(name: str) -> Iterator[None]:
     try:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile) as error:
-        raise InvalidInputError(f"{name} is compressed and damaged or cut short: {error}. Copy it again.") from error
+        raise InvalidInputError(f"{name} is damaged or truncated: {error}. Copy it again.") from error
 
 
 def _unpacked(file: IO[bytes], name: str) -> IO[bytes]:
@@ -541,7 +539,7 @@ def _only_member(file: IO[bytes], name: str) -> IO[bytes]:
         raise InvalidInputError(f"{name} is an Excel workbook. Save the table as CSV or Parquet.")
     raise InvalidInputError(
         f"{name} is a zip archive of {len(members)} files ({listed(members)}). "
-        "Unpack it, and give the one with the table."
+        "Unpack it and give the one with the table."
     )
 
 

@@ -154,7 +154,7 @@ class Text:
                 return step()
         except pd.errors.ParserWarning as error:
             raise InvalidInputError(
-                f"{self.name} has lines with more than the {len(self.layout.names)} values of its first line. "
+                f"{self.name} has lines with more values than the {len(self.layout.names)} of its first line. "
                 "Check the separator (--separator) and the line of names."
             ) from error
         except pd.errors.EmptyDataError as error:
@@ -162,8 +162,8 @@ class Text:
         except pd.errors.ParserError as error:
             reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
             is_open = "EOF inside string" in reason
-            step_words = "Put cells that hold the separator in quotation marks, or say another one (--separator)"
-            step_words = "Close the quotation mark that opens there" if is_open else step_words
+            step_words = "Quote cells that contain the separator, or set another one (--separator)"
+            step_words = "Close the quotation mark opened there" if is_open else step_words
             raise InvalidInputError(f"{self.name} cannot be read as a table: {reason}. {step_words}.") from error
 
     def _codes(self, columns: Sequence[str]) -> dict[str, pd.Series]:
@@ -247,7 +247,7 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
         )
     is_whole = known.given_separator and all(len(cells) == 1 for _, cells in rows)
     if is_whole and (likely := _find_separator(sample)) in rows[0][1][0]:
-        note(f"no line of {name} holds {separator!r}, so it has one column; --separator {likely!r} makes more")
+        note(f"no line of {name} contains {separator!r}, so the table has one column; try --separator {likely!r}")
     at = _line_of_names(rows, known)
     above = _lines_above(rows) if at is None else at
     if header is None and (at is not None or known.has_names is False):
@@ -270,13 +270,13 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
         if not header:
             what = "values" if any(is_value) else "numbers and words"
             why = "holds only numbers" if all(numbers) else f"holds {what} like those below"
-            note(f"the first line of {name} {why}, so it is read as data; --header takes it as names")
+            note(f"the first line of {name} {why}, so it is read as data; use --header to read it as column names")
     body = rows[1:] if header else rows
     width = max(len(row) for _, row in rows)
     mark, sure = find_decimal([[row[i].strip() for _, row in body if i < len(row)] for i in range(width)], separator)
     if known.decimal:
         if sure and mark != known.decimal:
-            note(f"{name}: {known.decimal!r} is the decimal mark, as it was at fit")
+            note(f"{name}: {known.decimal!r} is the decimal mark, as at fit")
         mark, sure = known.decimal, 1.0
     skipped = first_line - 1
     if not header:
@@ -338,7 +338,7 @@ def _sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
     sample = b"".join(lines)
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if sample.startswith(mark)), "utf-8")
     if encoding != "utf-16" and b"\0" in sample:
-        raise InvalidInputError(f"{name} does not look like a table in text. Save the table as CSV or Parquet.")
+        raise InvalidInputError(f"{name} is not a text table. Save the table as CSV or Parquet.")
     return sample, encoding
 
 
@@ -402,8 +402,8 @@ def _no_rows(frame: pd.DataFrame, text: Text, levels: Collection[str], *, is_who
                 found["of totals"] = [int(rows[-1])]
             else:
                 note(
-                    f"{str(last)!r} ends {text.name}, and no number there is a sum or mean of those above: taken as a "
-                    "row"
+                    f"the last line of {text.name} says {str(last)!r} but has no sum or mean of the numbers above; "
+                    "kept as a row"
                 )
             break
     return found
@@ -448,7 +448,7 @@ def _split(sample: str, separator: str) -> list[tuple[int, list[str]]]:
                 rows.append((line, cells))
             line = reader.line_num + 1
     except (TypeError, ValueError) as error:  # csv's errors for a separator that it cannot use
-        raise InvalidInputError(f"The separator {separator!r} cannot be used: it must be one character.") from error
+        raise InvalidInputError(f"The separator {separator!r} is not valid. Give a single character.") from error
     except csv.Error as error:
         raise InvalidInputError(f"The first lines cannot be read as a table: {error}.") from error
     return rows

@@ -199,7 +199,7 @@ def _read(path: Path) -> tuple[Any, list[str], Any]:
             labels = stored.get("y")
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise DataSetUnavailableError(
-            f"{path} is no data file: it needs an array X of numbers, written by numpy.savez ({error})."
+            f"{path} is not a data file: it needs an array X of numbers, written by numpy.savez ({error})."
         ) from error
     return values, [str(name) for name in known], labels
 

@@ -86,7 +86,8 @@ def advice_of(model: TreeEstimator, more_leaves: str = "max_leaves") -> str | No
     strange = [str(cluster.cluster) for cluster in model.rules() if cluster.purity < _SHARES_NOTHING]
     if said is None and strange:
         said = (
-            f"the rules of cluster {listed(strange, write=str)} share next to nothing with it in {words_of(model)[0]}"
+            f"almost none of the rows under the rules of cluster {listed(strange, write=str)} are in it in "
+            f"{words_of(model)[0]}"
         )
         said += f": allow more leaves ({steps}), or read it" if grows else ": read it"
         said += " by its rules alone"
@@ -210,7 +211,7 @@ def _certify(model: Any, caller: str) -> ImmCertificate:
     if recipe_of(model).bound != "mistakes":
         algorithm = getattr(model, "algorithm", None)
         raise InvalidInputError(
-            f"{caller} is about trees that IMM grew; this {type(model).__name__} "
+            f"{caller} is for trees grown by IMM; this {type(model).__name__} "
             + ("has no algorithm to choose" if algorithm is None else f"has algorithm={algorithm!r}")
             + '. Fit a model with algorithm="imm".'
         )

@@ -44,7 +44,8 @@ def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow
     bounds = max_size if isinstance(max_size, Sequence) and not isinstance(max_size, str) else (max_size, max_size)
     if isinstance(max_size, str) or len(bounds) != 2:
         raise InvalidInputError(
-            f"max_size={shown(max_size)} is neither a number nor two: how many conditions a rule may have in the mean, "
+            f"max_size={shown(max_size)} is neither a number nor a pair: the allowed mean number of conditions of a "
+            "rule, "
             'and how many tests. Use 4.0 for both, (3.5, 4.0), or "exshallow" for those of that algorithm\'s tree.'
         )
     waes, wad = (check_number("max_size", bound, minimum=0) for bound in bounds)
@@ -56,7 +57,7 @@ def check_two_leaves(n_clusters: int, max_leaves: int) -> None:
     if n_clusters != 2 or max_leaves != 2:
         name, number = ("n_clusters", n_clusters) if n_clusters != 2 else ("max_leaves", max_leaves)
         raise InvalidInputError(
-            'algorithm="optimal" is the best single cut, which makes two clusters of a leaf each, so it cannot have '
+            'algorithm="optimal" is the best single cut, for two clusters with a leaf each, so it cannot have '
             f"{name}={number}. Use {name}=2, or another algorithm."
         )
 
@@ -73,7 +74,7 @@ def cut_in_two(context: FitContext) -> GrownTree:
     )
     if cut is None:
         raise InvalidInputError(
-            "The rows that take part are equal in every column, so no cut parts them. Give rows that differ."
+            "The rows that count are equal in every column, so no cut separates them. Give rows that differ."
         )
     tree = GrowingTree(MemoryProvider(rows.encoded))
     left, right = tree.split(0, NodeTest(cut[0], cut[1]))

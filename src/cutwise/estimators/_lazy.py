@@ -275,12 +275,12 @@ def read_clusters(
     """Read a table that comes in batches and find its reference: the context, and the fitted preprocessor."""
     if model._objective is not KMEANS:
         raise UnsupportedInputError(
-            f"{type(model).__name__} has medians for centers, and takes tables in memory alone: fit a sample, or use "
+            f"{type(model).__name__} has medians for centers, and needs the table in memory: fit a sample, or use "
             "ExplainableKMeans."
         )
     if is_clusterer(model.reference):
         raise UnsupportedInputError(
-            "Tables in batches take centers for a reference, and a clusterer was given. Fit it on a sample: "
+            "Tables in batches need centers as reference, but a clusterer was given. Fit it on a sample: "
             "reference=clusterer.fit(sample).cluster_centers_."
         )
     k = model.n_clusters
@@ -303,7 +303,7 @@ def _read(
     """Read the rows of a fit, and delete their copies at its end; or with the rows if these stay."""
     if not RECIPES[model.algorithm].takes_batches:
         raise UnsupportedInputError(
-            f'algorithm="{model.algorithm}" takes tables in memory alone: fit a sample, or leave it out.'
+            f'algorithm="{model.algorithm}" needs the table in memory: fit a sample, or leave it out.'
         )
     weights = check_column_name(sample_weight, "sample_weight")
     with Copies(persistent=stays) as copies:
@@ -363,8 +363,8 @@ def measure_by_passes(preprocessor: Any, rows: BatchedRows, stages: Stages) -> A
             except (NotFittedError, TypeError) as error:
                 raise UnsupportedInputError(
                     f"preprocessor={shown(preprocessor)} is not fitted. With a table in batches StandardScaler, "
-                    "MinMaxScaler, MaxAbsScaler and TableScaler are fitted to all rows, and others are taken fitted: "
-                    "preprocessor=transformer.fit(sample)."
+                    "MinMaxScaler, MaxAbsScaler and TableScaler are fitted to all rows, and others must be fitted "
+                    "already: preprocessor=transformer.fit(sample)."
                 ) from error
         by_name = (
             first.has_names

@@ -86,7 +86,7 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:  # not UTF-8, or not JSON
         raise ModelFileError(
-            f"{path} is no cutwise model, or was cut short: it is not valid JSON ({error}). Give a file written by "
+            f"{path} is not a cutwise model, or was cut short: it is not valid JSON ({error}). Give a file written by "
             "save(path)."
         ) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:

@@ -113,7 +113,8 @@ def check_form(path: str | os.PathLike[str]) -> str:
     """Name of the method of ``Report`` for the ending of a path; other endings are an error."""
     if not isinstance(path, str | os.PathLike):
         raise UnsupportedInputError(
-            f"path={shown(path)} is no name of a file. Give one that ends in .html, .md or .json; labels are y=labels."
+            f"path={shown(path)} is not a file name. Give one that ends in .html, .md or .json; pass labels as "
+            "y=labels."
         )
     ending = Path(path).suffix.lower()
     if ending not in _WRITERS:
@@ -260,8 +261,8 @@ def _described(
         if rows.unread:
             lacking = listed([rows.names[column] for column in sorted(rows.unread)])
             notes.append(
-                "Only the columns that the tree asks about are described, without a curve of cost against leaves: "
-                f"of {lacking} these rows have no values, or others than at fit."
+                "Only the columns that the tree tests are described, and the cost curve is left out: these rows have "
+                f"no values in {lacking}, or other kinds of values than at fit."
             )
     return X, y, DescribedRows.of(labeled, rows, read_weights(fit.get("sample_weight"), rows.n_rows))
 
@@ -270,7 +271,7 @@ def _curve(
     model: TreeEstimator, X: Any, y: Any, described: DescribedRows, notes: list[str], fit: dict[str, Any]
 ) -> CostCurve | None:
     """The curve of the model's own growth; None, with a note about the reason, if there is none."""
-    left_out = "The curve of cost against leaves is left out"
+    left_out = "The cost curve is left out"
     tree, counts = model.tree_, model._leaf_counts
     if not counts.are_of(described.in_leaves[1]):
         return None  # not the rows of fit, as the summary says
@@ -288,8 +289,8 @@ def _curve(
     same = found.cost[found.n_leaves == tree.n_leaves]
     if not (len(same) and math.isclose(same[0], model.cost_, rel_tol=1e-9, abs_tol=1e-300)):
         notes.append(
-            f"{left_out}: fitting these rows again gives another tree (were there weights, or other rows, or was the "
-            "tree edited, or taken from a front?)."
+            f"{left_out}: fitting these rows again gives another tree (were there weights or other rows, or was the "
+            "tree edited or taken from a front?)."
         )
         return None
     return found

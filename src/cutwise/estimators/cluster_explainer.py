@@ -215,7 +215,7 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
         self._beside = names_given(sample_weight, y)
         if (lazy := as_lazy(X)) is not None:
             if costs is not None:
-                raise InvalidInputError("costs are one line a row, and X comes in batches. Leave them out.")
+                raise InvalidInputError("costs have one line per row, but X comes in batches. Leave them out.")
             with read_labels_of(self, lazy, y, centers, sample_weight, stages, stays) as (batches, preprocessor):
                 max_leaves = check_max_leaves(self.max_leaves, batches.n_clusters)
                 yield self._prepared(batches, preprocessor, max_leaves, stages)
@@ -232,7 +232,7 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
                 said = f"There are {labels.n_clusters:,} different labels for {table.n_rows:,} rows"
                 warn(
                     CutwiseWarning(
-                        f"{said}, as if they named rows and not clusters: a tree with a leaf for each takes long. "
+                        f"{said}, as if they named rows rather than clusters: a tree with a leaf for each takes long. "
                         "Give labels that many rows share."
                     )
                 )

@@ -231,11 +231,11 @@ def kinds_of_features(kernel: Any, wanted: str) -> list[str]:
     if not every and known:  # unknown kernels raise an error elsewhere
         raise InvalidInputError(
             f"algorithm='imm' cuts surrogate features, functions of one column each, and {name} has none.\n"
-            "Use algorithm='search', 'exkmc' or 'expand', which need the kernel's distances alone."
+            "Use algorithm='search', 'exkmc' or 'expand', which need only the kernel's distances."
         )
     if known and wanted != "auto" and wanted not in every:
         raise InvalidInputError(
-            f"surrogate_features={wanted!r} is not what {name} has. Use 'auto', which takes what is."
+            f"surrogate_features={wanted!r} is not available for {name}. Use 'auto', which takes what is."
         )
     return every if wanted == "auto" else [wanted]
 

@@ -111,7 +111,7 @@ def _check_weights(space: FeatureSpace, cost: float) -> None:
     least, largest = float(space.weights[space.weights > 0].min()), float(space.weights.max())
     if largest > _WEIGHT_RATIO * least and cost * _WEIGHT_RATIO < float(space.weights @ np.abs(space.gram.diagonal)):
         raise InvalidInputError(
-            f"sample_weight goes from {least:.6g} to {largest:.6g}, and the cost of the clusters drowns in the "
+            f"sample_weight goes from {least:.6g} to {largest:.6g}, and the cost of the clusters is lost in the "
             "rounding of the heavy rows' share. Use weights closer to each other, or 0 for rows that do not count."
         )
 

@@ -264,7 +264,7 @@ def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Flo
         return MetricSpace(None, X, table)
     if isinstance(preprocessor, type) or not (hasattr(preprocessor, "fit") and hasattr(preprocessor, "transform")):
         raise InvalidInputError(
-            f"preprocessor={preprocessor!r} is no transformer: it needs fit and transform. "
+            f"preprocessor={preprocessor!r} is not a transformer: it needs fit and transform. "
             "Give one of scikit-learn's, such as StandardScaler() or a Pipeline, or None."
         )
     fitted = copying_clone(preprocessor)
@@ -341,12 +341,12 @@ def _read_metric(Z: Any, n_rows: int) -> Table:
         metric = read_table(Z, what=MEASURED)
     except NotFiniteError as error:
         raise error.with_next_step(
-            "What went in is finite, so the preprocessor made it: of the logarithm of a negative number, for instance, "
-            "or of squares beyond float64. Choose another, or change those values (divide a column by a constant)."
+            "Its input is finite, so the preprocessor made it: by the logarithm of a negative number, for instance, or "
+            "squares beyond float64. Choose another, or change those values (divide a column by a constant)."
         ) from error
     if metric.n_rows != n_rows:
         raise InvalidInputError(
-            f"The preprocessor gave {metric.n_rows} rows for {n_rows}, and every row needs one. Leave rows out before "
+            f"The preprocessor gave {metric.n_rows} rows for {n_rows}, but every row needs one. Leave rows out before "
             "fitting instead."
         )
     return metric

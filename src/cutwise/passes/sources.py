@@ -80,8 +80,8 @@ class Batches:
             open = open.__iter__  # noqa: A001
         if not callable(open):
             raise UnsupportedInputError(
-                f"Batches takes a function that gives the batches anew each time, not {type(open).__name__}: a fit "
-                "goes over the rows several times. Batches(lambda: iter(parts)), for instance."
+                f"Batches takes a function that returns the batches anew on each call, not {type(open).__name__}: a "
+                "fit goes over the rows several times. Batches(lambda: iter(parts)), for instance."
             )
         self.open = open
         self.names = None if names is None else tuple(names)
@@ -429,8 +429,8 @@ def _pages(file: Any, names: list[str] | None) -> Iterator[Any]:
     with ParquetFile(file.path, buffer_size=_BUFFER_BYTES, pre_buffer=False) as rows:
         if not rows.metadata.equals(file.metadata):
             raise ChangedDataError(
-                f"{file.path} was written anew after the dataset had read what it holds. Make the dataset anew, and "
-                "keep its files as they are meanwhile."
+                f"{file.path} was rewritten after the dataset was opened. Open the dataset again, and "
+                "keep its files unchanged during the fit."
             )
         groups = [group.id for group in file.row_groups]
         for batch in rows.iter_batches(BATCH_ROWS, groups, names, use_threads=False):
@@ -555,7 +555,7 @@ class Again:
         except (OSError, ValueError) as error:  # the files are not those whose footers were read
             raise ChangedDataError(
                 f"X had {self.n:,} rows in the first pass over it, and another could not read them: "
-                f"{str(error).rstrip('.')}. Keep its files as they are meanwhile."
+                f"{str(error).rstrip('.')}. Keep its files unchanged during the fit."
             ) from error
 
 
@@ -578,7 +578,7 @@ def _split_batch(batch: Any, weights: str | None, y: str | None) -> tuple[Any, F
         own = weights_of_batch(own)
         if not (own == np.rint(own)).all():
             raise InvalidInputError(
-                f"sample_weight={weights!r} holds fractions, and tables in batches take whole numbers: how often a row "
+                f"sample_weight={weights!r} holds fractions, but tables in batches need whole numbers: how often a row "
                 "counts. Multiply them and round, or read the table into memory."
             )
     return batch, own, given
@@ -692,7 +692,7 @@ class Seen:
             if self.weights is not None and self.n_left:
                 read_weights(0, 1)  # refused, in the words of tables in memory
             raise InvalidInputError(
-                "X gave no rows. Give at least one; Batches takes a function that gives them anew each time."
+                "X gave no rows. Give at least one; Batches takes a function that returns them anew on each call."
             )
         if self.total > MAX_WEIGHT:
             raise InvalidInputError(
@@ -723,7 +723,7 @@ def check_column_name(name: Any, what: str) -> str | None:
     if name is None or isinstance(name, str):
         return name
     raise UnsupportedInputError(
-        f"{what} is of type {type(name).__name__}, and the rows of X come in batches, in any order. Give the name of a "
+        f"{what} is of type {type(name).__name__}, but the rows of X come in batches, in any order. Give the name of a "
         f'column of X: {what}="{"segment" if what == "y" else "w"}".'
     )
 

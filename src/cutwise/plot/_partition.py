@@ -307,7 +307,7 @@ def _two_columns(labeled: LabeledTree, wanted: Any) -> tuple[int, int]:
             )
         return chosen[0], chosen[1]
     if isinstance(wanted, str) or not isinstance(wanted, Sequence | np.ndarray) or len(wanted) != 2:
-        raise InvalidInputError(f"columns={wanted!r} is no pair of columns. Give two names or positions.")
+        raise InvalidInputError(f"columns={wanted!r} is not a pair of columns. Give two names or positions.")
     across, up = _position(labeled, wanted[0]), _position(labeled, wanted[1])
     if across == up:
         raise InvalidInputError(f"columns={wanted!r} is one column twice. Give two.")

@@ -119,7 +119,7 @@ class TreeDisplay(Display):
         tree, counts = labeled.tree, labeled.counts
         if counts is None:
             raise InvalidInputError(
-                "The tree was edited after its rows were counted. Count them before it is drawn: model.recount(X)."
+                "The tree was edited after its rows were counted. Recount them first: model.recount(X)."
             )
         leaf_rows = counts.n_rows
         if X is not None:

@@ -37,7 +37,7 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     """
     if not str(function).isidentifier() or keyword.iskeyword(function):
         raise InvalidInputError(
-            f"function={function!r} is no name of a Python function. Use letters, digits and underscores."
+            f"function={function!r} is not a name for a Python function. Use letters, digits and underscores."
         )
     tested, names, has_names = labeled.tree.tested.tolist(), labeled.names, labeled.columns.has_names
     variables = _variables([names[feature] for feature in tested], taken={function})

@@ -293,7 +293,7 @@ def n_mistakes(
         known = np.asarray(classes)
         if known.ndim != 1:
             raise InvalidInputError(
-                f"classes={classes!r} is no list of labels. Give the label of every code, in the order of the codes."
+                f"classes={classes!r} is not a list of labels. Give the label of every code, in the order of the codes."
             )
         code_of = {label: code for code, label in enumerate(known.tolist())}
     # Labels unknown to the tree get a code of their own, which it never predicts.

@@ -126,7 +126,7 @@ class ClusterRules(Titled):
         """Sentence on the rows of the cluster, and how well they match the reference cluster."""
         title = quoted(self.title)
         if not self.rules:
-            return f"Cluster {title} holds no rows: no leaf of the tree says it."
+            return f"Cluster {title} holds no rows: no leaf of the tree belongs to it."
         if any(not rule.conditions for rule in self.rules):
             who = "all there are"
         else:

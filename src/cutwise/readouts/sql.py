@@ -87,7 +87,7 @@ def _parts(what: str, given: Any) -> tuple[str, ...]:
     parts = tuple(given.split(".") if isinstance(given, str) else given if isinstance(given, Sequence) else ())
     if not 1 <= len(parts) <= 3 or not all(isinstance(part, str) and part for part in parts):
         raise InvalidInputError(
-            f"{what}={given!r} is no name of a {what}. Give one to three parts joined by dots, such as "
+            f"{what}={given!r} is not a {what} name. Give one to three parts joined by dots, such as "
             "'sales.customers', or a tuple of parts where a name holds a dot itself."
         )
     for part in parts:

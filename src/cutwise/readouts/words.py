@@ -68,7 +68,7 @@ def quoted(name: Any) -> str:
 def sayable(name: Any, what: str, *, empty: bool = False) -> None:
     """Raise an error for a name that no engine accepts, even quoted."""
     if not isinstance(name, str):
-        raise UnsupportedInputError(f"{what}={name!r} is no name. Give a text.")
+        raise UnsupportedInputError(f"{what}={name!r} is not a name. Give a string.")
     if "\x00" in name:
         raise InvalidInputError(f"SQL has no way to write the {what} {name!r}: it holds a zero character. Rename it.")
     if not name and not empty:
@@ -168,7 +168,7 @@ _EXPLAINS_NOTHING = 0.01
 """About the share that random labels of two hundred rows explain by chance; a share of it means nothing."""
 
 
-COSTS_UNKNOWN = "costs not known: rows were counted anew since fit, or the tree was edited"
+COSTS_UNKNOWN = "costs are unknown: the rows were recounted after fit, or the tree was edited"
 
 
 def below_one(ratio: float) -> bool:
@@ -190,7 +190,7 @@ def ratio_words(ratio: float, own: str, cost_words: str) -> str:
     if math.isnan(ratio):
         return f"{own} have cost 0, so there is no ratio"
     reason = ", which are not the cheapest for these rows" if below_one(ratio) else ""
-    return f"{cost_words} within the tree's clusters are {compared(ratio)} within {own}{reason}"
+    return f"{cost_words} within the tree's clusters add up to {compared(ratio)} within {own}{reason}"
 
 
 def kept_text(explained: float, reference_explained: float) -> str:
@@ -201,10 +201,10 @@ def kept_text(explained: float, reference_explained: float) -> str:
 def explained_words(explained: float, reference_explained: float, own: str, cost_words: str) -> str:
     """Write what the share explained is a share of; the two shares are nan where they are undefined."""
     if math.isnan(explained):
-        return f"{own} cost no less than a single cluster, so they explain nothing that a tree could keep"
-    own_share = "and the tree keeps this share of that"
+        return f"{own} cost no less than a single cluster, so they explain nothing for the tree to keep"
+    own_share = f"and the tree keeps {percent(explained)} of that"
     if explained > 1:  # labels that have little to do with distances
-        own_share = f"and the tree's clusters {percent(explained * reference_explained)}"
+        own_share = f"and the tree's clusters explain {percent(explained * reference_explained)}"
     if reference_explained < _EXPLAINS_NOTHING:
         own_share = f"next to nothing; the tree's clusters explain {percent(explained * reference_explained)}"
     return f"{own} explain {percent(reference_explained)} of all {cost_words}, {own_share}"
@@ -215,10 +215,12 @@ def table_notes(ratios: Sequence[float], reference_explained: float, cost_words:
     notes = []
     if not math.isnan(reference_explained):
         whole = f"{percent(reference_explained)} of all {cost_words}"
-        little = " (n/a: next to nothing)" if reference_explained < _EXPLAINS_NOTHING else ""
-        notes.append(f"explained: the share kept of what the clustering explains, which is {whole}{little}")
+        little = "; n/a: next to nothing" if reference_explained < _EXPLAINS_NOTHING else ""
+        notes.append(f"explained: the share that the tree keeps of what the clustering explains ({whole}{little})")
     if any(map(below_one, ratios)):
-        notes.append("cost ratio below 1: the clustering is not the cheapest for these rows, and the tree's costs less")
+        notes.append(
+            "cost ratio below 1: the clustering is not the cheapest for these rows; the tree's clusters cost less"
+        )
     return notes
 
 

@@ -313,7 +313,7 @@ def _labels_without_predict(estimator: Any, own: npt.NDArray[Any] | None, n_rows
     labels = getattr(estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator, "labels_", None)
     if labels is None:
         raise InvalidInputError(
-            f"reference={name} is no clusterer: it has neither predict, labels_ nor cluster_centers_."
+            f"reference={name} is not a clusterer: it has neither predict, labels_ nor cluster_centers_."
         )
     raise InvalidInputError(
         f"reference={name} was fitted on {len(labels)} rows and cannot predict, but X has {n_rows} rows. "

@@ -197,7 +197,7 @@ def check_unread(y: Any) -> None:
     """Raise an error for a string or an estimator as ``y`` of an estimator that finds clusters itself."""
     if isinstance(y, str) or is_estimator(y):
         raise UnsupportedInputError(
-            f"y={shown(y)} would not be read: clusters are found in X alone. To start from a clusterer, give it as "
+            f"y={shown(y)} would be ignored: clusters are found in X alone. To start from a clusterer, give it as "
             "reference: ExplainableKMeans(3, reference=clusterer). To explain labels, or a column of them: "
             "ClusterExplainer().fit(X, labels)."
         )
@@ -500,7 +500,7 @@ def _checked(columns: Columns, sums: Sequence[ColumnSums], kinds: Sequence[Colum
     """Columns of a fit with their kinds; raises an error if all are left out."""
     if all(are_numbers(own.items) and not own.is_explicit for own in sums):
         step = f"{what}.astype(float) makes numbers of them."
-        warn(CutwiseWarning(f"All columns of {what} hold numbers written as text, and are taken for texts. {step}"))
+        warn(CutwiseWarning(f"All columns of {what} hold numbers written as text, and are read as text. {step}"))
     if all(kind.left_out for kind in kinds):
         reasons = ", ".join(f"{name} ({kind.left_out})" for name, kind in zip(columns.names, kinds, strict=True))
         raise InvalidInputError(
@@ -605,12 +605,12 @@ def _as_at_fit(is_fitted: bool = True) -> Iterator[None]:
         if not is_fitted:
             raise
         gap = (
-            "No value of that column was missing at fit, so the rules say nothing of it. Fill it in, or fit on rows of "
-            "which some have none."
+            "No value of that column was missing at fit, so the rules do not cover gaps. Fill it in, or fit on rows "
+            "with gaps."
         )
         wrong = (
-            "Give values like those of fit, true and false where it had these (pandas.to_numeric makes numbers of "
-            "texts, astype(str) texts of the rest)."
+            "Give values like those of fit, true and false where it had these (pandas.to_numeric turns text into "
+            "numbers, astype(str) the rest into text)."
         )
         raise error.with_next_step(gap if isinstance(error, MissingValueError) else wrong) from error
 
@@ -631,7 +631,7 @@ def warn_of_columns(columns: Columns, counts: Callable[[int], bool]) -> None:
     own = list(zip(columns.names, columns.kinds, strict=True))
     lines = [f"{name} is left out: {kind.left_out}" for name, kind in own if kind.left_out]
     lines += [
-        f"{name} holds dates written as text, of which the {len(kind.levels)} most frequent are told apart"
+        f"{name} holds dates written as text; only the {len(kind.levels)} most frequent are told apart"
         for name, kind in own
         if kind.levels and kind.has_other and are_dates(kind.levels)
     ]
@@ -655,7 +655,7 @@ def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:
     if frame is None or column not in frame.columns:
         known, named = [] if frame is None else frame.columns, "X.obs" if is_annotated(X) else "X"
         raise InvalidInputError(
-            f"{what}={column!r} is no column of {named}.{did_you_mean(column, known)} "
+            f"{what}={column!r} is not a column of {named}.{did_you_mean(column, known)} "
             + (
                 f"Its columns are {listed(known, most=20)}."
                 if known

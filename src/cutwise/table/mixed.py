@@ -349,8 +349,8 @@ class ColumnSums:
         at = np.append(np.arange(len(place)), [place.setdefault(item, len(place)) for item in items]).astype(np.intp)
         if len(place) > MOST_ITEMS:
             raise InvalidInputError(
-                f"{self.describe} holds more than {MOST_ITEMS:,} different texts, and of a table in batches not so "
-                "many are remembered. Select the other columns, or give it as numbers or dates where it holds these."
+                f"{self.describe} holds more than {MOST_ITEMS:,} different texts, too many for a table in "
+                "batches. Select the other columns, or give it as numbers or dates where it holds these."
             )
         self.items = list(place)
         self.seen = np.bincount(at, np.append(self.seen, seen), len(place)).astype(np.int64)

@@ -153,13 +153,13 @@ class LimitsGiven:
         depth = self.max_depth
         if depth is not None and depth < MOST_DEPTH and 2**depth < n_clusters:
             raise InfeasibleLimitsError(
-                f"max_depth={depth} leaves room for {2**depth} leaves, fewer than n_clusters={n_clusters}. "
+                f"max_depth={depth} allows {2**depth} leaves, fewer than n_clusters={n_clusters}. "
                 f"Use max_depth >= {(n_clusters - 1).bit_length()}, or fewer clusters, or {_ANOTHER}."
             )
         room = int(1 / share)
         if share < 1 and n_clusters * share > 1:
             raise InfeasibleLimitsError(
-                f"min_samples_leaf={self.min_samples_leaf!r} leaves room for {room} lea{'f' if room == 1 else 'ves'}, "
+                f"min_samples_leaf={self.min_samples_leaf!r} allows {room} lea{'f' if room == 1 else 'ves'}, "
                 f"fewer than n_clusters={n_clusters}. Use min_samples_leaf <= {_share_below(n_clusters)}, less where "
                 f"clusters differ in size, or fewer clusters, or {_ANOTHER}."
             )
@@ -197,23 +197,23 @@ class LimitsGiven:
             least = int(self.min_samples_leaf)
             if least * len(classes) > total and not self.may_leave_out:
                 raise InfeasibleLimitsError(
-                    f"min_samples_leaf={least} for each of {len(classes)} clusters takes {least * len(classes)} rows, "
-                    f"and there are {total}. Use min_samples_leaf <= {total // len(classes)}, less where clusters "
+                    f"min_samples_leaf={least} for each of {len(classes)} clusters needs {least * len(classes)} rows, "
+                    f"but there are {total}. Use min_samples_leaf <= {total // len(classes)}, less where clusters "
                     f"differ in size, or fewer clusters, or {_ANOTHER}."
                 )
         return Limits(mask, self.max_depth, least, counts[by_weight], total, by_weight)
 
     def in_words(self, columns: Columns) -> str:
-        """The limits in words: ``no cut on gender, age; at most 3 questions``."""
+        """The limits in words: ``no cut on gender, age; depth at most 3``."""
         said = []
         if self.cut_features is not None:
             chosen = find_columns("cut_features", self.cut_features, columns)
             only = 2 * len(chosen) <= len(columns.names)
             names = [name for j, name in enumerate(columns.names) if (j in chosen) == only]
-            text = f"{'cuts on' if only else 'no cut on'} {listed(names, write=str)}{' alone' if only else ''}"
+            text = f"{'only cuts on' if only else 'no cut on'} {listed(names, write=str)}"
             said += [text] if names else []
         if self.max_depth is not None:
-            said.append(f"at most {self.max_depth} question{'s' if self.max_depth > 1 else ''}")
+            said.append(f"depth at most {self.max_depth}")
         least = self.min_samples_leaf
         if least < 1:
             said.append(f"at least {100 * least:g} % in a leaf")
@@ -236,8 +236,8 @@ class LimitsGiven:
         few = f"{', '.join(clusters[:-1])} and {clusters[-1]}"
         who = f"clusters {few if len(clusters) <= 20 else listed(clusters, most=20, write=str)}"
         where = f"the {error.n_rows} rows where {rule}" if rule else f"all {error.n_rows} rows"
-        leaves, step = ("leaves", "Use a laxer limit") if len(said) == 1 else ("leave", "Use laxer limits")
-        message = f"{', '.join(said)} {leaves} no cut for {who}, which share {where}."
+        leaves, step = ("allows", "Use a looser limit") if len(said) == 1 else ("allow", "Use looser limits")
+        message = f"{', '.join(said)} {leaves} no cut between {who}, which share {where}."
         if isinstance(least, int) and least > smallest > 0:
             message += f"\nWithout it the smallest leaf would have {smallest} rows."
             step = f"Use min_samples_leaf <= {smallest}"

@@ -122,8 +122,8 @@ def build_summary(
     tree, names, counts, k = labeled.tree, labeled.names, labeled.counts, len(rules)
     if counts is None:
         raise InvalidInputError(
-            "A report says how many rows the rules catch, and the tree was edited after they were counted. Count them "
-            "first: model.recount(X), or cutwise recount MODEL FILE."
+            "A report shows how many rows each rule covers, but the tree was edited after they were counted. Recount "
+            "them first: model.recount(X), or cutwise recount MODEL FILE."
         )
     profile, n_columns = described.profile, described.n_columns
     is_fit = counts.are_of(described.in_leaves[1])
@@ -138,15 +138,15 @@ def build_summary(
         these = "This row is" if described.n_rows == 1 else f"These {described.n_rows:,} rows are"
         counted = f"the {int(counts.n_rows.sum()):,}"
         notes.append(
-            f"{these} not {counted} of fit or of the last recount. Rows and profiles are those of this table; cost "
-            f"ratio, agreement, coverage and purity are those of {counted}."
+            f"{these} not {counted} of fit or of the last recount. Rows and profiles describe this table; cost "
+            f"ratio, agreement, coverage and purity describe {counted}."
         )
     if described.is_weighted:
         others = ["agreement", "purity", "coverage", "costs"]
         once, by_weight = ["Rows", "means", "distributions"], ["Shares"]
         (once if counts.is_unweighted else by_weight).extend(others)
         whole, rest = _in_a_row(by_weight), _in_a_row(once)
-        notes.append(f"{whole} go by weight. {rest} count each row once, whatever its weight.")
+        notes.append(f"{whole} use the weights. {rest} count each row once, whatever its weight.")
     n_noise = int(counts.n_noise.sum())
     if n_noise:
         notes.append(
@@ -155,8 +155,8 @@ def build_summary(
         )
     if len(set(columns)) == MOST_COLUMNS < n_columns:
         notes.append(
-            f"Profiles look at {MOST_COLUMNS} of {n_columns} columns: those that the tree tests, and those that "
-            "tell a cluster apart best."
+            f"Profiles show {MOST_COLUMNS} of {n_columns} columns: those that the tree tests, and those that "
+            "best set a cluster apart."
         )
     weight = counts.weight
     sizes = explanation_sizes(tree)
