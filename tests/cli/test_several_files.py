@@ -367,7 +367,7 @@ def test_dates_that_were_known_at_fit_and_cannot_be_read_now_are_refused(cutwise
     assert cutwise("predict", model, rows).code == 0
     rows.write_text("day\n1/2/2017\n3/4/2017\n")
     told = (
-        f"'day' holds '1/2/2017' in row 0 (line 2 of {rows}; rows are counted from 0), and held cells like '2017-01-01'"
+        f"'day' holds '1/2/2017' in row 0 (line 2 of {rows}; rows are counted from 0), but held cells like '2017-01-01'"
     )
     assert told in cutwise("predict", model, rows).err
     pd.DataFrame({"day": pd.to_datetime([f"2017-0{1 + 6 * (i % 2)}-{i % 28 + 1:02}" for i in range(60)])}).to_parquet(

@@ -140,15 +140,15 @@ def test_files_are_read_alike_together_and_one_by_one_in_memory_and_in_batches(c
 @pytest.mark.parametrize(
     ("name", "cells", "said"),
     [
-        ("yes and no", "T F maybe ?", "'u' holds 'maybe' in row 2 (line 4 of{}, and held cells like 'F' at fit."),
+        ("yes and no", "T F maybe ?", "'u' holds 'maybe' in row 2 (line 4 of{}, but held cells like 'F' at fit."),
         ("days first", "03/11/2015 11/31/2015", "'u' holds '11/31/2015' in row 1"),
-        ("per cent", "3% 4", "'u' holds '4' in row 1 (line 3 of{}, and held cells like '0%' at fit."),
+        ("per cent", "3% 4", "'u' holds '4' in row 1 (line 3 of{}, but held cells like '0%' at fit."),
         ("amounts", "$3 €4", "'u' holds '€4' in row 1"),
-        ("three decimals", "1,5 1.5", "row 1 (line 3 of{}, and held numbers with ',' as decimal mark at fit."),
+        ("three decimals", "1,5 1.5", "row 1 (line 3 of{}, but held numbers with ',' as decimal mark at fit."),
         ("gaps", "x", "'u' holds 'x' in row 0"),
         ("gaps", "? 3 4 5 x 6", "'u' holds 'x' in row 4"),
         ("codes", "007 1234", ""),
-        ("plain numbers", "39% 12%", "'u' holds '39%' in row 0 (line 2 of{}, and held numbers with '.' as decimal"),
+        ("plain numbers", "39% 12%", "'u' holds '39%' in row 0 (line 2 of{}, but held numbers with '.' as decimal"),
         ("plain numbers", "yes no", "'u' holds 'yes' in row 0"),
         ("plain numbers", '"5,250" "0,123"', "'u' holds '0,123' in row 1"),  # a decimal comma: no group of digits is 0
         ("plain numbers", "True False", "'u' holds 'True' in row 0"),

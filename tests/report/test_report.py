@@ -132,7 +132,7 @@ class TestWhatCannotBeSaid:
     def test_weights_that_fit_did_not_have_are_those_of_shares_alone(self, wine):
         notes = cutwise.report(wine[0], X, sample_weight=np.arange(178)).summary["notes"]
         once = "Rows, means, distributions, agreement, purity, coverage and costs count each row once"
-        assert f"Shares go by weight. {once}, whatever its weight." in notes
+        assert f"Shares use the weights. {once}, whatever its weight." in notes
 
     def test_costs_are_those_of_the_rows_and_the_tree_of_fit_or_not_known(self, wine, tmp_path):
         unknown = "costs are unknown: the rows were recounted after fit, or the tree was edited"
@@ -312,7 +312,7 @@ class TestWhatCannotBeSaid:
             expected.append([cluster, str(here.sum()), shares[0], str((here & noise).sum()), *shares[1:]])
         lines = [line.split(" | ") for line in report.to_markdown().splitlines() if re.match(r"\| [abc] \|", line)]
         assert [[cell.strip("| ") for cell in line[:6]] for line in lines] == expected
-        assert f"agreement: {percent((placed == y)[~noise].mean())} of the rows" in report.to_markdown()
+        assert f"agreement: {percent((placed == y)[~noise].mean())} (rows on which" in report.to_markdown()
         for text in (report.to_markdown(), report.to_html()):
             assert "26 rows of fit are noise, in no cluster of the reference" in text
 
