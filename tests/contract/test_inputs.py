@@ -220,7 +220,7 @@ def test_an_annotated_matrix_is_read_as_it_is(annotate):
         model.fit(data, "leidn")
     bare = _Lookalike(X)
     bare.obs = bare.obs[[]]
-    with pytest.raises(InvalidInputError, match=r"no column of X.obs. X.obs has no column names"):
+    with pytest.raises(InvalidInputError, match=r"not a column of X.obs. X.obs has no column names"):
         model.fit(bare, "leiden")
     with pytest.raises(InvalidInputError, match="X has no column names"):
         model.fit(X, "leiden")

@@ -70,7 +70,7 @@ LEARNS_FROM_Y = "learns from y, and clusters are measured in X alone"
         (
             lambda: ClusterExplainer().fit(TABLE, "y.csv"),
             InvalidInputError,
-            ["no column of X", "read_csv('y.csv')['name']"],
+            ["not a column of X", "read_csv('y.csv')['name']"],
         ),
         (fit(reference=LinearRegression()), InvalidInputError, ["learns from y", "fit(X, model.predict(X))"]),
         (

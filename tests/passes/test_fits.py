@@ -505,7 +505,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
     ("fit", "words"),
     [
         (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight=np.ones(len(X))), 'sample_weight="w"'),
-        (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight="e"), "no column of X"),
+        (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight="e"), "not a column of X"),
         (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight="b"), "Negative|fractions"),
         (lambda X: ExplainableKMeans(2, algorithm="optimal").fit(X.lazy()), "a sample"),
         (lambda X: ExplainableKMeans(5, max_depth=2).fit(X.lazy()), "room for 4 leaves"),
@@ -524,7 +524,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
             lambda X: ExplainableKMeans(3).fit(X).score(X.lazy().filter(pl.col("a") > 99)),
             "X has no rows. Give at least",
         ),
-        (lambda X: ClusterExplainer().fit(X.lazy(), "segments"), "no column of X"),
+        (lambda X: ClusterExplainer().fit(X.lazy(), "segments"), "not a column of X"),
         (lambda X: ClusterExplainer(algorithm="spex").fit(X.lazy(), "a"), "a sample"),
         (lambda X: ClusterExplainer().fit(X.lazy().with_columns(y=pl.lit(-1)), "y"), "Every label.*noise"),
         (lambda X: ExplainableKMedians(3).fit(X.lazy()), "ExplainableKMeans"),

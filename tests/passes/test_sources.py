@@ -183,7 +183,7 @@ def test_the_score_has_the_bits_of_the_rows_in_memory(door, weights):
     ("call", "words"),
     [
         (lambda m, X: m.score(X.lazy(), sample_weight=np.ones(len(X))), 'sample_weight="w"'),
-        (lambda m, X: m.score(X.lazy(), sample_weight="d"), "no column of X"),
+        (lambda m, X: m.score(X.lazy(), sample_weight="d"), "not a column of X"),
         (lambda m, X: m.predict(X.lazy().select("a")), "quoted"),
         (lambda m, X: m.fit(iter([X])), r"Batches\(lambda: iter\(parts\)\)"),
         (lambda m, X: m.fit("part-0.parquet"), r"polars.scan_parquet"),

@@ -62,7 +62,7 @@ KINDS = {
     "since": ColumnKind("date", unit="microsecond"),
     "seen": ColumnKind("date", unit="microsecond", zone="Europe/Berlin"),
     "visit": ColumnKind("duration"),
-    "ticket": ColumnKind("category", levels=(), left_out="60 different values in 60 rows"),
+    "ticket": ColumnKind("category", levels=(), left_out="60 different texts in 60 rows"),
     "born": ColumnKind("category", levels=(), left_out="60 different dates written as text in 60 rows"),
     "nothing": ColumnKind("number", left_out="no value"),
 }
@@ -118,7 +118,7 @@ def test_objects_are_of_the_kind_of_their_values_however_many_are_missing_first(
 
 def test_values_say_what_the_cells_did():
     with pytest.warns(
-        IdentifierWarning, match="ticket is left out: 60 different values in 60 rows; .*; nothing is.*to_datetime"
+        IdentifierWarning, match="ticket is left out: 60 different texts in 60 rows; .*; nothing is.*to_datetime"
     ):
         table = read(FRAME)
     column = dict(zip(table.names, table.values.T, strict=True))
