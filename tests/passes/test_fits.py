@@ -452,7 +452,7 @@ def test_files_that_change_between_passes_are_an_error(frame, tmp_path, monkeypa
         return read(self, columns)
 
     monkeypatch.setattr(sources.Again, "read", read_changed)
-    with pytest.raises(ChangedDataError, match=r"3,000 rows in the first pass|was written anew"):
+    with pytest.raises(ChangedDataError, match=r"3,000 rows in the first pass|was rewritten after"):
         ExplainableKMeans(3, random_state=0).fit(ds.dataset(path))
 
 
@@ -508,7 +508,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
         (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight="e"), "not a column of X"),
         (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight="b"), "Negative|fractions"),
         (lambda X: ExplainableKMeans(2, algorithm="optimal").fit(X.lazy()), "a sample"),
-        (lambda X: ExplainableKMeans(5, max_depth=2).fit(X.lazy()), "room for 4 leaves"),
+        (lambda X: ExplainableKMeans(5, max_depth=2).fit(X.lazy()), "allows 4 leaves"),
         (lambda X: ExplainableKMeans(3, preprocessor=RobustScaler()).fit(X.lazy()), r"RobustScaler.*fit\(sample\)"),
         (
             lambda X: ExplainableKMeans(3).fit(X.lazy().with_columns(w=2**20), sample_weight="w"),
