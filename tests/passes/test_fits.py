@@ -461,7 +461,7 @@ def test_a_dataset_of_a_file_that_was_written_anew_since_its_first_fit(frame, tm
     frame.write_parquet(path)
     model.fit(rows := ds.dataset(path))
     frame[:70].write_parquet(path)
-    with pytest.raises(ChangedDataError, match=r"rows.parquet was written anew .*\. Open the dataset again"):
+    with pytest.raises(ChangedDataError, match=r"rows.parquet was rewritten .*\. Open the dataset again"):
         model.fit(rows)
 
 
