@@ -532,7 +532,7 @@ class TestWhatIsRefused:
             ({"table": "a..b"}, InvalidInputError, "one to three parts"),
             ({"table": ()}, InvalidInputError, "one to three parts"),
             ({"table": 5}, InvalidInputError, "one to three parts"),
-            ({"view": "", "form": "view"}, InvalidInputError, "name of a view"),
+            ({"view": "", "form": "view"}, InvalidInputError, "not a view name"),
             ({"column": ""}, InvalidInputError, "whose name is empty"),
             ({"column": 5}, UnsupportedInputError, "column=5 is not a name. Give a string"),
             ({"nulls": "none"}, UnsupportedInputError, "of type str, and the clusters are of type int"),
