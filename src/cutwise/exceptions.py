@@ -404,7 +404,7 @@ class NotPositiveDefiniteWarning(CutwiseWarning):
 
 
 class LargeIntegersWarning(CutwiseWarning):
-    """The rules ask about integers near or beyond 2**53, where float64 no longer tells neighbors apart."""
+    """The rules test integers near or beyond 2**53, where float64 no longer distinguishes neighbors."""
 
     @classmethod
     def of(cls, columns: Sequence[str]) -> LargeIntegersWarning:

@@ -89,7 +89,7 @@ class TreeEstimator(FittedTree):
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.float64]:
         """Fit, and return ``transform(X)``; only for tables in memory, since others have no order of rows."""
         if as_lazy(X) is not None:
-            given = f"fit_transform takes tables in memory alone, and X is of type {type(X).__name__}"
+            given = f"fit_transform needs the table in memory, but X is of type {type(X).__name__}"
             raise UnsupportedInputError(f"{given}. Give it in memory, or fit, and transform batch after batch.")
         found: npt.NDArray[np.float64] = super().fit_transform(X, y, **fit_params)
         return found
@@ -141,7 +141,7 @@ class TreeEstimator(FittedTree):
 
     @property
     def _limits_line(self) -> str | None:
-        """``limits: +3.1 % (no cut on age; at most 3 questions)``; None if the price of limits is not known."""
+        """``limits: +3.1 % (no cuts on age; depth at most 3)``; None if the price of limits is not known."""
         price = getattr(self, "limits_price_", math.nan)
         if math.isnan(price):
             return None

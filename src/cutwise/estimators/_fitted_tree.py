@@ -355,7 +355,7 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         labeled = self._labeled_by(columns, self.cluster_names_)
         lazy = lazy.as_compared({columns.names[i]: columns.kinds[i].name == "bool" for i in tested})
         asked = listed((f"{columns.names[i]} ({columns.kinds[i].name})" for i in tested), write=str)
-        with reading("X is not what the tree asks about", f"Give columns of the types of fit: {asked}."):
+        with reading("X does not match the columns that the tree tests", f"Give columns of the types of fit: {asked}."):
             return lazy.with_column(
                 TreeColumn(
                     columns.names,
