@@ -151,9 +151,9 @@ def test_imm_needs_surrogate_features_and_the_error_names_what_does_not(kernel):
 
 
 def test_features_that_a_kernel_does_not_have_are_refused():
-    with pytest.raises(InvalidInputError, match="is not what kernel='laplacian' has"):
+    with pytest.raises(InvalidInputError, match="is not available for kernel='laplacian'"):
         ExplainableKernelKMeans(2, kernel="laplacian", surrogate_features="taylor").fit(MOONS)
-    with pytest.raises(InvalidInputError, match="is not what kernel='hellinger' has"):
+    with pytest.raises(InvalidInputError, match="is not available for kernel='hellinger'"):
         ExplainableKernelKMeans(2, kernel="hellinger", surrogate_features="kernel").fit(HISTOGRAMS)
 
 

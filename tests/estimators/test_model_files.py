@@ -107,7 +107,7 @@ def test_an_edited_tree_shows_its_rules_without_figures_and_recount_gives_them(k
             if caught.any():
                 np.testing.assert_allclose(cluster.purity, np.mean(Y[caught] == cluster.cluster))
             np.testing.assert_allclose(cluster.coverage, np.mean(caught[cluster.cluster == Y]))
-    assert "recount" not in export_text(again)
+    assert "recount(X)" not in export_text(again)
 
 
 def test_recounting_the_rows_of_fit_changes_nothing():

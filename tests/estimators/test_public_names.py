@@ -65,7 +65,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         "cutwise.estimators.kernel_kmeans",
         "cutwise.estimators._load",
         "cutwise.estimators._report",
-        "cutwise.estimators._base",
+        "cutwise.estimators._fitted_tree",
         "cutwise.estimators._exports",
     ],
 )

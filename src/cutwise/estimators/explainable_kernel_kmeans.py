@@ -234,9 +234,7 @@ def kinds_of_features(kernel: Any, wanted: str) -> list[str]:
             "Use algorithm='search', 'exkmc' or 'expand', which need only the kernel's distances."
         )
     if known and wanted != "auto" and wanted not in every:
-        raise InvalidInputError(
-            f"surrogate_features={wanted!r} is not available for {name}. Use 'auto', which takes what is."
-        )
+        raise InvalidInputError(f"surrogate_features={wanted!r} is not available for {name}. Use 'auto'.")
     return every if wanted == "auto" else [wanted]
 
 
