@@ -55,6 +55,11 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
             Spark frame: an object of the same type with one column ``cluster`` (null where a value is missing in a
             column that had none missing at fit). For a ``pyarrow.dataset.Dataset``: a ``RecordBatchReader``; for a Dask
             frame: a series; for :class:`Batches`: batches of labels.
+
+        Raises
+        ------
+        ColumnMismatchError
+            Other columns than those of fit.
         """
         if (lazy := as_lazy(X)) is not None:
             return self._in_engine(lazy)
@@ -72,6 +77,11 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         -------
         leaves : ndarray of shape (n_samples,), int32
             Node numbers of ``tree_``.
+
+        Raises
+        ------
+        ColumnMismatchError
+            Other columns than those of fit.
         """
         table = self._read_tested(X)
         return self.tree_.apply(table, n_jobs=check_n_jobs(self.n_jobs))
@@ -88,6 +98,11 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         distances : ndarray of shape (n_samples, n_clusters), float64
             To ``cluster_centers_``, in the preprocessor's output where there is one: Euclidean distances for k-means,
             l1 distances for k-medians.
+
+        Raises
+        ------
+        ColumnMismatchError
+            Other columns than those of fit.
         """
         metric = self._metric(X, self._read(X))
         costs = self._objective.costs(metric.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))
