@@ -44,8 +44,8 @@ def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow
     bounds = max_size if isinstance(max_size, Sequence) and not isinstance(max_size, str) else (max_size, max_size)
     if isinstance(max_size, str) or len(bounds) != 2:
         raise InvalidInputError(
-            f"max_size={shown(max_size)} is neither a number nor a pair: how many conditions a rule may have on average "
-            'and how many tests. Use 4.0 for both, (3.5, 4.0), or "exshallow" for the sizes of its tree.'
+            f"max_size={shown(max_size)} is neither a number nor a pair: how many conditions a rule may have on average"
+            ' and how many tests. Use 4.0 for both, (3.5, 4.0), or "exshallow" for the sizes of its tree.'
         )
     waes, wad = (check_number("max_size", bound, minimum=0) for bound in bounds)
     return waes, wad
