@@ -360,19 +360,22 @@ RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
 """Distinct rows of a restart: a minimum, and a minimum for each cluster."""
 
 FINAL_ROWS, FINAL_ROWS_OF_CLUSTER = 5_000, 100
-"""Distinct rows for the best restarts, and for all restarts on a table that is searched whole; as above."""
+"""Distinct rows for all restarts on a table that is searched whole; as above."""
+
+LAST_ROWS = 4
+"""Distinct rows for the best restarts on a larger table, a multiple of these: more pays than more restarts do."""
 
 WHOLE_ROWS = 12_000
 """Distinct rows up to which a table is searched whole, with full iterations and without further samples."""
 
 QUICK_VALUES = 2**20
-"""Values, including zeros, up to which such a table is quick, so that all restarts are made."""
+"""Values, including zeros, up to which such a table is quick, so that RESTARTS_PER_INIT are made."""
 
 CLEAR_ROWS = 40
 """Tables with up to this many times the rows of a restart need no second sample if restarts agree."""
 
 RESTARTS_PER_INIT, ROUND, FINALISTS, MOST_SAMPLES = 3, 2, 4, 4
-"""Restarts for each one in ``n_init``, unless they take long; restarts at a time; finalists; maximum of samples."""
+"""Restarts for each one in ``n_init`` on a quick table; restarts at a time; finalists; maximum of samples."""
 
 FEW_ROWS, MOST_MERGED = 4, 1000
 """Rows per cluster, and rows, up to which the clusters of Ward's linkage are an additional start."""
@@ -446,8 +449,8 @@ def find_clustering(
         Starts of restarts: rows drawn by their cost (greedy k-means++), or any distinct rows; or given centers, for a
         single run on all rows without randomness.
     n_init : int, default 10
-        At most three times as many restarts, more on small tables, until some agree or many bring no improvement;
-        on a sample of a large table.
+        Restarts, on a sample of a large table, until some agree or many bring no improvement; up to three times as
+        many on a table of up to 12,000 distinct rows, and more on a small one.
     max_iter : int, default 300
         Iterations of every stage at most.
     brief : bool, default False
@@ -604,8 +607,8 @@ class _Search:
         if sample.n_rows <= min(FEW_ROWS * self.n_clusters, MOST_MERGED):
             known = [*known, *merged_rows(sample, self.n_clusters)]
         runs = [sample.iterate(centers, stop, self.n_jobs) for centers in known]
-        goes_on, is_long = self._goes_on(sample), self._is_searched_whole and not self._is_quick(sample)
-        most = self.n_init * (1 if is_long else RESTARTS_PER_INIT)
+        goes_on = self._goes_on(sample)
+        most = self.n_init * (RESTARTS_PER_INIT if self._is_quick(sample) else 1)
         least = IDLE
         if goes_on:
             work = sample.n_rows * sample.values.shape[1] * self.n_clusters
@@ -644,7 +647,7 @@ class _Search:
             if not goes_on and _agree(best, runs) and len(self.rows) <= CLEAR_ROWS * sample.n_rows:
                 return self._improve(sample, best, Stop(COARSE, self.max_iter)), sample
             # Clusters fit the rows that they were found on, but less so in larger samples.
-            sample = self._sample(2 * _final_rows(self.n_clusters) if known else len(self.rows), matters)
+            sample = self._sample(LAST_ROWS * _final_rows(self.n_clusters) if known else len(self.rows), matters)
             unlike = (r for r in runs if AGREED * best.cost < r.cost <= HOPELESS * best.cost)
             finalists = [best, *islice(unlike, FINALISTS - 1)]
             best, *others = (sample.iterate(run.centers, stop, self.n_jobs) for run in finalists)
