@@ -44,12 +44,12 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-@each("how", ["names", "no names", "no names and a column left out"])
+@each("how", ["names", "no names and a column left out"])
 def test_any_lines_of_the_table_of_fit_get_the_clusters_that_they_had(cutwise, tmp_path, name, how):
     separator, *columns = TABLES[name]
-    if "left out" in how:
-        columns.insert(1, lambda i: "5")
     with_names = how == "names"
+    if not with_names:
+        columns.insert(1, lambda i: "5")
     rows = [separator.join(column(i) for column in columns) for i in range(N)]
     names = [separator.join("uz")] if with_names else []
     table, part, model, labels = (tmp_path / own for own in ("table.csv", "part.csv", "model.json", "labels.csv"))
@@ -60,7 +60,7 @@ def test_any_lines_of_the_table_of_fit_get_the_clusters_that_they_had(cutwise, t
     assert done.code == 0, done.err
     cluster = [line.split(",")[1] for line in labels.read_text().splitlines()[1:]]
     draw = random.Random(0)
-    for some in [[0], [1], [2], [3], *(sorted(draw.sample(range(N), n)) for n in (2, 3, 5, 9))]:
+    for some in [[0], [1], [2], [3], *(sorted(draw.sample(range(N), n)) for n in (2, 9))]:
         part.write_text("\n".join([*names, *(rows[i] for i in some)]) + "\n")
         found = cutwise("predict", model, part)
         assert found.code == 0, found.err

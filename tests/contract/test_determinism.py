@@ -44,9 +44,8 @@ def _cases():
 @RECIPE
 def test_any_number_of_threads_grows_the_same_tree(recipe):
     for case in _cases():
-        trees = [_fit(recipe, case.values, case.centers, case.weights, n_jobs=n).tree_ for n in (1, 2, 4)]
-        assert same_tree(trees[0], trees[1]), case
-        assert same_tree(trees[0], trees[2]), case
+        trees = [_fit(recipe, case.values, case.centers, case.weights, n_jobs=n).tree_ for n in (1, 4)]
+        assert same_tree(*trees), case
 
 
 @RECIPE
@@ -170,7 +169,7 @@ def test_without_a_reference_the_same_seed_gives_the_same_bytes(algorithm):
 def test_sparse_and_dense_tables_grow_the_same_tree():
     rng = np.random.default_rng(9)
     kinds = scipy.sparse.csr_array, scipy.sparse.csc_array, scipy.sparse.csr_matrix, scipy.sparse.coo_array
-    for seed in range(16):
+    for seed in range(8):
         kind = kinds[seed % 4]
         values = rng.integers(-3, 4, (60, 6)) * (rng.random((60, 6)) < 0.4)
         values = values.astype([np.float64, np.float32][seed // 4 % 2])
@@ -197,8 +196,8 @@ def _grid_case(seed: int, n_columns: int, share: float) -> tuple[np.ndarray, np.
 @pytest.mark.parametrize("algorithm", ["imm", "exkmc", "exgreedy", "exshallow", "search"])
 @pytest.mark.parametrize("estimator", [ExplainableKMeans, ExplainableKMedians])
 def test_ties_but_for_rounding_are_split_alike_in_sparse_and_dense_tables(estimator, algorithm):
-    for seed in range(24):
-        values, centers, weights = _grid_case(seed, 2 + seed, (0.2, 0.7)[seed % 2])
+    for seed in range(12):  # every step of the grid with every kind of weights
+        values, centers, weights = _grid_case(seed, 2 + 2 * seed, (0.2, 0.7)[seed % 2])
         for max_leaves in (None, 9):
             model = estimator(5, algorithm=algorithm, reference=centers, max_leaves=max_leaves, random_state=0)
             dense = fit_quietly(clone(model), values, sample_weight=weights)
@@ -214,8 +213,8 @@ def test_ties_but_for_rounding_are_split_alike_in_sparse_and_dense_tables(estima
 
 @pytest.mark.parametrize("estimator", [ExplainableKMeans, ExplainableKMedians])
 def test_centers_found_in_sparse_tables_of_few_columns_are_those_of_dense_tables(estimator):
-    for seed in range(24):
-        values, _, weights = _grid_case(seed, 2 + seed, 0.4)
+    for seed in range(12):
+        values, _, weights = _grid_case(seed, 2 + 2 * seed, 0.4)
         model = estimator(5, algorithm="imm", random_state=0)
         dense = fit_quietly(clone(model), values, sample_weight=weights)
         sparse = fit_quietly(clone(model), scipy.sparse.csr_array(values), sample_weight=weights)

@@ -49,7 +49,7 @@ def test_a_fit_in_a_forked_child_after_a_fit_in_the_parent_ends():
 
 
 def test_fits_in_several_threads_at_once_equal_fits_in_turn():
-    seeds = range(6)
+    seeds = range(4)
     expected = [_fit(seed=seed) for seed in seeds]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         seen = list(pool.map(lambda seed: _fit(seed=seed), seeds))

@@ -36,19 +36,21 @@ SKLEARN_VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2]
 # Of every class one with its defaults, and what reads its rows another way. n_clusters=2: the checks' tables are small.
 CHECKED = [
     ExplainableKMeans(n_clusters=2, n_init=2),
-    ExplainableKMeans(n_clusters=2, algorithm="exkmc", max_leaves=5, expansion="expand", preprocessor=MaxAbsScaler()),
     ExplainableKMeans(n_clusters=2, n_init=2, algorithm="optimal"),
     ExplainableKMedians(n_clusters=2, n_init=2),
-    ExplainableKernelKMeans(n_clusters=2),
-    ExplainableKernelKMeans(n_clusters=2, algorithm="expand", cuts="threshold", approximation="nystroem"),
+    ExplainableKernelKMeans(n_clusters=2, n_init=2),
     ClusterExplainer(),
-    KMedians(n_clusters=2),
-    KernelKMeans(n_clusters=2),
-    KernelKMeans(n_clusters=2, kernel="precomputed"),
+    KMedians(n_clusters=2, n_init=2),
+    KernelKMeans(n_clusters=2, n_init=2),
+    KernelKMeans(n_clusters=2, n_init=2, kernel="precomputed"),
     CART(n_clusters=2, n_init=2),
 ]
-# They share all but how a tree grows with CART.
-CHECKED_LONG = [make(n_clusters=2, n_init=2) for make in (CLTree, CUBT, KDTree)]
+# They share all but how a tree grows with CART, and all but how distances are made with the others.
+CHECKED_LONG = [
+    *(make(n_clusters=2, n_init=2) for make in (CLTree, CUBT, KDTree)),
+    ExplainableKMeans(n_clusters=2, algorithm="exkmc", max_leaves=5, expansion="expand", preprocessor=MaxAbsScaler()),
+    ExplainableKernelKMeans(n_clusters=2, algorithm="expand", cuts="threshold", approximation="nystroem"),
+]
 NO_MATRIX = "the check's table is no kernel matrix, and that is what it is told"
 NO_DISTANCES = "the check asks for distances, and a matrix does not hold the kernel of new rows with themselves"
 ONLY_TWO = "the check sets n_clusters to 1 or 3, and the optimal cut is for 2"
@@ -108,7 +110,7 @@ def test_scikit_learn_checks(estimator):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
 @pytest.mark.parametrize("estimator", CHECKED_LONG, ids=str)
-def test_scikit_learn_checks_of_other_baselines(estimator):
+def test_scikit_learn_checks_of_other_estimators(estimator):
     run_checks(estimator)
 
 

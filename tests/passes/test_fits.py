@@ -127,6 +127,7 @@ def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
         "max_leaves": data.draw(st.sampled_from([None, k + 1, 2 * k + 3])),
         "expansion": data.draw(st.sampled_from(["exkmc", "expand"])),
         "reference": reference,
+        "n_init": 2,
         "random_state": 0,
         "search_effort": data.draw(st.sampled_from([0.0, 1.0, 2.3])),
         "max_size": data.draw(st.sampled_from([None, "exshallow"])),
@@ -153,7 +154,7 @@ def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
         w = w.astype(np.result_type(X.dtype, np.int8))  # an array of both keeps the dtype
         given_frame, name = frame.with_columns(pl.Series("w", w)), "w"
     rows = rng.permutation(n)
-    parts = np.array_split(rows, data.draw(st.sampled_from([1, 2, 7, n])))
+    parts = np.array_split(rows, data.draw(st.sampled_from([1, 2, 7, 12])))  # of 12 rows each has one
     parts.insert(1, np.empty(0, dtype=int))
     with pytest.MonkeyPatch.context() as patch:
         if data.draw(st.booleans()):  # searches look at fewer rows than there are

@@ -89,8 +89,9 @@ def test_rows_with_gaps_move_wherever_trying_every_value_moves_them(seed):
         warnings.simplefilter("ignore", EmptyClusterWarning)  # labels at random
         model = ClusterExplainer(max_leaves=8).fit(X, gap if seed % 2 else rng.integers(0, 4, n))
     tree, kinds = model.tree_, model._kinds
-    for row, label, changes in zip(range(15), model.predict(X), model.smallest_changes(X), strict=False):
-        reached = set()
+    asked, moves = [], []  # rows that are placed at once: (the row, its change or None)
+    found = list(zip(model.predict(X[:15]), model.smallest_changes(X[:15]), strict=True))
+    for row, (_, changes) in enumerate(found):
         for feature in range(X.shape[1]):
             at, levels = tree.feature == feature, kinds[feature].levels
             cuts = np.concatenate([tree.threshold[at], tree.lower[at], [0.0]])
@@ -101,14 +102,20 @@ def test_rows_with_gaps_move_wherever_trying_every_value_moves_them(seed):
             own = X.iloc[[row] * len(tried)].copy()
             put = [own_value(kinds[feature], value) for value in tried]
             own[X.columns[feature]] = pd.Series(put, own.index).astype(X.dtypes.iloc[feature])
-            reached |= set(model.predict(own).tolist())
-        assert {other for other, change in changes.items() if change is not None} == reached - {label}
-        for other, change in changes.items():
-            if change is not None:
-                moved = X.iloc[[row]].copy()
-                moved[change.column] = pd.Series([change.target], moved.index).astype(X.dtypes[change.column])
-                assert model.predict(moved)[0] == other, (change, kinds)
-                assert change.size == 1 or not pd.isna(change.value) or kinds[change.feature].name == "category"
+            asked.append(own)
+            moves += [(row, None)] * len(own)
+        for change in filter(None, changes.values()):
+            own = X.iloc[[row]].copy()
+            own[change.column] = pd.Series([change.target], own.index).astype(X.dtypes[change.column])
+            asked.append(own)
+            moves.append((row, change))
+            assert change.size == 1 or not pd.isna(change.value) or kinds[change.feature].name == "category"
+    reached = [set() for _ in found]
+    for (row, change), cluster in zip(moves, model.predict(pd.concat(asked)).tolist(), strict=True):
+        reached[row].add(cluster)
+        assert change is None or cluster == change.cluster, (change, kinds)
+    for clusters, (label, changes) in zip(reached, found, strict=True):
+        assert {other for other, change in changes.items() if change is not None} == clusters - {label}
 
 
 def test_any_value_in_place_of_a_gap_is_said_so():
