@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pytest
@@ -368,29 +369,12 @@ def test_the_best_disagreement_cut_is_that_of_all_cuts(case: Case, gini: bool, w
         assert found[2] == best[2]
 
 
-@pytest.mark.parametrize("with_histogram", [True, False])
-@pytest.mark.parametrize("penalty", [0.0, 0.5])
 @each("case", CASES)
-def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, with_histogram: bool) -> None:
-    n, k = case.excess.shape
-    width = 2 if penalty else 1
-    histogram = np.zeros((case.encoded.n_slots, k, width), dtype=np.int64) if with_histogram else None
-    totals, nearest_costs = np.zeros((k, width), dtype=np.int64), np.zeros((k, 2), dtype=np.int64)
-    states = new_states(n, k, case.excess.dtype)
-    core.update_two_nearest(
-        case.encoded, case.excess, case.base, case.weights, [case.rows], [case.survivors], states, histogram,
-        totals, nearest_costs,
-    )  # fmt: skip
-    no_kills = np.zeros(case.values.shape[1], dtype=np.uint8)
-    found = core.best_induced_cut(
-        case.encoded, case.matrix, case.rows, case.excess, states, case.weights, histogram, totals, nearest_costs,
-        case.coordinates, case.survivors, penalty, no_kills, no_kills, n_jobs=2,
-    )  # fmt: skip
-
+def test_the_best_induced_cut_is_that_of_all_cuts(case: Case) -> None:
     costs = case.excess[case.rows] + case.base[case.rows, None]
     current = int(costs[:, case.survivors].min(axis=1).sum())
     weight = case.weight(case.rows)
-    scores, valid = [], []
+    n_points, every = int(weight.sum()), []
     _, content = np.unique(case.values, axis=0, return_inverse=True)  # equal numbers: equal rows
     content = content.ravel()[case.rows]
     for feature, threshold, is_left in cuts(case, with_centers=True):
@@ -399,17 +383,32 @@ def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, wi
         if len(left) == 0 or len(right) == 0:
             continue
         induced = int(costs[is_left][:, left].min(axis=1).sum() + costs[~is_left][:, right].min(axis=1).sum())
-        n_points = int(weight.sum())
         depth = total_depth(n_points, int(weight[is_left].sum()), len(case.survivors), len(left)) / n_points
-        scores.append((induced / current + penalty * depth, induced, feature))
         sides = (is_left, left), (~is_left, right)
-        if all(len(np.unique(content[side])) >= len(centers) for side, centers in sides):
-            valid.append(scores[-1])
-    if not scores:
-        assert found is None
-        return
-    assert found is not None
-    assert found[:3] == min(valid or scores)
+        is_valid = all(len(np.unique(content[side])) >= len(centers) for side, centers in sides)
+        every.append((induced, depth, feature, is_valid))
+    valid = [cut for cut in every if cut[-1]] or every
+    no_kills = np.zeros(case.values.shape[1], dtype=np.uint8)
+    n, k = case.excess.shape
+    for penalty, with_histogram in product((0.0, 0.5), (True, False)):
+        width = 2 if penalty else 1
+        histogram = np.zeros((case.encoded.n_slots, k, width), dtype=np.int64) if with_histogram else None
+        totals, nearest_costs = np.zeros((k, width), dtype=np.int64), np.zeros((k, 2), dtype=np.int64)
+        states = new_states(n, k, case.excess.dtype)
+        core.update_two_nearest(
+            case.encoded, case.excess, case.base, case.weights, [case.rows], [case.survivors], states, histogram,
+            totals, nearest_costs,
+        )  # fmt: skip
+        found = core.best_induced_cut(
+            case.encoded, case.matrix, case.rows, case.excess, states, case.weights, histogram, totals, nearest_costs,
+            case.coordinates, case.survivors, penalty, no_kills, no_kills, n_jobs=2,
+        )  # fmt: skip
+        if not every:
+            assert found is None
+            continue
+        assert found is not None
+        best = min((induced / current + penalty * depth, induced, feature) for induced, depth, feature, _ in valid)
+        assert found[:3] == best, (penalty, with_histogram)
 
 
 def total_depth(points: int, left_points: int, centers: int, left_centers: int) -> int:
