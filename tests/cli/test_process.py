@@ -17,11 +17,6 @@ from cutwise.cli import main
 COMMAND = [sys.executable, "-m", "cutwise"]
 
 
-def run(*args, **more):
-    words = [*COMMAND, *map(str, args)]
-    return subprocess.run(words, capture_output=True, encoding="utf-8", timeout=120, check=False, **more)
-
-
 @pytest.mark.parametrize("written", [{}, {"sep": ";", "decimal": ","}], ids=["commas", "semicolons"])
 def test_standard_input_is_read_and_its_kind_found(cutwise, blobs, monkeypatch, written):
     given = io.TextIOWrapper(io.BytesIO(blobs.to_csv(index=False, **written).encode()))
@@ -35,7 +30,7 @@ def test_the_version_is_printed(cutwise):
     assert cutwise("--version").out == f"cutwise {__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "rules"])
+@pytest.mark.parametrize("command", ["fit", "predict", "rules", "report", "compare", "curve", "front"])
 def test_help_shows_an_example(cutwise, command):
     result = cutwise(command, "--help")
     assert result.code == 0
@@ -173,7 +168,8 @@ def test_a_terminal_that_lacks_the_letters_ends_no_run_and_mixes_up_no_names(mon
 def test_without_typer_the_message_says_how_to_get_it(tmp_path):
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(\"No module named 'typer'\", name='typer')")
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
-    result = run("--version", env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    result = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=False, env=env)
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
     assert 'pip install "cutwise[cli]"' in result.stderr

@@ -235,7 +235,8 @@ def test_cells_of_csv_are_read_alike_by_fits_and_reports(cutwise, tmp_path, monk
     lines = [f"{10 * (i % 3)}.{i % 7},{CELLS[cells](i)}\n" for i in range(200)]
     Path("t.csv").write_text("x,y\n" + "".join(lines), encoding="utf-8-sig")  # with the mark that Excel writes
     for limit, out in (("9GB", "memory"), ("1kB", "batches")):
-        fit = cutwise("fit", "t.csv", "-k", 3, *options, "--out", f"{out}.json", "--max-memory", limit)
+        how = [*options, "--algorithm", "imm", "--max-memory", limit]
+        fit = cutwise("fit", "t.csv", "-k", 3, *how, "--out", f"{out}.json")
         made = cutwise("report", "memory.json", "t.csv", *options, "--out", f"{out}.md", "--max-memory", limit)
         assert (fit.code, made.code) == (0, 0), fit.err + made.err
     assert Path("batches.json").read_bytes() == Path("memory.json").read_bytes()
@@ -640,7 +641,7 @@ def test_texts_of_a_parquet_file_are_read_as_those_of_the_csv_of_fit_were(cutwis
     csv, parquet, model = (tmp_path / name for name in ("t.csv", "t.parquet", "m.json"))
     rows.to_csv(csv, index=False)
     rows.to_parquet(parquet)
-    assert cutwise("fit", csv, "-k", 2, "--cut-only", "x", "--out", model).code == 0
+    assert cutwise("fit", csv, "-k", 2, "--cut-only", "x", "--algorithm", "imm", "--out", model).code == 0
     placed = cutwise("predict", model, csv).out
     assert len(set(placed.split())) > 3
     assert cutwise("predict", model, parquet).out == placed
