@@ -206,7 +206,7 @@ def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
             "random_state": 0,
             "preprocessor": data.draw(st.sampled_from(["auto", "auto", TableScaler("minmax"), TableScaler("none")])),
         }
-    parts = np.array_split(rng.permutation(n), data.draw(st.sampled_from([1, 2, 7, 20])))  # of 20 rows each has one
+    parts = np.array_split(rng.permutation(n), data.draw(st.sampled_from([1, 2, 7, min(n, 30)])))
     parts.insert(1, np.empty(0, dtype=int))
     doors = [name for name in ("workers", "polars", "duckdb", "pyarrow", "frames") if IS_HERE.get(name, True)]
     if any(isinstance(dtype, pl.Enum) for dtype in frame.dtypes):  # an order that Arrow's dictionaries do not keep
