@@ -294,7 +294,7 @@ class DataSetUnavailableError(InvalidInputError):
             fetched = "it cannot be fetched"
         return cls(
             f"The data set {name!r} is not available: {looked}, and {fetched}.\nPut {name}.npz (an array X, one row a "
-            "row) into a folder and name it: data=..., --data on the command line, or the variable CUTWISE_DATA."
+            "row) into a folder and name the folder: data=..., or the variable CUTWISE_DATA."
         )
 
 

@@ -1,5 +1,6 @@
 """A command line that runs in this process, and small tables to run it on."""
 
+import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -30,6 +31,20 @@ def _commands_are_made_once():
         yield
 
 
+def check_options(command, line):
+    """Check that a line names only options of the command that prints it, or of one that it names."""
+    import typer
+
+    from cutwise.cli.app import app
+
+    commands = typer.main.get_command(app).commands
+    named = [command, *re.findall(r"(?<=cutwise )\w+|\b(?:fit|rules|explain)\b", line)]
+    of_named = [p for name in named if name in commands for p in commands[name].params]
+    options = {"--help", *(option for p in of_named for option in (*p.opts, *p.secondary_opts))}
+    written = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", line.partition("No such option")[0]))
+    assert not written - options, line
+
+
 @pytest.fixture
 def cutwise(capsys):
     """Run ``cutwise`` with these arguments; gives the exit code and what was printed."""
@@ -38,6 +53,8 @@ def cutwise(capsys):
         capsys.readouterr()
         code = main([str(arg) for arg in args])
         printed = capsys.readouterr()
+        for line in printed.err.splitlines():
+            check_options(str(args[0]) if args else "", line)
         return Result(code, printed.out, printed.err)
 
     return run

@@ -190,3 +190,12 @@ def test_json_has_the_entries_that_are_documented(cutwise, model):
     told = json.loads(cutwise("rules", model, "--format", "json").out)
     for entry in told:
         assert f"``{entry}``" in export_json.__doc__
+
+
+def test_advice_of_sql_is_given_once(cutwise, refused, tmp_path):
+    path, model = tmp_path / "table.csv", tmp_path / "m.json"
+    path.write_text("cluster,b\n1,2\n2,1\n7,8\n8,9\n")
+    assert cutwise("fit", path, "-k", 2, "--out", model).code == 0
+    said = refused("rules", model, "--format", "sql")
+    assert said.endswith("Give it another name: --column 'cluster_2'.")
+    assert said.count("--column") == 1

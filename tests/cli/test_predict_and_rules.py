@@ -168,7 +168,9 @@ def test_standard_input_is_predicted_alone(refused, blobs_csv, model, tmp_path):
 def test_a_gap_is_named_by_its_line_when_rows_are_counted_anew(refused, blobs, model, tmp_path):
     path = tmp_path / "gap.csv"
     blobs.assign(age=blobs["age"].where(blobs.index != 4)).to_csv(path, index=False)
-    assert f"'age' has 1 missing value (NaN), the first in row 4 (line 6 of {path}" in refused("recount", model, path)
+    said = refused("recount", model, path)
+    assert f"'age' has 1 missing value (NaN), the first in row 4 (line 6 of {path}" in said
+    assert said.endswith("Fill them in first.")  # recount has no --drop-missing
 
 
 @pytest.mark.parametrize("command", ["predict", "explain", "report"])

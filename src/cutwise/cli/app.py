@@ -8,6 +8,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_type_hints
@@ -81,6 +82,7 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
+    _running.set(context.invoked_subcommand or "")
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -93,6 +95,9 @@ def run(args: Sequence[str] | None = None) -> int:
         lambda: program.main(args=None if args is None else list(args), prog_name="cutwise", standalone_mode=False)
     )
 
+
+_running = ContextVar("_running", default="")
+"""Name of the command that runs."""
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -171,17 +176,31 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
     note(f"warning: {_in_options(str(message))}")
 
 
+_PARAMETERS = {
+    "n_jobs": "jobs",
+    "random_state": "seed",
+    "min_samples_leaf": "min_leaf",
+    "cut_features": "cut_only",
+    "sample_weight": "weights",
+    "handle_unknown": "unknown",
+}
+"""Parameters of estimators that options have other names for."""
+
+
 def _in_options(message: str) -> str:
-    """The message of an estimator, with the names of options in place of parameters."""
-    commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
-    options = {
-        "n_jobs": "--jobs",
-        "random_state": "--seed",
-        "min_samples_leaf": "--min-leaf",
-        "cut_features": "--cut-only",
-        "sample_weight": "--weights",
+    """The message of an estimator, with options in place of parameters.
+
+    Alternatives (", or ...") that need an option of another command are left out.
+    """
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    of_command = {
+        name: {p.name: p.opts[0] for p in command.params if p.opts[0].startswith("-")}
+        for name, command in commands.items()
     }
-    options |= {p.name: p.opts[0] for command in commands for p in command.params if p.opts[0].startswith("-")}
+    own = of_command.get(_running.get(), {})
+    options = own | {name: own[short] for name, short in _PARAMETERS.items() if short in own}
+    lacking = "|".join({name for names in of_command.values() for name in names} - set(options))
+    message = re.sub(rf", or (?:{lacking})=[^,.]*(?=[,.])", "", message)
 
     def option(match: re.Match[str]) -> str:
         name, equals = match.groups()

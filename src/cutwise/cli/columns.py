@@ -68,7 +68,7 @@ def choose_columns(source: Source, table: TableOptions, apart: Sequence[str]) ->
 
 
 def complete_rows(
-    source: Source, frame: pd.DataFrame, *, drop_missing: bool, needed: Sequence[str] = ()
+    source: Source, frame: pd.DataFrame, *, drop_missing: bool | None, needed: Sequence[str] = ()
 ) -> npt.NDArray[np.bool_]:
     """Mask of the rows without missing values, shape (n_rows,); an error unless other rows may be left out."""
     missing = frame.isna()
@@ -85,12 +85,13 @@ def check_complete(
     n_rows: int,
     n_complete: int,
     *,
-    drop_missing: bool,
+    drop_missing: bool | None,
     needed: Sequence[str] = (),
 ) -> None:
     """Raise an error for missing values, counted by column; or report the number of rows left out if they may be.
 
-    The columns ``needed`` cannot be left out with ``--drop``: those of a fitted model, labels, weights.
+    ``drop_missing``: None for a command without ``--drop-missing``. The columns ``needed`` cannot be left out with
+    ``--drop``: those of a fitted model, labels, weights.
     """
     if n_complete == n_rows:
         return
@@ -101,7 +102,7 @@ def check_complete(
     # With a column without any value, leaving out rows would leave none.
     empty = [column for column in holding if n_missing[column] == n_rows]
     columns = [column for column in empty or holding if column not in needed]
-    steps = ["those rows out with --drop-missing"] if n_complete else []
+    steps = ["those rows out with --drop-missing"] if n_complete and drop_missing is not None else []
     steps += [f"columns out with {_drop_option(columns)}"] if columns else []
     step = f"Leave {', or '.join(steps)}." if steps else "Fill them in first."
     if drop_missing:

@@ -51,6 +51,7 @@ def command(
     start = clustering(table, growth, limits, command="compare", labels_from=labels_from, in_memory=in_memory)
     task, is_labeled = start.task, labels_from is not None
     entries, algorithms = [], recipes_for("labels" if is_labeled else "centers")
+    refused = dict[str, list[str]]()
     with working(f"clustering {task.size}", steps=len(algorithms) + 2 - is_labeled) as begin:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyClusterWarning)  # the tree is not shown
@@ -65,11 +66,13 @@ def command(
                 try:
                     entries.append(_figures(algorithm, *_fit(model, task), task))
                 except InfeasibleLimitsError as error:
-                    warn(CutwiseWarning(f"left out: {error}"))
+                    refused.setdefault(str(error), []).append(algorithm)
         if not is_labeled:  # with labels it is one of the algorithms
             begin("growing a tree by CART")
             with warnings_name("CART"):
                 entries.append(_cart(first, table.objective, task, start.limits))
+        for reason, names in refused.items():
+            warn(CutwiseWarning(f"{', '.join(names)}: left out: {reason}"))
     if as_json:
         print_json({**start.about, "objective": table.objective, "trees": entries})
         return

@@ -63,7 +63,7 @@ def command(
                 "--labels-from."
             )
         needed = check_as_fitted(fitted, source, table)
-        complete_rows(source, table[needed], drop_missing=False, needed=needed)
+        complete_rows(source, table[needed], drop_missing=None, needed=needed)
         y = None
         if labels_from is not None:
             (column,) = chosen_names(source, [labels_from], "--labels-from")
@@ -72,7 +72,7 @@ def command(
         if weights is not None:
             column = need_column(source.frame, weights, "--weights", source)
             check_numbers(source, scan_columns(source, [column]), may_drop=False)
-            complete_rows(source, source.frame[[column]], drop_missing=False, needed=[column])
+            complete_rows(source, source.frame[[column]], drop_missing=None, needed=[column])
             own = source.frame[column].to_numpy()
         else:
             note_lost_weights(fitted)

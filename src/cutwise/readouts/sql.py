@@ -104,7 +104,7 @@ def _check_free(column: str, names: Sequence[str], form: str) -> None:
     free = next(f"{column}_{i}" for i in count(2) if f"{column}_{i}".casefold() not in taken)
     raise InvalidInputError(
         f"The {form} would write the clusters to a column {column!r}, and the model reads a column of that name. "
-        f"Give it another name: column={free!r} (--column {free} on the command line)."
+        f"Give it another name: column={free!r}."
     )
 
 

@@ -120,7 +120,7 @@ def recipes_for(what: str) -> tuple[str, ...]:
     return tuple(name for name, recipe in RECIPES.items() if what in recipe.explains)
 
 
-_ANOTHER = 'algorithm="exkmc", which may leave a cluster without a leaf'
+_ANOTHER = 'algorithm="exkmc" (a cluster may end without a leaf)'
 
 
 @dataclass(frozen=True)
