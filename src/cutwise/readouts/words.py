@@ -70,9 +70,9 @@ def sayable(name: Any, what: str, *, empty: bool = False) -> None:
     if not isinstance(name, str):
         raise UnsupportedInputError(f"{what}={name!r} is not a name. Give a string.")
     if "\x00" in name:
-        raise InvalidInputError(f"SQL has no way to write the {what} {name!r}: it holds a zero character. Rename it.")
+        raise InvalidInputError(f"The {what} {name!r} holds a zero character, which no query can hold. Rename it.")
     if not name and not empty:
-        raise InvalidInputError(f"SQL has no way to write a {what} whose name is empty. Rename it.")
+        raise InvalidInputError(f"The name of a {what} is empty, and queries need one. Rename the {what}.")
 
 
 def percent(share: float) -> str:
