@@ -58,8 +58,8 @@ def shown(value: object) -> str:
 
 
 def listed(items: Iterable[object], *, most: int = 5, write: Callable[[object], str] = repr) -> str:
-    """``'a', 'b' and 3 more``: the items as Python writes them, or as ``write`` does, at most ``most`` of them."""
-    shown = [write(item) for item in items]
+    """``'a', 'b' and 3 more``: at most ``most`` items, each as Python writes it or as ``write`` does, on one line."""
+    shown = [" ".join(write(item).split()) for item in items]
     if len(shown) > most:
         return f"{', '.join(shown[:most])} and {len(shown) - most} more"
     return ", ".join(shown)

@@ -81,3 +81,17 @@ def test_names_that_cannot_be_are_refused(refused, model, options, words):
     before = model.read_bytes()
     assert words in refused("rules", model, *options)
     assert model.read_bytes() == before
+
+
+def test_no_name_of_a_column_breaks_a_line(cutwise, tmp_path):
+    path, out = tmp_path / "table.csv", tmp_path / "report.md"
+    rows = [f"{i % 2 * 9 + i % 5},{i},{'ab'[i % 2]}" for i in range(20)]
+    path.write_text("\n".join(['"in\ncome","a\tge","ki\r\nnd"', *rows]) + "\n")
+    for command in ("fit", "compare", "curve", "front"):
+        printed = cutwise(command, path, "-k", 2, "--never", "in\ncome", "--cut-only", "a\tge").out
+        assert "only cuts on a ge" in printed, printed
+        assert "\nnd" not in printed
+        assert "\t" not in printed
+    assert cutwise("fit", path, "-k", 2, "--never", "a\tge", "--out", tmp_path / "m.json").code == 0
+    assert cutwise("report", tmp_path / "m.json", path, "--out", out).code == 0
+    assert "no cut on a ge" in out.read_text()

@@ -318,12 +318,12 @@ class Columns:
         plural = {"category": "categories", "ordered category": "ordered categories", "yes or no": "yes or no"}
         parts = []
         for word, names in used.items():
-            own = f" ({', '.join(names[:6])}{', ...' if len(names) > 6 else ''})" if word != "number" else ""
+            own = f" ({listed(names, most=6, write=str)})" if word != "number" else ""
             parts.append(f"{len(names)} {word if len(names) == 1 else plural.get(word, word + 's')}{own}")
         n = len(self.names)
         text = f"{n} column{'s' if n > 1 else ''}: {', '.join(parts)}"
         out = [f"{name}: {kind.left_out}" for name, kind in zip(self.names, self.kinds, strict=True) if kind.left_out]
-        return f"{text}; {len(out)} left out ({'; '.join(out)})" if out else text
+        return " ".join(f"{text}; {len(out)} left out ({'; '.join(out)})".split()) if out else text
 
     def describe(self, column: int) -> str:
         """Name a column for messages: ``column 'age'``, or ``column 3`` where there are no names."""
