@@ -15,6 +15,7 @@ import pytest
 
 from cutwise import load_model
 from cutwise.cli import column_scan
+from cutwise.cli.tables import open_source
 from cutwise.passes.spill import Column
 
 
@@ -709,3 +710,23 @@ def test_durations_beside_text_are_read_in_batches_as_in_memory(cutwise, tmp_pat
             assert done.code == 0, done.err
             assert ("span: read as durations" if as_text is str else "left out: span (numbers, but") in done.err
         assert Path("batches").read_bytes() == Path("memory").read_bytes()
+
+
+@pytest.mark.parametrize("n_rows", [100, 202, 250])
+def test_totals_and_notes_below_the_table_are_no_rows_in_batches_either(monkeypatch, capsys, tmp_path, n_rows):
+    monkeypatch.setattr("cutwise.cli.tables.BATCH_ROWS", 100)
+    path, columns = tmp_path / "t.csv", ["shop", "sales", "days"]
+    rows = [f"shop {i % 3},{i % 3 * 50 + i % 7},{i % 11}" for i in range(n_rows)]
+    total = sum(i % 3 * 50 + i % 7 for i in range(n_rows))
+    for below, n in (
+        ([f"Total,{total},", "Source: office,,", "As of May,,"], n_rows),
+        ([f"Total,{total // 9},"], n_rows + 1),
+    ):
+        path.write_text("\n".join([",".join(columns), *rows, *below]) + "\n")
+        memory, said = open_source([str(path)], None), capsys.readouterr().err
+        batches, same = open_source([str(path)], "1kB"), capsys.readouterr().err
+        assert said in same
+        assert ("1 line of totals" in said) == ("2 lines of notes below the table" in said) == (n == n_rows)
+        assert len(memory.frame) == n
+        found = pd.concat(batches.batches(columns), ignore_index=True)
+        pd.testing.assert_frame_equal(found, memory.frame, check_dtype=False)

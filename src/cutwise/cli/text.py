@@ -10,7 +10,7 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -95,8 +95,9 @@ class Text:
         kinds = dict[str, set[str]]()
         no_rows: dict[str, list[int]] = {}
         first, frame = 0, None
-        for frame in self._frames(None, known.texts):
-            here = _no_rows(frame, self, known.levels, is_whole=self.rows is None)
+        for frame, is_last in self._parts(known.texts):
+            rows = [frame] if self.rows is None else self._frames(None, known.texts)
+            here = _no_rows(frame, self, known.levels, rows if is_last else None)
             for what, lines in here.items():
                 no_rows.setdefault(what, []).extend(first + line for line in lines)
             first += len(frame)
@@ -142,6 +143,19 @@ class Text:
             with reader:
                 while (frame := self._tried(lambda: next(reader, None))) is not None:
                     yield _without(frame, self.no_rows)
+
+    def _parts(self, as_cells: Collection[str]) -> Iterator[tuple[pd.DataFrame, bool]]:
+        """The rows in parts, and whether a part is the last one, which is never short unless it is the only one."""
+        import pandas as pd
+
+        frames = self._frames(None, as_cells)
+        frame = next(frames, None)
+        while frame is not None:
+            after = next(frames, None)
+            if after is not None and len(after) < (self.rows or 0):
+                frame, after = pd.concat([frame, after], ignore_index=True), None
+            yield frame, after is None
+            frame = after
 
     def _tried(self, step: Callable[[], Any]) -> Any:
         """Convert errors of pandas to errors of cutwise."""
@@ -362,16 +376,19 @@ def _options(layout: Layout, encoding: str) -> dict[str, Any]:
     }
 
 
-def _no_rows(frame: pd.DataFrame, text: Text, levels: Collection[str], *, is_whole: bool) -> dict[str, list[int]]:
-    """Numbers of the lines that are not rows of the table: blank ones, comments, and if it is whole totals below it.
+def _no_rows(
+    frame: pd.DataFrame, text: Text, levels: Collection[str], whole: Iterable[pd.DataFrame] | None
+) -> dict[str, list[int]]:
+    """Numbers of the lines that are not rows of the table: blank ones, comments, and notes and totals below it.
 
-    ``levels``: words of a model; a line with one of these is a row.
+    ``levels``: words of a model; a line with one of these is a row. ``whole``: all rows, if ``frame`` has the last of
+    them, else None.
     """
     import numpy as np
 
     first, last, known = frame.iloc[:, 0], frame.columns[-1], frame.notna()
     width = frame.shape[1] - (last.startswith(_UNNAMED) and not known[last].any())
-    if width == 1 and is_whole and first.dtype.kind not in "iufb":
+    if width == 1 and whole is not None and first.dtype.kind not in "iufb":
         cells = first.dropna().astype(str).str.strip()
         are_numbers = cells.map(lambda cell: is_number(cell) or cell.casefold() in MISSING_AMONG_NUMBERS).astype(bool)
         n = int((~are_numbers).sum())
@@ -387,7 +404,7 @@ def _no_rows(frame: pd.DataFrame, text: Text, levels: Collection[str], *, is_who
         "without a value": np.flatnonzero(n_values == 0).tolist(),
         "of comments": alone[is_comment].tolist(),
     }
-    if not is_whole:
+    if whole is None:
         return found
     rows = np.setdiff1d(np.flatnonzero(n_values), alone[is_comment], assume_unique=True)
     notes = alone[~is_comment & ~words.str.fullmatch(_TOTAL).to_numpy(dtype=bool) & ~words.isin(levels).to_numpy()]
@@ -398,7 +415,7 @@ def _no_rows(frame: pd.DataFrame, text: Text, levels: Collection[str], *, is_who
         last = frame[column].iloc[rows[-1]]
         is_word = _TOTAL.fullmatch(str(last).strip()) and str(last).strip() not in levels
         if is_word and (frame[column] == last).sum() == 1:
-            if _adds_up(frame.iloc[rows], text.layout.decimal):
+            if _adds_up(frame.iloc[rows[-1:]], whole, text.layout.decimal):
                 found["of totals"] = [int(rows[-1])]
             else:
                 note(
@@ -409,17 +426,24 @@ def _no_rows(frame: pd.DataFrame, text: Text, levels: Collection[str], *, is_who
     return found
 
 
-def _adds_up(frame: pd.DataFrame, decimal: str) -> bool:
+def _adds_up(last: pd.DataFrame, whole: Iterable[pd.DataFrame], decimal: str) -> bool:
     """Whether a number in the last row is the sum or the mean of the numbers above, or the row has no number."""
-    has_numbers = False
-    for column in frame.columns:
+
+    def numbers(frame: pd.DataFrame, column: str) -> pd.Series:
         cells = frame[column].dropna()
-        values = cells.astype(float) if cells.dtype.kind in "iuf" else numbers_in(cells, decimal)
-        if frame.index[-1] in values.index:
-            above, last, has_numbers = values.iloc[:-1], values.iloc[-1], True
-            if any(math.isclose(last, figure, rel_tol=_ROUNDED) for figure in (above.sum(), above.mean())):
-                return True
-    return not has_numbers
+        return cells.astype(float) if cells.dtype.kind in "iuf" else numbers_in(cells, decimal)
+
+    totals = {column: float(own.iloc[0]) for column in last if len(own := numbers(last, column))}
+    sums, counts = Counter[str](), Counter[str]()
+    for frame in whole:
+        for column in totals:
+            own = numbers(frame, column)
+            sums[column], counts[column] = sums[column] + own.sum(), counts[column] + len(own)
+    for column, total in totals.items():
+        above, n = sums[column] - total, counts[column] - 1
+        if any(math.isclose(total, figure, rel_tol=_ROUNDED) for figure in (above, above / max(n, 1))):
+            return True
+    return not totals
 
 
 _ROUNDED = 5e-3
