@@ -27,6 +27,16 @@ def wine_csv(tmp_path_factory):
 ALGORITHMS = ["search", "imm", "exgreedy", "exshallow", "exkmc", "CART"]
 
 
+def test_columns_of_every_table_are_explained_below_it(cutwise, blobs_csv):
+    plain = {"algorithm", "leaves", "depth", "cluster", "rows", "share", "rule"}
+    for command in ("compare", "curve", "front", "fit"):
+        lines = cutwise(command, blobs_csv, "-k", 3, "--max-depth", 3).out.splitlines()
+        start = next(i for i, line in enumerate(lines) if "leaves  " in line or "purity" in line)
+        columns = lines[start].split("  ")
+        explained = {line.split(": ")[0].rstrip(" 0123456789.%") for line in lines[start + 1 :] if ": " in line}
+        assert {column.strip() for column in columns} - {""} - plain <= explained, (command, explained)
+
+
 class TestCompare:
     @pytest.fixture
     def told(self, cutwise, wine_csv):
@@ -74,7 +84,7 @@ class TestCompare:
         assert [line.split()[0] for line in lines[1:7]] == ALGORITHMS
         assert len({len(line) for line in lines[:7]}) == 1
         model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0).fit(load_iris().data)
-        assert f"explains ({percent(model.reference_explained_)} of all squared distances)" in lines[7]
+        assert f"explains ({percent(model.reference_explained_)} of all squared distances)" in result.out
 
     def test_medians_have_their_own_costs(self, cutwise, blobs, blobs_csv):
         result = cutwise("compare", blobs_csv, "-k", 3, "--objective", "kmedians", "--json")

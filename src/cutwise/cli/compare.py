@@ -96,10 +96,8 @@ def command(
     ratios = [entry["cost_ratio"] for entry in entries if entry["cost_ratio"] is not None]
     for line in table_notes(ratios, first.reference_explained_, OBJECTIVES[table.objective].cost_words):
         print_line(line)
-    print_line("WAD: weighted average depth, the mean number of tests from the root to a row's leaf")
-    print_line("WAES: weighted average explanation size, the mean number of conditions in a row's rule")
     for line in start.limits_notes:
-        print_line(line)
+        print_line(f"{line}; the column shows how much they add to the cost")
     if is_labeled:
         best = max(entries, key=lambda entry: (entry["agreement"], -entry["waes"]), default={"algorithm": "none"})
         print_line(f"recommended: {best['algorithm']} (highest agreement with the labels)")

@@ -29,6 +29,19 @@ _WHOLE = re.compile(
 
 T = TypeVar("T")
 
+COLUMN_NOTES = {
+    "purity": "of the rows under the rule, the share that the clustering puts into this cluster",
+    "coverage": "of the rows that the clustering puts into this cluster, the share under the rule",
+    "conditions": "the mean number of conditions in a row's rule",
+    "tests": "the mean number of tests from the root to a row's leaf",
+    "cost ratio": "the cost of the tree's clusters divided by that of the clustering",
+    "agreement": "the share of rows that are in the same cluster as in the clustering",
+    "WAD": "weighted average depth, the mean number of tests from the root to a row's leaf",
+    "WAES": "weighted average explanation size, the mean number of conditions in a row's rule",
+    "seconds": "for the tree alone, without the clustering",
+}
+"""Columns of tables that need a line below the table."""
+
 _ANY_WIDTH = 1 << 20
 """A width that no line of a table exceeds, for output that is not a terminal."""
 
@@ -94,10 +107,17 @@ def print_json(document: Any) -> None:
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-    """Print a table of results: ruled and wrapped on a terminal, aligned plain text elsewhere.
+    """Print a table of results with notes on its columns: ruled and wrapped on a terminal, aligned text elsewhere.
 
     A cell may have several lines; the columns ``right`` are aligned right.
     """
+    _print_cells(header, rows, right)
+    for name in header:
+        if name in COLUMN_NOTES:
+            print_line(f"{name}: {COLUMN_NOTES[name]}")
+
+
+def _print_cells(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
