@@ -65,7 +65,7 @@ def test_a_second_run_does_nothing_again_and_writes_the_same(shallow):
     files = {path.name: path.read_bytes() for path in shallow.iterdir()}
     lines = []
     run_experiment(EXPERIMENTS["shallow"], Options(sets=("iris",), seeds=2), shallow, lines.append)
-    assert lines == ["2 of 2 jobs were done before"]
+    assert lines == ["2 of 2 jobs are already done"]
     assert {path.name: path.read_bytes() for path in shallow.iterdir()} == files
 
 
@@ -128,7 +128,7 @@ def test_sets_that_cannot_be_had_are_left_out_or_refused(tmp_path):
     lines = []
     quick = Options(quick=True, seeds=1)
     run_experiment(EXPERIMENTS["shallow"], quick, tmp_path, lines.append)
-    assert any(re.match("left out: mice_rows cannot be had", line) for line in lines)
+    assert any(re.match("left out: data set mice_rows is not available", line) for line in lines)
     with pytest.raises(DataSetUnavailableError, match="mice_rows"):
         run_experiment(EXPERIMENTS["shallow"], Options(sets=("mice_rows",)), tmp_path, silent)
     with pytest.raises(UnknownOptionError, match="Did you mean 'iris'"):

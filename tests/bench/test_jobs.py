@@ -25,7 +25,7 @@ def test_finished_jobs_are_not_done_again(tmp_path):
     assert [record["result"]["value"] for record in first] == [1, 2]
     assert [record["result"]["value"] for record in again] == [2, 3]
     assert len(path.read_text().splitlines()) == 3
-    assert "1 of 2 jobs were done before" in lines
+    assert "1 of 2 jobs are already done" in lines
 
 
 def test_a_line_cut_short_by_an_interrupt_is_done_again(tmp_path):

@@ -46,7 +46,7 @@ def run_jobs(jobs: Sequence[Job], path: Path, say: Callable[[str], None]) -> lis
     done = {_canonical(record["key"]): record for record in read_records(path)}
     open_jobs = [job for job in jobs if _canonical(job.key) not in done]
     if len(open_jobs) < len(jobs):
-        say(f"{len(jobs) - len(open_jobs)} of {len(jobs)} jobs were done before")
+        say(f"{len(jobs) - len(open_jobs)} of {len(jobs)} jobs are already done")
     for number, job in enumerate(open_jobs, start=1):
         start = time.perf_counter()
         record = {"key": job.key, "result": job.work()}
@@ -73,8 +73,8 @@ def read_records(path: Path) -> list[Record]:
         except (json.JSONDecodeError, TypeError, KeyError, ValueError) as error:
             if number < len(lines):
                 raise InvalidInputError(
-                    f"Line {number} of {path} is no result of a job ({error}). Remove that line, or choose another "
-                    "folder with --out."
+                    f"Line {number} of {path} is not the result of a job ({error}). Remove that line, or choose "
+                    "another folder with --out."
                 ) from error
             # Remove an incomplete line, so that the next record starts on a new line.
             path.write_text("".join(lines[:-1]), encoding="utf-8")
@@ -168,7 +168,7 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
     if options.sets and sets.missing:
         raise DataSetUnavailableError(next(iter(sets.missing.values())))
     for name in sets.missing:
-        say(f"left out: {name} cannot be had (see --data and --fetch)")
+        say(f"left out: data set {name} is not available (see --data and --fetch)")
     about = out / "run.md"
     if about.exists() and about.read_text(encoding="utf-8").partition("\n")[0] != f"# {experiment.title}":
         raise InvalidInputError(f"{out} has the results of another experiment. Name another folder with --out.")
@@ -209,10 +209,10 @@ def _circumstances(experiment: Experiment, options: Options, sets: Sets, seeds: 
         "scikit-learn": sklearn.__version__,
     }
     return (
-        f"# {experiment.title}\n\nMade by `{command}`. Sets: {', '.join(sets.names)}. Left out, because they were not "
-        f"at hand: {left_out}. References a set: {seeds}.\n\n"
+        f"# {experiment.title}\n\nMade by `{command}`. Data sets: {', '.join(sets.names)}. Not available: "
+        f"{left_out}. Reference clusterings per data set: {seeds}.\n\n"
         f"Versions: {', '.join(f'{name} {version}' for name, version in versions.items())}; {platform.system()} on "
-        f"{platform.machine()}. Times are of one thread.\n"
+        f"{platform.machine()}. Times are for one thread.\n"
     )
 
 

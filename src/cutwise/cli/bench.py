@@ -1,4 +1,4 @@
-"""`cutwise bench`: run the papers' experiments again, with their figures beside ours."""
+"""``cutwise bench``: run the experiments of the papers again, with the published figures beside the new ones."""
 
 from __future__ import annotations
 
@@ -22,34 +22,40 @@ def command(
         str,
         typer.Argument(
             metavar="EXPERIMENT",
-            help="shallow: Tables 2, 3, 4 and Figures 4, 5 of the ExShallow paper. exkmc: cost, accuracy and time "
-            "against the number of leaves, with CART, KDTree, CLTree and CUBT. kernel: Table 2 and Figures 1, 3, 4 of "
-            "the kernel paper. search: the default search beside the papers' trees.",
+            help="shallow: Tables 2, 3, 4 and Figures 4, 5 of the ExShallow paper. exkmc: cost, accuracy and running "
+            "time by number of leaves, compared with CART, KDTree, CLTree and CUBT. kernel: Table 2 and Figures 1, 3, "
+            "4 of the kernel paper. search: the default search compared with the papers' algorithms.",
         ),
     ],
     data: Annotated[
         str | None,
         typer.Option(
-            "--data", metavar="FOLDER", help="Folder of NAME.npz files. Without it: CUTWISE_DATA, if that is set."
+            "--data", metavar="FOLDER", help="Folder of the data files NAME.npz.", show_default="variable CUTWISE_DATA"
         ),
     ] = None,
-    sets: Annotated[str | None, typer.Option("--sets", metavar="NAMES", help="Data sets, separated by commas.")] = None,
+    sets: Annotated[
+        str | None, typer.Option("--sets", metavar="NAMES", help="Data sets, separated by commas.", show_default="all")
+    ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", min=1, help="Reference clusterings a set; as many as the paper's otherwise."),
+        typer.Option("--seeds", min=1, help="Reference clusterings per data set.", show_default="as in the paper"),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sets and two seeds: a few minutes.")] = False,
-    fetch: Annotated[bool, typer.Option("--fetch", help="Fetch sets that are not at hand, where that works.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use small data sets and two seeds: takes a few minutes.")
+    ] = False,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Download data sets that the folder lacks, where possible.")
+    ] = False,
     out: Annotated[
         str | None,
         out_option(
             metavar="FOLDER",
-            help="Where results go; finished jobs in it are not done again.",
+            help="Folder for results; jobs already finished there are not run again.",
             show_default="bench-EXPERIMENT",
         ),
     ] = None,
 ) -> None:
-    """Run an experiment of the papers, and write tables."""
+    """Run an experiment of the papers, and write its results as tables."""
     from cutwise.bench import EXPERIMENTS, Options, run_experiment
     from cutwise.exceptions import InvalidInputError
     from cutwise.table.intake import check_option

@@ -63,14 +63,14 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     if required:
         lines.append(f"    for value in ({', '.join(required)},):")
         compared = "float(value) != float(value)" if are_numbers else "value != value"
-        lines.append(f"        if value is None or {compared}:  # nan is no number, not even itself")
+        lines.append(f"        if value is None or {compared}:  # nan differs from itself")
         lines.append("            return None")
     for feature in tested:
         lines += _read(spoken[feature], kinds[feature])
         if feature in labeled.closed:
             levels = ", ".join(map(_literal, kinds[feature].levels or ()))
             lines += [
-                f"    if {spoken[feature]} not in ({levels},):  # a level that was never seen",
+                f"    if {spoken[feature]} not in ({levels},):  # a level not seen at fit",
                 "        return None",
             ]
     for leaf, regions, _ in walk_leaves(labeled.tree):
@@ -87,12 +87,13 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
 def _docstring(named: bool, are_numbers: bool, places_missing: bool, has_dates: bool) -> list[str]:
     keys = "column names" if named else "positions, counted from 0,"
     values = "numbers, which are compared as floats" if are_numbers else "values; numbers are compared as floats"
-    where = "in a tested column that had no gaps at fit" if places_missing else "that is tested"
+    missing = "in a tested column that had no missing values at fit " if places_missing else "that is tested "
     return [
-        '    """Give the cluster of a row: the one that predict gives.',
+        '    """Return the cluster that predict gives a row.',
         "",
-        f"    `row` is a mapping of {keys} to {values}. None for a row in which a value",
-        f"    {where} is None or nan.{' Dates may be text, such as 2024-03-01 08:00.' if has_dates else ''}",
+        f"    `row` maps {keys} to {values}.",
+        f"    The result is None if a value {missing}is None or nan.",
+        *["    Dates may be text, such as 2024-03-01 08:00."] * has_dates,
         '    """',
     ]
 

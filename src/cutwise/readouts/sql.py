@@ -132,23 +132,29 @@ def _comments(
     placed = [kind.places_missing for kind in kinds]
     dated = " or date (2024-03-01)" * any(kind.name == "date" for kind in kinds)
     missing = f"NULL or text that is no number{dated}" if dialect == "sqlite" else "NULL or NaN"
-    where = "a tested column that had no gaps at fit" if any(placed) else "a tested column"
-    lines = ["Clusters by cutwise, for every row the one that predict gives. Comparisons are in double precision."]
+    where = "a tested column that had no missing values at fit" if any(placed) else "a tested column"
+    lines = ["Made by cutwise: the cluster that predict gives each row. Numbers are compared in double precision."]
     given = "NULL" if nulls is None else quoted(nulls)
     if not placed or not all(placed):
         lines.append(f"A row with {missing} in {where} gets {given}.")
     if dialect == "sqlite" and any(kind.zone is not None for kind in kinds):
-        lines.append("Times are read with their offsets from UTC, without one as UTC, and to the millisecond.")
+        lines.append("Times are read to the millisecond. A time without an offset from UTC is read as UTC.")
     if dialect == "mysql" and any(kind.zone is not None for kind in kinds):
-        lines.append("Times with a zone are of type TIMESTAMP, of type DATETIME from 1970 on and by the session clock.")
+        lines.append(
+            "Times with a zone need type TIMESTAMP. DATETIME works from 1970 on, in the time zone of the session."
+        )
     if dialect != "sqlite" and any(kind.name == "bool" and not kind.is_text for kind in kinds):
-        lines.append("Columns of yes and no hold true and false, or 1 and 0 where the engine has no others, not text.")
+        lines.append(
+            "Columns of truth values hold true and false (1 and 0 in engines without a Boolean type), not text."
+        )
     if labeled.closed:
-        lines.append(f"A row with a level that was never seen at fit gets {given}.")
+        lines.append(f"A row with a level not seen at fit gets {given}.")
     if dialect not in _TELLS_CASE and labeled.columns.has_names and (alike := _alike_but_for_case(labeled)):
-        lines.append(f"{alike}: {dialect} does not tell these names apart. Put in those that your table has.")
+        lines.append(
+            f"These names differ only by case, which {dialect} ignores: {alike}. Use those that your table has."
+        )
     if form == "update":
-        lines.append(f"The column {quoted(column)} has to be there already.")
+        lines.append(f"The column {quoted(column)} must already exist.")
     lines += [f"{quoted(label)} = {quoted(name)}" for label, name in known_as.items()]
     return [f"-- {line}" for line in lines]
 

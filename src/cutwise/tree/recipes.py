@@ -33,7 +33,7 @@ CUTS = ("interval", "threshold")
 class Recipe:
     """How a tree grows, and what it can be grown on.
 
-    ``help``: one line about the cuts. ``base``: the criterion that gives every reference cluster one leaf; None: growth
+    ``help``: one line about its cuts. ``base``: the criterion that gives every reference cluster one leaf; None: growth
     starts at a single leaf. ``expansion``: the criterion that adds leaves one by one, as the whole growth or to a base
     tree. ``explains``: inputs of estimators that offer it: "centers" of clusters, "labels" from any source, clusterings
     by a "kernel". ``starts``: the recipes whose trees a search (``refine.py``) starts from, or the best of which is
@@ -64,42 +64,50 @@ class Recipe:
 RECIPES = {
     # Every search starts from these trees, so that its result costs no more than any of them with as many leaves.
     "search": Recipe(
-        "the cheapest tree that a search finds from those of the others",
+        "the cheapest tree that a local search finds; it starts from trees of other algorithms",
         explains=("centers", "kernel"),
         starts=("exgreedy", "exshallow", "imm", "exkmc"),
     ),
-    "imm": Recipe("the fewest rows are separated from their reference center", base=MistakeCriterion, bound="mistakes"),
-    "exgreedy": Recipe("rows cost least by the best center on their side", base=InducedCriterion),
-    "exshallow": Recipe("the same, and the tree stays shallow", base=ShallowCriterion, weighs_depth=True),
+    "imm": Recipe(
+        "a cut separates the fewest rows from their reference center", base=MistakeCriterion, bound="mistakes"
+    ),
+    "exgreedy": Recipe(
+        "a cut minimizes the cost when each row is served by the best center on its side", base=InducedCriterion
+    ),
+    "exshallow": Recipe("as exgreedy, with a penalty on depth", base=ShallowCriterion, weighs_depth=True),
     "kernel_imm": Recipe(
-        "the fewest rows are separated, in a surrogate feature",
+        "as imm, in a surrogate feature of the kernel",
         base=FeatureMistakeCriterion,
         explains=(),
         takes_limits=False,
         bound="mistakes",
     ),
     "exkmc": Recipe(
-        "each side costs least by one center", expansion=SurrogateCriterion, explains=("centers", "labels", "kernel")
+        "a split minimizes the cost when each side is served by a single center",
+        expansion=SurrogateCriterion,
+        explains=("centers", "labels", "kernel"),
     ),
     "expand": Recipe(
-        "the fewest rows differ from their side's commonest cluster",
+        "a split minimizes the number of rows outside the largest cluster on their side",
         expansion=DisagreementCriterion,
         explains=("labels", "kernel"),
     ),
     "spex": Recipe(
-        "the fewest pairs of a cluster are separated, for the size of the sides",
+        "a split separates the fewest pairs of rows of one cluster, relative to the size of the sides",
         expansion=CliqueCriterion,
         explains=("labels",),
         takes_batches=False,
     ),
-    "cart": Recipe("the sides have the least Gini impurity: plain CART", expansion=GiniCriterion, explains=("labels",)),
+    "cart": Recipe(
+        "a split minimizes the Gini impurity of the sides, as in CART", expansion=GiniCriterion, explains=("labels",)
+    ),
     "auto": Recipe(
-        "the tree that agrees best among those of several recipes",
+        "the tree of several algorithms that agrees best with the labels",
         explains=(),
         starts=("expand", "exshallow", "exgreedy", "imm", "cart"),
     ),
     "optimal": Recipe(
-        "the single cut that costs least, for two clusters",
+        "the single cut of lowest cost, for two clusters",
         explains=(),
         takes_mixed=False,
         takes_limits=False,
