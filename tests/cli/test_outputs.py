@@ -2,6 +2,7 @@
 
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -116,3 +117,12 @@ def test_no_command_writes_over_its_own_input(cutwise, refused, blobs_csv, tmp_p
     ):
         assert "is read by this command" in refused(*args)
     assert (blobs_csv.read_bytes(), model.read_bytes()) == before
+
+
+def test_a_write_protected_file_is_not_replaced(monkeypatch, tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text("mine")
+    monkeypatch.setattr("os.access", lambda place, mode: Path(place) != path)
+    with pytest.raises(InvalidInputError, match=r"No permission to write model\.json"):
+        Outputs(str(path))
+    assert path.read_text() == "mine"

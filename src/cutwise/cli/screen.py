@@ -283,5 +283,6 @@ def check_place(place: Path) -> None:
         raise InvalidInputError(
             f"The folder {folder} does not exist, so {place.name} cannot be written there. Create it first."
         )
-    if not os.access(folder, os.W_OK) and not (place.exists() and not place.is_file()):
+    parts = (folder, place) if place.is_file() else () if place.exists() else (folder,)  # a device is written in place
+    if not all(os.access(part, os.W_OK) for part in parts):
         raise InvalidInputError(f"No permission to write {place.name} in {folder}.")

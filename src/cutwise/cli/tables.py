@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from glob import escape, glob, has_magic
+from glob import glob, has_magic
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 import psutil
@@ -138,8 +138,9 @@ def find_files(given: Sequence[str]) -> list[str]:
     for path in given:
         own = [path]
         if os.path.isdir(path):
-            own, texts = (sorted(glob(os.path.join(escape(path), f"*.{ending}"))) for ending in ("parquet", "csv*"))
-            texts = [name for name in texts if name.endswith((".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip"))]
+            names = [os.path.join(path, name) for name in sorted(os.listdir(path)) if not name.startswith(".")]
+            own = [name for name in names if name.endswith(".parquet")]
+            texts = [name for name in names if name.endswith((".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip"))]
             if own and texts:
                 raise InvalidInputError(
                     f"{path} holds {_parts(own)} and {_parts(texts)}. Give one kind: "
