@@ -289,12 +289,12 @@ class DataSetUnavailableError(InvalidInputError):
     ) -> DataSetUnavailableError:
         """Says where it was looked for, why it could not be fetched, and where to put it."""
         looked = "no data folder was given" if folder is None else f"{folder} has no {name}.npz"
-        fetched = f"fetching it failed ({failure})" if failure else "fetching it is not allowed here"
-        if not can_be_fetched:
-            fetched = "it cannot be fetched"
+        fetched = f"fetching it failed ({failure})" if failure else "it was not fetched"
+        fetched = fetched if can_be_fetched else "it cannot be fetched"
+        step = "Fetch it with network=True, or put" if can_be_fetched and not failure else "Put"
         return cls(
-            f"The data set {name!r} is not available: {looked}, and {fetched}.\nPut {name}.npz (an array X, one row a "
-            "row) into a folder and name the folder: data=..., or the variable CUTWISE_DATA."
+            f"The data set {name!r} is not available: {looked}, and {fetched}.\n{step} {name}.npz (an array X with its "
+            "rows) into a folder and name the folder: data=..., or the environment variable CUTWISE_DATA."
         )
 
 

@@ -32,6 +32,7 @@ def test_results_of_two_experiments_do_not_mix(tmp_path, capsys, monkeypatch):
         (["bench", "shallow", "--sets", "iri"], "Did you mean 'iris'?"),
         (["bench", "shallow", "--sets", "anuran", "--data", "nowhere"], "no such folder"),
         (["bench", "shallow", "--seeds", "0"], "--seeds"),
+        (["bench", "shallow", "--sets", "mice_rows"], "Fetch it with --fetch, or put mice_rows.npz"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_exit_code_2(arguments, words, tmp_path, capsys, monkeypatch):

@@ -79,6 +79,7 @@ def test_levels_never_seen_are_outside_or_refused(cutwise, people, tmp_path, unk
     done = cutwise("predict", model, people)
     assert done.code == code
     assert "never seen at fit: 'west'" in done.err
+    assert "handle_unknown" not in done.err  # predict has no option for it
 
 
 def test_long_sets_of_levels_are_cut_short_where_people_read_rules_and_whole_elsewhere(cutwise, tmp_path):

@@ -88,7 +88,7 @@ def test_another_table_is_refused_unless_it_is_wanted(tmp_path):
 def test_a_set_that_cannot_be_had_says_what_would_help(tmp_path, monkeypatch):
     with pytest.raises(DataSetUnavailableError, match=r"(?s)no data folder was given.*cannot be fetched.*CUTWISE_DATA"):
         load_real("anuran")
-    with pytest.raises(DataSetUnavailableError, match=r"has no letter\.npz, and fetching it is not allowed"):
+    with pytest.raises(DataSetUnavailableError, match=r"has no letter\.npz, and it was not fetched"):
         load_real("letter", data=tmp_path, network=False)
 
     def offline(number):

@@ -183,6 +183,7 @@ _PARAMETERS = {
     "cut_features": "cut_only",
     "sample_weight": "weights",
     "handle_unknown": "unknown",
+    "network": "fetch",
 }
 """Parameters of estimators that options have other names for."""
 
@@ -199,12 +200,13 @@ def _in_options(message: str) -> str:
     }
     own = of_command.get(_running.get(), {})
     options = own | {name: own[short] for name, short in _PARAMETERS.items() if short in own}
-    lacking = "|".join({name for names in of_command.values() for name in names} - set(options))
-    message = re.sub(rf", or (?:{lacking})=[^,.]*(?=[,.])", "", message)
+    lacking = "|".join({name for names in (*of_command.values(), _PARAMETERS) for name in names} - set(options))
+    message = re.sub(rf", or (?:use )?(?:{lacking})=[^,.]*(?=[,.])", "", message)
 
     def option(match: re.Match[str]) -> str:
-        name, equals = match.groups()
-        return options[name] + (" " if equals else "") if ("_" in name or equals) and name in options else match[0]
+        name, equals, is_flag = match.groups()
+        joint = " " if equals and not is_flag else ""
+        return f"{options[name]}{joint}" if ("_" in name or equals) and name in options else match[0]
 
     message = message.replace("Give y, the cluster", "Add --labels-from COLUMN, the cluster")
     message = message.replace("None leaves the number to the estimator", "Left out, there is a leaf a cluster at least")
@@ -215,4 +217,4 @@ def _in_options(message: str) -> str:
     message = re.sub(r" of X( of positive weight)? \(n_samples=(\d+)\)", r"\1 (of \2 in all)", message)
     message = message.replace("Leave out what only names rows", "Leave out what only names rows (--drop)")
     message = message.removesuffix(" If they should not, set preprocessor=None.")
-    return re.sub(r"(?<![\w-])([a-z_]+)\b(=?)", option, message)
+    return re.sub(r"(?<![\w-])([a-z_]+)\b(=?)(True\b)?", option, message)
