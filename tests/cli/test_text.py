@@ -107,6 +107,8 @@ def test_notes_below_the_table_are_no_rows(capsys):
     frame, _, _ = read("place;area;share\nA;1;2\nB;3;4\nTotal;;\nNote: x\n")
     assert frame["place"].tolist() == ["A", "B"]
     assert "1 line of totals" in capsys.readouterr().err
+    frame, _, _ = read("area;share\n1,5;2\n2,5;3\nNote: provisional\n")
+    assert frame.to_numpy().tolist() == [[1.5, 2], [2.5, 3]]
     # Where others know as little, such lines are rows.
     frame, _, _ = read("place;area;share\nA;1;2\nB;;\nC;3;4\nD;;\n")
     assert frame["place"].tolist() == ["A", "B", "C", "D"]

@@ -389,8 +389,8 @@ def _no_rows(
     first, last, known = frame.iloc[:, 0], frame.columns[-1], frame.notna()
     width = frame.shape[1] - (last.startswith(_UNNAMED) and not known[last].any())
     if width == 1 and whole is not None and first.dtype.kind not in "iufb":
-        cells = first.dropna().astype(str).str.strip()
-        are_numbers = cells.map(lambda cell: is_number(cell) or cell.casefold() in MISSING_AMONG_NUMBERS).astype(bool)
+        cells = first.dropna()
+        are_numbers = _are_numbers(cells)
         n = int((~are_numbers).sum())
         if 0 < n < len(cells) - n and not are_numbers.iloc[-n:].any():
             return {"of notes below the table": cells.index[-n:].tolist()}
@@ -409,8 +409,10 @@ def _no_rows(
     rows = np.setdiff1d(np.flatnonzero(n_values), alone[is_comment], assume_unique=True)
     notes = alone[~is_comment & ~words.str.fullmatch(_TOTAL).to_numpy(dtype=bool) & ~words.isin(levels).to_numpy()]
     # Below the table, where no line in it has so few values.
-    if width > 2 and 0 < len(notes) < len(rows) and (rows[-len(notes) :] == notes).all():
-        found["of notes below the table"], rows = notes.tolist(), rows[: -len(notes)]
+    above = rows[: len(rows) - len(notes)]
+    are_below = 0 < len(notes) < len(rows) and (rows[len(above) :] == notes).all()
+    if are_below and (width > 2 or _are_numbers(first.iloc[above].dropna()).all()):
+        found["of notes below the table"], rows = notes.tolist(), above
     for column in frame.columns if len(rows) > 2 else ():
         last = frame[column].iloc[rows[-1]]
         is_word = _TOTAL.fullmatch(str(last).strip()) and str(last).strip() not in levels
@@ -424,6 +426,12 @@ def _no_rows(
                 )
             break
     return found
+
+
+def _are_numbers(cells: pd.Series) -> pd.Series:
+    """Which cells are numbers or marks of missing ones."""
+    words = cells.astype(str).str.strip()
+    return words.map(lambda cell: is_number(cell) or cell.casefold() in MISSING_AMONG_NUMBERS).astype(bool)
 
 
 def _adds_up(last: pd.DataFrame, whole: Iterable[pd.DataFrame], decimal: str) -> bool:
