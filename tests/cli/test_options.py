@@ -65,6 +65,7 @@ def test_a_group_arrives_as_one_argument():
 def test_lines_of_help_end_where_the_screen_ends(cutwise):
     text = cutwise("compare", "--help").out
     assert "Agreement: the share of rows in the same cluster" in " ".join(text.split())
+    assert "cart: a split minimizes the Gini impurity of the sides" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,8 @@ for name, module in COMMANDS.items():
     # With an empty line between paragraphs, since typer joins consecutive lines.
     # Lines of a docstring are longer than those of a terminal: join each paragraph, so that it is wrapped again.
     text = "\n\n".join(" ".join(paragraph.split()) for paragraph in (module.command.__doc__ or "").split("\n\n"))
-    app.command(name, help=text, epilog="\n\n".join(["Examples:", *module.EXAMPLES]))(flattened(module.command))
+    further = [*getattr(module, "NOTES", ()), "Examples:", *module.EXAMPLES]
+    app.command(name, help=text, epilog="\n\n".join(further))(flattened(module.command))
 
 
 def _print_version(wanted: bool) -> None:

@@ -14,7 +14,7 @@ from cutwise.cli.screen import print_json, print_line, print_table, warnings_nam
 from cutwise.exceptions import CutwiseWarning, EmptyClusterWarning, InfeasibleLimitsError, warn
 from cutwise.readouts.words import finite, kept_text, percent, table_notes
 from cutwise.reference.objective import OBJECTIVES
-from cutwise.tree.recipes import recipes_for
+from cutwise.tree.recipes import RECIPES, recipes_for
 
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
@@ -26,6 +26,9 @@ EXAMPLES = (
     "cutwise compare customers.csv -k 5 --never Genre --max-depth 3",
     "cutwise compare measured.parquet --labels-from species",
 )
+
+NOTES = ("Algorithms:", *(f"{name}: {recipe.help}" for name, recipe in RECIPES.items() if recipe.explains))
+"""Paragraphs of the help above the examples."""
 
 HEADER = ("algorithm", "leaves", "depth", "cost ratio", "explained", "agreement", "WAD", "WAES", "seconds")
 

@@ -118,7 +118,8 @@ def command(
     algorithm: Annotated[
         str | None,
         of_tree(
-            help=f"How the tree is grown: {', '.join(recipes_for('centers'))}; auto for given labels.",
+            help=f"How the tree is grown (see cutwise compare --help): {', '.join(recipes_for('centers'))}; auto for "
+            "given labels.",
             show_default="search",
             autocompletion=one_of((*recipes_for("centers"), "auto")),
         ),

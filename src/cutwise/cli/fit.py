@@ -60,8 +60,8 @@ def command(
     algorithm: Annotated[
         str | None,
         of_tree(
-            help=f"How the tree is grown: {', '.join(recipes_for('centers'))}, optimal (-k 2); "
-            f"imm, {', '.join(recipes_for('kernel'))} with a kernel; auto, {', '.join(recipes_for('labels'))} "
+            help=f"How the tree is grown (see cutwise compare --help): {', '.join(recipes_for('centers'))}, optimal "
+            f"(-k 2); imm, {', '.join(recipes_for('kernel'))} with a kernel; auto, {', '.join(recipes_for('labels'))} "
             "for given labels.",
             show_default="search; imm with a kernel",
             autocompletion=one_of(dict.fromkeys((*recipes_for("centers"), "optimal", "auto", *recipes_for("labels")))),
