@@ -165,6 +165,17 @@ def test_a_terminal_that_lacks_the_letters_ends_no_run_and_mixes_up_no_names(mon
     assert json.loads(printed("ascii", "--json")) == json.loads(printed("utf-8", "--json"))
 
 
+def test_a_text_for_programs_is_not_printed_with_other_letters(tmp_path):
+    (tmp_path / "rows.csv").write_text("größe,市\n1,大阪\n2,大阪\n8,東京\n9,東京\n", encoding="utf-8")
+    rows, model = str(tmp_path / "rows.csv"), str(tmp_path / "m.json")
+    assert run("fit", rows, "--labels-from", "市", "--out", model).returncode == 0
+    for command in (("predict", model, rows), ("rules", model, "--format", "python")):
+        result = run(*command, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+        assert (result.returncode, result.stdout) == (2, "")
+        assert "Standard output is encoded as ascii" in result.stderr
+        assert "大阪" in run(*command, env={**os.environ, "PYTHONIOENCODING": "utf-8"}).stdout
+
+
 def test_without_typer_the_message_says_how_to_get_it(tmp_path):
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(\"No module named 'typer'\", name='typer')")
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]

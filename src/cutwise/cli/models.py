@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 from cutwise.cli.cells import PLAIN, Format
 from cutwise.cli.columns import with_numbers
 from cutwise.cli.options import SCALES, TextOptions
-from cutwise.cli.screen import note, print_line, print_table
+from cutwise.cli.screen import note, print_document, print_line, print_table
 from cutwise.cli.tables import Source, open_source
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
 from cutwise.readouts.rules import table_lines
@@ -166,10 +166,15 @@ def labels_frame(
     return frame.assign(name=clusters.map(names)) if names else frame
 
 
-def write_labels(frame: pd.DataFrame, file: IO[str] | Path) -> None:
-    """Write lines of clusters as CSV, with a header if they are the first lines or if there are none."""
+def write_labels(frame: pd.DataFrame, file: IO[str] | Path | None) -> None:
+    """Write lines of clusters as CSV, with a header if they are the first lines or if there are none.
+
+    ``file``: None for standard output.
+    """
     is_first = frame.empty or bool(frame["row"].eq(0).any())
-    frame.to_csv(file, index=False, header=is_first, lineterminator="\n")
+    lines = frame.to_csv(file, index=False, header=is_first, lineterminator="\n")
+    if lines is not None:
+        print_document(lines)
 
 
 def check_model_path(path: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -73,7 +72,7 @@ def command(
         fitted = read_model(model, file)
 
         def write(place: Path | None) -> int:
-            with nullcontext(sys.stdout) if place is None else _csv(place) as lines:
+            with nullcontext() if place is None else _csv(place) as lines:
                 n_rows, n_left_out = read(fitted, file, partial(write_labels, file=lines))
             if n_rows == 0:
                 raise InvalidInputError(f"{file} holds no rows.")

@@ -98,7 +98,17 @@ def print_line(text: str = "") -> None:
 
 def print_document(text: str) -> None:
     """Print a text for a file or another program unchanged; on a terminal control characters are escaped."""
-    sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
+    if sys.stdout.isatty():
+        sys.stdout.write(harmless(text))
+        return
+    try:
+        text.encode(_encoding(sys.stdout))
+    except UnicodeEncodeError as error:  # escapes would be other names
+        raise InvalidInputError(
+            f"Standard output is encoded as {error.encoding}, which has no {error.object[error.start]!a}. Write to "
+            "a file with --out, or set the environment variable PYTHONIOENCODING to utf-8."
+        ) from error
+    sys.stdout.write(text)
 
 
 def print_json(document: Any) -> None:
