@@ -167,6 +167,60 @@ def test_steps_that_mix_columns_stay_in_front():
         explain_pipeline(ExplainableKMeans(3))
 
 
+def _square_from_zero(x):
+    return np.square(np.maximum(x, 0))
+
+
+def _signs(x):
+    return x * np.where(np.arange(x.shape[1]) == 1, -1, 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "inverse", "increases"),
+    [
+        (np.cbrt, lambda x: x**3, True),
+        (np.arcsinh, np.sinh, True),
+        (np.tanh, np.arctanh, True),
+        (_square_from_zero, np.sqrt, True),
+        (lambda x: -_signs(_signs(-x)), np.positive, True),
+        (np.square, np.sqrt, False),
+        (np.cos, np.arccos, False),
+        (np.abs, np.abs, False),
+        (_signs, _signs, False),
+        (lambda x: np.where(x == 999, -1, x), np.positive, False),
+        (lambda x: x + 2 * np.sin(3 * x), np.positive, False),
+        (lambda x: x + np.roll(x, 1, axis=1), lambda x: x - 1, False),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rules_hold_for_rows_unlike_those_of_fit_or_the_function_is_refused(function, inverse, increases, dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(scale=2, size=(300, 3)).astype(dtype)
+    step = FunctionTransformer(function, inverse, check_inverse=False)
+    pipeline = make_pipeline(step, StandardScaler(), ExplainableKMeans(4, max_leaves=6, random_state=0)).fit(rows)
+    if not increases:
+        with pytest.raises(InvalidInputError, match="does not increase"):
+            explain_pipeline(pipeline)
+        return
+    model = explain_pipeline(pipeline)
+    new = rng.normal(scale=6, size=(5000, 3)).astype(dtype)
+    new[:2000] = rng.choice(rows.ravel(), (2000, 3)) + rng.choice([0, 1e-4], (2000, 3))
+    inner = model.tree_.feature >= 0
+    values = new.astype(float)[:, model.tree_.feature[inner]]
+    between = ((model._gaps[inner, 0] < values) & (values < model._gaps[inner, 1])).any(axis=1)
+    assert between.mean() < 0.7
+    np.testing.assert_array_equal(model.predict(new)[~between], pipeline.predict(new)[~between])
+
+
+def test_a_function_that_makes_missing_values_is_refused_where_rules_place_them():
+    rows = np.repeat(np.arange(12.0), 5)[:, np.newaxis]
+    rows[::7] = np.nan
+    root = FunctionTransformer(np.sqrt, np.square, check_inverse=False)
+    pipeline = make_pipeline(root, ExplainableKMeans(3, random_state=0)).fit(rows)
+    with pytest.raises(InvalidInputError, match="does not increase with column 0 alone over all numbers: not at -"):
+        explain_pipeline(pipeline)
+
+
 def test_scaled_columns_of_a_frame_are_named():
     scaled = pd.DataFrame(StandardScaler().fit_transform(X), columns=X.columns)
     with pytest.warns(ScaledColumnsWarning, match="explain_pipeline"):

@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError
-from cutwise.table.table import NUMBER
+from cutwise.table.table import NUMBER, ColumnKind
 from cutwise.tree.growing import choose_threshold, place_threshold
 
 
@@ -36,20 +36,21 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
         columns one by one and can be inverted: StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler without
         ``clip``, a FunctionTransformer with an increasing function and its inverse, and a ColumnTransformer of such
         steps that gives no column to two of them. Earlier steps are not undone: the rules are about their output.
+        A function has to increase over all numbers for which it is defined, and not only over those of fit.
 
     Returns
     -------
     model : estimator of cutwise
-        A fitted copy. It places every row of fit as the pipeline does; each threshold lies between the same two
-        neighboring rows, at the number with the fewest digits.
+        A fitted copy. Each threshold lies between the same two neighboring rows of fit, at the number with the fewest
+        digits. It places every row as the pipeline does, but for values between these two, which no row of fit has.
 
     Raises
     ------
     UnsupportedInputError
         Not a pipeline that ends in a fitted model of cutwise.
     InvalidInputError
-        No step in front of the model can be undone, or a function that does not increase, that mixes columns, or whose
-        inverse is another's.
+        No step in front of the model can be undone, or a function that does not increase everywhere, that mixes
+        columns, or whose inverse is another's.
 
     Examples
     --------
@@ -93,6 +94,8 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     ends = np.where(near & whole[:, np.newaxis], nearest, ends)
     threshold, lower = model.tree_.threshold.copy(), model.tree_.lower.copy()
     kinds = model._columns_of_fit().kinds
+    names = getattr(undone[0], "feature_names_in_", None)
+    columns.check_increasing(ends, kinds, names)
     for node, (a, b, c, d), is_whole in zip(np.flatnonzero(inner).tolist(), ends.tolist(), whole.tolist(), strict=True):
         kind = kinds[model.tree_.feature[node]]
         if kind.name in ("date", "duration"):
@@ -117,7 +120,6 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     space = scaling if own is None else Pipeline([("scaling", scaling), ("preprocessor", own)])
     explained.preprocessor_ = explained.preprocessor = space
     explained._remember_params()
-    names = getattr(undone[0], "feature_names_in_", None)
     if names is not None and len(names) == n_before:
         explained.feature_names_in_ = np.asarray(names, dtype=object)
     return explained
@@ -161,7 +163,8 @@ class _ColumnsBefore:
     """The input columns of scaling steps with d output columns, which m tests cut.
 
     ``feature`` (m,): the output column of each test. ``source`` (d,): the input column of each output column.
-    ``ahead``, ``back``: functions that scale values of the tests, shape (m,), and their inverse.
+    ``ahead``, ``back``: functions that scale values of the tests, shape (m,), and their inverse; ``scale``: one that
+    scales tables of some columns, given with their numbers before and after scaling.
     """
 
     feature: npt.NDArray[Any]
@@ -169,6 +172,7 @@ class _ColumnsBefore:
     n_before: int
     ahead: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
     back: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
+    scale: Callable[[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]], npt.NDArray[np.float64]]
     is_float32: bool
 
     @classmethod
@@ -187,24 +191,23 @@ class _ColumnsBefore:
             back.append([(part.inverse_transform, after, before) for part, before, after in parts])
         m, dtype = np.arange(len(feature)), np.float32 if is_float32 else np.float64
 
-        def along(route: Any, start: Any, end: Any, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-            table = np.ones((len(m), widest), dtype=dtype)
+        def along(route: Any, rows: Any, start: Any, end: Any, values: npt.NDArray[np.float64]) -> Any:
+            table = np.ones((len(values), widest), dtype=dtype)
             # Steps fitted with column names warn about rows without them, and scalers refuse the logarithm of 0.
             with (
                 warnings.catch_warnings(action="ignore"),
                 np.errstate(all="ignore"),
                 config_context(assume_finite=True),
             ):
-                table[m, start] = values
+                table[rows, start] = values
                 for stage in route:
                     given, table = table, np.ones_like(table)
                     for transform, before, after in stage:
                         table[:, after] = transform(given[:, before])
-            found: npt.NDArray[np.float64] = table[m, end].astype(np.float64)
-            return found
+            return table[rows, end].astype(np.float64)
 
-        routes = partial(along, ahead, source[feature], feature), partial(along, back, feature, source[feature])
-        return cls(feature, source, d, *routes, is_float32)
+        routes = partial(along, ahead, m, source[feature], feature), partial(along, back, m, feature, source[feature])
+        return cls(feature, source, d, *routes, partial(along, ahead, slice(None)), is_float32)
 
     def unscale_gaps(self, gaps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Gaps (m, 4) before scaling: largest values scaled to at most a lower end, smallest to at least an upper."""
@@ -215,7 +218,9 @@ class _ColumnsBefore:
                 continue
             goal = np.where(known, gaps[:, j], 0.0)
             near = self.back(goal)
-            apart = (1e-3 if self.is_float32 else 1e-6) * (np.abs(near) + np.abs(self.back(goal + 1.0) - near)) + 1e-300
+            apart = (1e-3 if self.is_float32 else 1e-6) * (
+                np.abs(near) + np.nan_to_num(np.abs(self.back(goal + 1.0) - near))
+            ) + 1e-300
             low, high = near - apart, near + apart
             between = (self._ahead_near(near, low) <= goal) & (goal <= self._ahead_near(near, high))
             if not (between & ~np.isnan(self.ahead(near)))[known].all():
@@ -241,6 +246,37 @@ class _ColumnsBefore:
         """Mask of the values, shape (m, 4), that are scaled exactly to the ends of the gaps."""
         scaled = np.column_stack([self.ahead(np.nan_to_num(of_end)) for of_end in values.T])
         return np.asarray(np.isfinite(values) & (scaled == gaps))
+
+    def check_increasing(self, ends: npt.NDArray[np.float64], kinds: Sequence[ColumnKind], names: Any) -> None:
+        """Raise an error for a column that is not scaled by an increasing function of it alone.
+
+        Only values of functions are known: at numbers around the ends of the gaps, at numbers of all sizes, and at
+        codes such as -1 and 999. Rows have them in another order for each column, so that a column that depends on
+        another one does not increase either.
+        """
+        outputs, rng = np.unique(self.feature[np.isfinite(ends).any(axis=1)]), np.random.default_rng(0)
+        sizes, codes = np.logspace(-30, 30, 1201), np.arange(-1000.0, 10001.0)
+        grid = np.empty((2001 + 4 * len(sizes) + len(codes), len(outputs)))
+        for i, j in enumerate(outputs):
+            low, high = np.nanmin(ends[self.feature == j]), np.nanmax(ends[self.feature == j])
+            around, apart = np.linspace(3 * low - 2 * high, 3 * high - 2 * low, 2001), (high - low) * sizes
+            grid[:, i] = rng.permutation(np.concatenate([around, low - apart, high + apart, sizes, -sizes, codes]))
+        blocks = np.array_split(grid, 1 + len(grid) * self.n_before // 10**7)
+        scaled = np.concatenate([self.scale(self.source[outputs], outputs, block) for block in blocks])
+        for i, j in enumerate(outputs):
+            order = grid[:, i].argsort()
+            values, images = grid[order, i], scaled[order, i]
+            if not kinds[j].has_gaps:  # the pipeline refuses values for which a function is not defined
+                values, images = values[~np.isnan(images)], images[~np.isnan(images)]
+            images = np.clip(images, -1e300, 1e300)
+            rounding = (1e-5 if self.is_float32 else 1e-12) * (1 + np.abs(images[:-1]))
+            if len(falls := values[1:][~(images[1:] >= images[:-1] - rounding)]):
+                name = f"column {self.source[j]}" if names is None else repr(names[self.source[j]])
+                raise InvalidInputError(
+                    f"A step in front of the model does not increase with {name} alone over all numbers: not at "
+                    f"{falls[len(falls) // 2]:.3g}.\nGive it a function that does, such as the square of "
+                    "np.maximum(x, 0), or leave it out."
+                )
 
     def unscale_spreads(
         self, spreads: npt.NDArray[np.float64], gaps: npt.NDArray[np.float64]
