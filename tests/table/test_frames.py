@@ -234,6 +234,8 @@ def test_sparse_columns_beside_dense_ones_or_with_another_fill_value_become_dens
     np.testing.assert_array_equal(read_table(frame).values, [[0, 1], [1.5, 2]])
     frame = pd.DataFrame({"a": pd.arrays.SparseArray([7.0, 1.5], fill_value=7.0)})
     np.testing.assert_array_equal(read_table(frame).values, [[7], [1.5]])
+    frame["b"] = pd.arrays.SparseArray([0.0, 2.0])  # pandas warns of two fill values, and a warning is an error here
+    np.testing.assert_array_equal(read_table(frame).values, [[7, 0], [1.5, 2]])
 
 
 def test_column_names_that_are_not_text_count_as_none():

@@ -513,10 +513,10 @@ def _pandas_whole(native: Any) -> npt.NDArray[np.generic] | sparse.coo_array | N
         return None
     dtypes = set(native.dtypes)
     if all(type(dtype).__name__ == "SparseDtype" for dtype in dtypes):
+        # Another fill value, or entries that are no numbers: the dense way converts or explains. pandas would warn.
         try:
-            return native.sparse.to_coo()
+            return native.sparse.to_coo() if all(dtype.fill_value == 0 for dtype in dtypes) else None
         except (ValueError, TypeError):
-            # Another fill value, or entries that are no numbers: the dense way converts or explains.
             return None
     dtype = dtypes.pop()
     if dtypes or not isinstance(dtype, np.dtype) or dtype not in (*MATRIX_DTYPES, np.dtype(np.bool_)):
