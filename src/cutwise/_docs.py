@@ -70,15 +70,15 @@ mixed_preprocessor = preprocessor : transformer or "auto", default="auto"
     transformer is fitted, on the table as it was passed; weights are passed on if its ``fit`` takes them. A transformer
     that is not scikit-learn's may write into its input, so it gets a copy of the rows.
 cut_features : array-like, default=None
-    Columns that may be cut: names, positions or a mask; no test asks about other columns. None means all. Clusters are
-    found by all columns either way.
+    Columns that may be cut: names, positions (negative ones from the end) or a mask; no test asks about other columns.
+    None means all. Clusters are found by all columns either way.
 max_depth : int, default=None
     Maximum number of tests on the way to a leaf.
 min_samples_leaf : int or float, default=1
     Minimum number of rows in every leaf, or minimum share of the weight, between 0 and 1.
 categorical_features : "from_dtype" or array-like, default="from_dtype"
-    Columns of texts or numbers to take as categories: names, positions or a mask. ``"from_dtype"``: columns of text and
-    unordered categorical columns.
+    Columns of texts or numbers to take as categories: names, positions (negative ones from the end) or a mask.
+    ``"from_dtype"``: columns of text and unordered categorical columns.
 handle_unknown : {"outside", "error"}, default="outside"
     How to treat levels never seen at fit: such a row has none of the levels that a rule names, with a warning, or it
     is an error.

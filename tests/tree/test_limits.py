@@ -264,6 +264,17 @@ def test_limits_that_nothing_can_keep_are_refused_before_anything_grows(params, 
     assert all(word in str(caught.value) for word in words)
 
 
+def test_columns_are_given_by_name_position_place_from_the_end_or_mask_and_named_in_all_that_is_printed():
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    for given in (["c"], [2], [-1], [False, False, True]):
+        model = ExplainableKMeans(3, random_state=0, cut_features=given, preprocessor=None).fit(table)
+        assert model._limits_line == "limits: +0.0 % (only cuts on c)"
+        assert set(model.tree_.tested) == {2}
+    for beyond in (3, -4):
+        with pytest.raises(InvalidInputError, match=r"positions from 0 to 2 \(or from the end, negative\)"):
+            ExplainableKMeans(3, cut_features=[beyond], preprocessor=None).fit(table)
+
+
 def test_a_node_without_an_allowed_cut_ends_the_fit_with_its_clusters_its_rule_and_the_next_step():
     y = np.repeat(np.arange(4), [60, 60, 10, 70])
     X = 10.0 * y[:, None]

@@ -323,7 +323,8 @@ def find_columns(parameter: str, given: Any, columns: Columns, *, or_text: str =
         else:
             raise InvalidInputError(
                 f"{parameter} names {shown(item)}, and X has no such column.{did_you_mean(item, names)} "
-                f"Its columns are {listed(names, most=20)}; names, positions from 0 or a mask are taken{or_text}."
+                f"Its columns are {listed(names, most=20)}; names, positions from 0 to {len(names) - 1} (or from the "
+                f"end, negative) or a mask are taken{or_text}."
             )
     return found
 
