@@ -36,6 +36,15 @@ def test_a_folder_appears_when_it_is_complete_and_what_a_killed_process_left_of_
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "whole"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="whole paths have a limit there")
+@pytest.mark.parametrize("name", ["a" * 255, "\N{CJK UNIFIED IDEOGRAPH-4E09}" * 85], ids=["ASCII", "three bytes each"])
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path, name):
+    left = tmp_path / f".{name[:50]}.{'0' * 32}.part"
+    left.write_text("half")
+    write_whole(tmp_path / name, "text")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 def test_an_error_names_the_file_that_was_asked_for_and_errors_of_others_are_left_alone(tmp_path):
     with pytest.raises(OSError, match=r"There is no folder .*; create it first") as caught:
         write_whole(tmp_path / "no" / "file", "text")

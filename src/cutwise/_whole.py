@@ -46,7 +46,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     if _is_stream(place):
         yield place
         return
-    part = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
+    part = _new_part(place)
     try:
         _remove_abandoned(place)
         mode = stat.S_IMODE(place.stat().st_mode) if place.is_file() else None
@@ -78,7 +78,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A folder to fill, which appears as ``path`` if the block succeeds; ``path`` must not exist."""
     place = Path(os.path.abspath(path))
-    part = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
+    part = _new_part(place)
     _remove_abandoned(place)
     part.mkdir()
     try:
@@ -109,9 +109,14 @@ def _opened(part: Path) -> int:
     return os.open(os.fspath(part), os.O_RDONLY if part.is_dir() else os.O_RDWR)
 
 
+def _new_part(place: Path) -> Path:
+    """A new name beside a file or folder; 50 of its characters, since names may have 255 bytes."""
+    return place.with_name(f".{place.name[:50]}.{uuid.uuid4().hex}.part")
+
+
 def _remove_abandoned(place: Path) -> None:
     """Remove abandoned parts of a file or folder, which can be locked since nobody writes them."""
-    ours = re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{32}}\.part")
+    ours = re.compile(rf"\.{re.escape(place.name[:50])}\.[0-9a-f]{{32}}\.part")
     if fcntl is None or not place.parent.is_dir():
         return
     for name in filter(ours.fullmatch, os.listdir(place.parent)):
