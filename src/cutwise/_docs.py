@@ -82,9 +82,9 @@ categorical_features : "from_dtype" or array-like, default="from_dtype"
 handle_unknown : {"outside", "error"}, default="outside"
     How to treat levels never seen at fit: such a row has none of the levels that a rule names, with a warning, or it
     is an error.
-n_init : int, default=10
-    Number of starts of the reference, by k-means++: fewer where some of them agree, up to three times as many on
-    tables that take little time, and up to eight times on tables that take next to none.
+n_init : int or "auto", default=10
+    Number of starts of the reference (``"auto"`` is 10), by k-means++: fewer where some of them agree, up to three
+    times as many on tables that take little time, and up to eight times on tables that take next to none.
 random_state : int, RandomState instance or None, default=None
     Seeds the reference. The tree uses no randomness.
 n_jobs : int, default=None

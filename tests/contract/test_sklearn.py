@@ -166,6 +166,18 @@ def test_clone_keeps_the_parameters_and_nothing_fitted():
     assert not hasattr(model.reference, "cluster_centers_"), "fit must work on a copy of an unfitted reference"
 
 
+@pytest.mark.parametrize(
+    "estimator", [ExplainableKMeans, ExplainableKMedians, ExplainableKernelKMeans, KMedians, KernelKMeans, CLTree]
+)
+def test_the_number_of_starts_may_be_auto_as_for_k_means(estimator):
+    rows = load_iris().data
+    auto, ten = (estimator(3, n_init=n, random_state=0).fit(rows) for n in ("auto", 10))
+    np.testing.assert_array_equal(auto.labels_, ten.labels_)
+    assert clone(auto).n_init == "auto"
+    with pytest.raises(ValueError, match="n_init='Auto' is not a whole number"):
+        estimator(3, n_init="Auto").fit(rows)
+
+
 def test_grid_search_over_parameters_and_nested_ones():
     search = GridSearchCV(
         ExplainableKMeans(3, reference=KMeans(3, n_init=1, random_state=0), random_state=0),

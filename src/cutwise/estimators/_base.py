@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +35,9 @@ from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
     MixedOptions,
     Seed,
-    check_integer,
     check_max_leaves,
     check_n_clusters,
+    check_n_init,
     check_n_jobs,
     check_option,
     check_unread,
@@ -348,7 +348,7 @@ class TreeClusterer(HasCost, TreeEstimator):
     max_leaves: int | None = None
     reference: Any = None
     preprocessor: Any = None
-    n_init: int = 10
+    n_init: int | Literal["auto"] = 10
     random_state: Seed = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -404,7 +404,7 @@ class TreeClusterer(HasCost, TreeEstimator):
         k = check_n_clusters(self.n_clusters)
         max_leaves = check_max_leaves(self.max_leaves, k)
         self._check_own_parameters(k, max_leaves)
-        check_integer("n_init", self.n_init, minimum=1)
+        check_n_init(self.n_init)
         read_random_state(self.random_state)
         check_n_jobs(self.n_jobs)
         stages = Stages(type(self).__name__, check_verbose(self.verbose))

@@ -26,7 +26,7 @@ from cutwise.passes.spill import Copies
 from cutwise.passes.sums import T, Total, least_row, nearer
 from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
-from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs, read_centers
+from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_init, check_n_jobs, read_centers
 from cutwise.table.mixed import frame_of
 from cutwise.table.table import Table, are_plain, as_matrix
 from cutwise.tree.cut_tree import CutTree
@@ -393,6 +393,6 @@ def _reference_centers(model: Any, rows: BatchedRows) -> Float64:
     if model.reference is not None:
         return from_centers(rows.measured or rows.example, model.reference, model.n_clusters).centers
     return find_centers(
-        rows, model.n_clusters, n_init=model.n_init, random_state=model.random_state, n_jobs=check_n_jobs(model.n_jobs),
-        verbose=max(int(model.verbose) - 1, 0),
+        rows, model.n_clusters, n_init=check_n_init(model.n_init), random_state=model.random_state,
+        n_jobs=check_n_jobs(model.n_jobs), verbose=max(int(model.verbose) - 1, 0),
     )  # fmt: skip

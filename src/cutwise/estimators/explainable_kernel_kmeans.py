@@ -328,8 +328,8 @@ class ExplainableKernelKMeans(HasLimits, TreeClusterer):
     preprocessor : transformer, default=None
         Distances are measured in its output (a scaler's, say), rules stay in the columns and units of ``X``. Kernel IMM
         needs one that changes every column by itself and keeps its order, such as a scaler.
-    n_init : int, default=10
-        Number of starts of the reference, as in :class:`KernelKMeans`.
+    n_init : int or "auto", default=10
+        Number of starts of the reference (``"auto"`` is 10), as in :class:`KernelKMeans`.
     random_state : int, RandomState instance or None, default=None
         Seeds the reference, and the landmarks of the approximation. The tree uses no randomness.
     {n_jobs, verbose}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from cutwise._docs import fill_doc
 from cutwise.estimators._explainable import ExplainableClusterer
@@ -81,8 +81,8 @@ class ExplainableKMedians(ExplainableClusterer):
         was fitted on these rows (scaled as distances are here) gives its ``labels_``, another fitted one its
         predictions. If a clusterer has no centers, the medians of its clusters are used.
     {mixed_preprocessor}
-    n_init : int, default=10
-        Number of starts of the reference, as in :class:`KMedians`.
+    n_init : int or "auto", default=10
+        Number of starts of the reference (``"auto"`` is 10), as in :class:`KMedians`.
     {random_state, n_jobs, verbose}
 
     Attributes
@@ -133,7 +133,7 @@ def tune_depth_penalty(
     reference: Any = None,
     preprocessor: Any = None,
     sample_weight: Any = None,
-    n_init: int = 10,
+    n_init: int | Literal["auto"] = 10,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> PenaltySearch:

@@ -20,6 +20,7 @@ from cutwise.reference.resources import one_thread
 from cutwise.table.intake import (
     Seed,
     check_integer,
+    check_n_init,
     check_n_jobs,
     check_option,
     check_unread,
@@ -64,7 +65,7 @@ class KernelRecipe:
             constants={name: getattr(estimator, name) for name in CONSTANTS},
             n_components=None if estimator.approximation is None else n_components,
             init=check_option("init", getattr(estimator, "init", "k-means++"), INITS),
-            n_init=check_integer("n_init", estimator.n_init, minimum=1),
+            n_init=check_n_init(estimator.n_init),
             max_iter=check_integer("max_iter", getattr(estimator, "max_iter", 300), minimum=1),
             n_jobs=check_n_jobs(estimator.n_jobs),
             verbose=check_verbose(estimator.verbose),
@@ -155,8 +156,8 @@ class KernelKMeans(CenterClusterer):
     {degree, coef0, beta}
     init : {"k-means++", "random"}, default="k-means++"
         Starts from rows far apart in feature space, or from random labels.
-    n_init : int, default=10
-        Number of starts; the clustering of the lowest cost is kept.
+    n_init : int or "auto", default=10
+        Number of starts (``"auto"`` is 10); the clustering of the lowest cost is kept.
     max_iter : int, default=300
         Iterations of a start at most, and as many moves of single rows after them.
     approximation : {None, "nystroem"}, default=None
@@ -211,7 +212,7 @@ class KernelKMeans(CenterClusterer):
     coef0: float = 1
     beta: float = 1
     init: Literal["k-means++", "random"] = "k-means++"
-    n_init: int = 10
+    n_init: int | Literal["auto"] = 10
     max_iter: int = 300
     approximation: Literal["nystroem"] | None = None
     n_components: int = 100

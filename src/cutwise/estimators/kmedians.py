@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from cutwise.core import Float64, Int32
 from cutwise.estimators._clusterer import CenterClusterer
 from cutwise.reference.objective import KMEDIANS
 from cutwise.reference.search import find_clustering
-from cutwise.table.intake import check_integer, check_n_jobs, check_option, check_unread, read_centers
+from cutwise.table.intake import check_integer, check_n_init, check_n_jobs, check_option, check_unread, read_centers
 
 INITS = ("k-means++", "random")
 
@@ -32,8 +32,9 @@ class KMedians(CenterClusterer):
     init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), default="k-means++"
         How to start: from rows drawn by their l1 distance to the nearest center so far (greedy k-means++), from random
         rows, or from the given centers, in a single run without randomness.
-    n_init : int, default=10
-        Number of starts; small tables and samples of large ones get more, as long as they improve the result.
+    n_init : int or "auto", default=10
+        Number of starts (``"auto"`` is 10); small tables and samples of large ones get more, as long as they improve
+        the result.
     max_iter : int, default=300
         Iterations of a start at most.
     random_state : int, RandomState instance or None, default=None
@@ -85,7 +86,7 @@ class KMedians(CenterClusterer):
     n_clusters: int = 8
     _: KW_ONLY
     init: Any = "k-means++"
-    n_init: int = 10
+    n_init: int | Literal["auto"] = 10
     max_iter: int = 300
     random_state: Any = None
     n_jobs: int | None = None
@@ -113,7 +114,7 @@ class KMedians(CenterClusterer):
         init = self.init
         if isinstance(init, str) or init is None:
             check_option("init", init, INITS)
-        n_init = check_integer("n_init", self.n_init, minimum=1)
+        n_init = check_n_init(self.n_init)
         max_iter = check_integer("max_iter", self.max_iter, minimum=1)
         n_jobs = check_n_jobs(self.n_jobs)
         table, weights, stages = self._read_fit(X, sample_weight)

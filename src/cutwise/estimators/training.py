@@ -35,7 +35,7 @@ from cutwise.reference.objective import (
 )
 from cutwise.reference.search import find_clustering
 from cutwise.table.convert import as_dense, bare_matrix, reading
-from cutwise.table.intake import check_n_jobs, read_table, take_rows
+from cutwise.table.intake import check_n_init, check_n_jobs, read_table, take_rows
 from cutwise.table.table import (
     NUMBER,
     DerivedRows,
@@ -764,7 +764,7 @@ def make_reference(
                 k,
                 brief=True,
                 objective=objective,
-                n_init=model.n_init,
+                n_init=check_n_init(model.n_init),
                 random_state=model.random_state,
                 sample_weight=rows.sample_weight,
                 n_jobs=n_jobs,

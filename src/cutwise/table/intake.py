@@ -103,6 +103,11 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
     return number
 
 
+def check_n_init(n_init: object) -> int:
+    """Return the number of starts; ``"auto"``, as in KMeans, is 10."""
+    return 10 if isinstance(n_init, str) and n_init == "auto" else check_integer("n_init", n_init, minimum=1)
+
+
 def check_verbose(verbose: object) -> int:
     """Return the parameter as an integer; True and False are 1 and 0, as in scikit-learn."""
     return check_integer("verbose", int(verbose) if isinstance(verbose, bool) else verbose, minimum=0)
