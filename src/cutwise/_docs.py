@@ -153,6 +153,13 @@ sample_weight : array-like of shape (n_samples,), default=None
     Weight of each row; not negative, not all 0.
 names : mapping of label to str, default=None
     Names for this call, in addition to those of :meth:`name_clusters`.
+NotFittedError
+    The model is not fitted yet.
+ColumnMismatchError
+    Other columns than those of fit.
+InvalidInputError
+    No rows, or a value that cannot be used: infinity, a missing value or a text in a column that had none at fit, or a
+    level never seen at fit where such levels are refused.
 """
 
 from __future__ import annotations
@@ -167,7 +174,7 @@ Class = TypeVar("Class", bound=type)
 LINE = re.compile(r"^\{(\w+(?:, \w+)*)\}$", re.MULTILINE)
 # There are no docstrings under python -OO, here or in classes.
 ENTRIES = {
-    re.split(" : | = |,", entry)[0]: re.sub(r"^\w+ = ", "", entry)
+    re.split(" : | = |,|\n", entry)[0]: re.sub(r"^\w+ = ", "", entry)
     for entry in re.split(r"\n(?=\S)", (__doc__ or "").partition("between classes.\n\n")[2].rstrip())
 }
 

@@ -8,6 +8,7 @@ import inspect
 import re
 from collections import defaultdict
 
+import numpy as np
 import pytest
 
 import cutwise
@@ -91,6 +92,24 @@ def test_what_is_said_of_defaults_is_true(documented):
         said = re.search(r"default=(.+)$", told[name][0])
         assert said, f"{name} does not say its default"
         assert said[1] == str(parameter.default) or said[1] == f'"{parameter.default}"', name
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+@pytest.mark.parametrize("estimator", [*TREES, *CLUSTERERS, cutwise.TableScaler], ids=lambda each: each.__name__)
+def test_methods_that_take_rows_name_the_errors_that_they_raise(estimator):
+    makes = {"predict", "apply", "transform", "explain", "smallest_changes", "recount", "score"}
+    methods = sorted(makes & set(dir(estimator)))
+    rows, labels = [[0.0, 1.0], [0.5, 1.0], [8.0, 2.0], [9.0, 2.5]], [0, 0, 1, 1]
+    fitted = estimator().fit(rows, labels) if not hasattr(estimator, "n_clusters") else estimator(2).fit(rows)
+    for method in methods:
+        raises = set(
+            re.findall(r"^(\w+)$", inspect.getdoc(getattr(estimator, method)).partition("\nRaises\n")[2], re.M)
+        )
+        for model, given in [(estimator(), rows), (fitted, [[1.0]]), (fitted, [[1.0, np.inf]]), (fitted, [])]:
+            more = {"y": labels[: len(given)]} if estimator is cutwise.ClusterExplainer and method == "score" else {}
+            with pytest.raises(ValueError, match=r"\w") as caught:
+                getattr(model, method)(given, **more)
+            assert raises & {parent.__name__ for parent in type(caught.value).__mro__}, (method, caught.value)
 
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")

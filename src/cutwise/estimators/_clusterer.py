@@ -138,10 +138,9 @@ class HasCost(ClusterMixin):  # type: ignore[misc]
 
         Raises
         ------
-        ColumnMismatchError
-            Not the columns of fit.
+        {NotFittedError, ColumnMismatchError}
         InvalidInputError
-            Values that cannot be used, or distances that are beyond float64 or not known.
+            What ``predict`` refuses, or distances that are beyond float64 or not known.
         """
         if (lazy := as_lazy(X)) is not None:
             return -lazy_cost(lazy, sample_weight, lambda batch: self._costs_of(self._columns_of_batch(batch)))

@@ -58,8 +58,7 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         Raises
         ------
-        ColumnMismatchError
-            Other columns than those of fit.
+        {NotFittedError, ColumnMismatchError, InvalidInputError}
         """
         if (lazy := as_lazy(X)) is not None:
             return self._in_engine(lazy)
@@ -80,8 +79,7 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         Raises
         ------
-        ColumnMismatchError
-            Other columns than those of fit.
+        {NotFittedError, ColumnMismatchError, InvalidInputError}
         """
         table = self._read_tested(X)
         return self.tree_.apply(table, n_jobs=check_n_jobs(self.n_jobs))
@@ -101,8 +99,7 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         Raises
         ------
-        ColumnMismatchError
-            Other columns than those of fit.
+        {NotFittedError, ColumnMismatchError, InvalidInputError}
         """
         metric = self._metric(X, self._read(X))
         costs = self._objective.costs(metric.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))
@@ -152,6 +149,10 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Returns
         -------
         sentences : list of n_samples str
+
+        Raises
+        ------
+        {NotFittedError, ColumnMismatchError, InvalidInputError}
         """
         check_is_fitted(self)
         table, labeled = self._read_tested(X), self._labeled(names)
@@ -178,6 +179,10 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
             interval of such values; None if no change of a single column moves it. An unknown value may become any
             value, but no value becomes unknown. Changes of different columns are compared in units of the columns'
             standard deviations in the training rows; replacing an unknown value counts as one deviation.
+
+        Raises
+        ------
+        {NotFittedError, ColumnMismatchError, InvalidInputError}
 
         Examples
         --------
@@ -225,6 +230,10 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self : estimator
             Sizes, shares, purity and coverage are now those of ``X``. Costs are known only for the rows and the tree of
             fit, and become nan; ``score`` measures the cost of rows.
+
+        Raises
+        ------
+        {NotFittedError, ColumnMismatchError, InvalidInputError}
         """
         check_is_fitted(self)
         X, y = pop_column(X, y, "y")

@@ -303,6 +303,10 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
         -------
         agreement : float
             1 at best.
+
+        Raises
+        ------
+        {NotFittedError, ColumnMismatchError, InvalidInputError}
         """
         if (lazy := as_lazy(X)) is not None:
             name = check_column_name(y, "y")

@@ -453,10 +453,12 @@ class ExplainableKernelKMeans(HasLimits, TreeClusterer):
 
         Raises
         ------
+        {NotFittedError, ColumnMismatchError}
         ModelFileError
             The model was loaded from a file: it has no training rows, and so no means.
         InvalidInputError
-            Values outside the kernel's domain, or a precomputed kernel: that of new rows with themselves is not known.
+            No rows, or values outside the kernel's domain, or a precomputed kernel: that of new rows with themselves is
+            not known.
         """
         rows = self._metric_rows(X, self._read(X))
         return self._centers.distances(rows, check_n_jobs(self.n_jobs))

@@ -265,10 +265,9 @@ class KernelKMeans(CenterClusterer):
 
         Raises
         ------
-        ColumnMismatchError
-            Other columns than those of fit.
+        {NotFittedError, ColumnMismatchError}
         InvalidInputError
-            Values outside the kernel's domain.
+            No rows, or values outside the kernel's domain.
         """
         table = self._kernel_rows(X)
         return self._centers.nearest(table.values, check_n_jobs(self.n_jobs))
@@ -287,10 +286,10 @@ class KernelKMeans(CenterClusterer):
 
         Raises
         ------
-        ColumnMismatchError
-            Other columns than those of fit.
+        {NotFittedError, ColumnMismatchError}
         InvalidInputError
-            Values outside the kernel's domain, or a precomputed kernel: that of new rows with themselves is not known.
+            No rows, or values outside the kernel's domain, or a precomputed kernel: that of new rows with themselves is
+            not known.
         """
         table = self._kernel_rows(X)
         return self._centers.distances(table.values, check_n_jobs(self.n_jobs))

@@ -144,6 +144,10 @@ class KMedians(CenterClusterer):
         -------
         labels : ndarray of shape (n_samples,), int32
             The lowest number wins a tie.
+
+        Raises
+        ------
+        {NotFittedError, ColumnMismatchError, InvalidInputError}
         """
         return self._assign(X)[0]
 
@@ -157,6 +161,10 @@ class KMedians(CenterClusterer):
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters), float64
+
+        Raises
+        ------
+        {NotFittedError, ColumnMismatchError, InvalidInputError}
         """
         table = self._read(X)
         return KMEDIANS.distances(KMEDIANS.costs(table.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs)))

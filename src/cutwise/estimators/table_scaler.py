@@ -134,6 +134,10 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         -------
         points : ndarray or csr_array of shape (n_samples, n_columns), float64
             Sparse if there are more than 256 columns, of which fewer than a tenth are not 0.
+
+        Raises
+        ------
+        {NotFittedError, ColumnMismatchError, InvalidInputError}
         """
         points = self.derived(self._read(X))
         width = points.shape[1]
