@@ -6,6 +6,7 @@ import concurrent.futures
 import multiprocessing
 import multiprocessing.connection
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -76,3 +77,22 @@ def test_joblib_processes_fit_and_predict():
     expected = _fit()
     trees = joblib.Parallel(n_jobs=2)(joblib.delayed(_fit)(n_jobs) for n_jobs in (1, 2))
     assert all(same_tree(expected.tree_, model.tree_) for model in trees)
+
+
+@pytest.mark.parametrize("call", ["ExplainableKMeans(8, random_state=0).fit(X)", "model.predict(X)"])
+def test_a_program_ends_in_order_while_a_daemon_thread_fits_or_predicts(call):
+    script = f"""
+import threading, time
+import numpy as np
+from cutwise import ExplainableKMeans
+X = np.random.default_rng(0).normal(size=(100_000, 8))
+model = ExplainableKMeans(3, algorithm="imm", n_init=1, random_state=0).fit(X[:500])
+def run():
+    while True:
+        {call}
+threading.Thread(target=run, daemon=True).start()
+time.sleep(0.5)
+"""
+    for _ in range(3):
+        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+        assert (ended.returncode, ended.stderr) == (0, "")

@@ -18,6 +18,7 @@ CUTWISE_STAGES(DECLARE)
 
 NB_MODULE(_core, m) {
   using namespace cutwise;
+  nb::set_leak_warnings(false);  // a daemon thread that still runs keeps its objects, which is no leak
   nb::class_<Matrix>(m, "Matrix",
                      R"(The caller's table, read in place and kept alive: dense with any strides, or CSR.
 

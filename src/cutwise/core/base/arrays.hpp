@@ -25,10 +25,47 @@ inline void require(bool holds, const char *what) {
   if (!holds) throw std::invalid_argument(what);
 }
 
+// Takes the GIL. Up to Python 3.13, a daemon thread that asks for it while the interpreter ends has its stack unwound,
+// which ends the process where it meets a destructor; such a thread waits for that end instead, as from 3.14 on.
+template <class Take>
+auto take_gil(Take &&take) noexcept {
+  try {
+    return take();
+  } catch (...) {
+    while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+}
+
+// Its scope runs without the GIL.
+class GilRelease {
+ public:
+  GilRelease() : state_(PyEval_SaveThread()) {}
+  ~GilRelease() {
+    take_gil([&] { PyEval_RestoreThread(state_); });
+  }
+  GilRelease(const GilRelease &) = delete;
+  GilRelease &operator=(const GilRelease &) = delete;
+
+ private:
+  PyThreadState *state_;
+};
+
+// Its scope, within one without the GIL, has it.
+class GilAcquire {
+ public:
+  GilAcquire() : state_(take_gil(PyGILState_Ensure)) {}
+  ~GilAcquire() { PyGILState_Release(state_); }
+  GilAcquire(const GilAcquire &) = delete;
+  GilAcquire &operator=(const GilAcquire &) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
 // Returns work(), run without the GIL.
 template <class Work>
 auto without_gil(Work &&work) {
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   return work();
 }
 

@@ -457,7 +457,7 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const
     for (bool more = true; more && n_iter < max_iter && !(state.start_cost() > most_start_cost);) {
       more = state.step(tolerance);
       ++n_iter;
-      nb::gil_scoped_acquire acquire;
+      const GilAcquire acquire;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
     start_cost = state.start_cost();

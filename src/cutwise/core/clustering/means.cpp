@@ -239,7 +239,7 @@ Sums cluster_sums(const Matrix &x, const In1<int32_t> &labels, int64_t k, const 
   NewArray<int64_t, 1> weight(k);
   {
     const AnyWeights any = weights ? AnyWeights(*weights) : AnyWeights();
-    nb::gil_scoped_release release;
+    const GilRelease release;
     const auto take = [&](const ClusterSums &sums, int64_t at, int64_t j) {
       std::copy_n(sums.high.begin() + at * d, d, high.data() + j * d);
       std::copy_n(sums.low.begin() + at * d, d, low.data() + j * d);

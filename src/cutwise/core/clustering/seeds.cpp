@@ -47,7 +47,7 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
   const Objective objective = read_objective(name);
   NewArray<int64_t, 1> seeds(k);
   {
-    nb::gil_scoped_release release;
+    const GilRelease release;
     const std::vector<double> weight = as_numbers(w, n);
     std::vector<double> closest(n), running(n), candidates;
     const auto accumulate = [&](bool by_cost) {
@@ -217,7 +217,7 @@ Owned<double, 2> drop_centers(const Matrix &x, const In2<double> &centers, int64
   const int64_t *w = checked(weights, x.n_rows());
   NewArray<double, 2> out(n_left, d);
   {
-    nb::gil_scoped_release release;
+    const GilRelease release;
     const std::unique_ptr<RowReader> reader = RowReader::of(x);
     FewerCenters fewer(*reader, centers.data(), k, w, read_objective(name));
     for (int64_t i = k; i > n_left; --i) fewer.drop();
@@ -337,7 +337,7 @@ Owned<double, 2> principal_axes(const Matrix &x, const In1<int64_t> &rows, const
   const int64_t *w = checked(weights, n_rows);
   NewArray<double, 2> out(d, n_axes);
   {
-    nb::gil_scoped_release release;
+    const GilRelease release;
     // The first axes have pseudorandom signs, which depend on the number of the column only.
     for (int64_t f = 0; f < d; ++f)
       for (int64_t j = 0; j < n_axes; ++j) out.data()[f * n_axes + j] = (column_key(f * n_axes + j) & 1) != 0 ? 1.0 : -1.0;
@@ -371,7 +371,7 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> project(const Matrix &x, const In
   NewArray<double, 2> along(n_rows, m);
   NewArray<double, 1> residual(n_rows);
   {
-    nb::gil_scoped_release release;
+    const GilRelease release;
     for_axis_rows(x, rows, [&](const AxisRows &some) {
       double *squares = residual.data() + some.first;
       along_axes<true>(some, axes.data(), m, along.data() + some.first * m, squares);

@@ -75,7 +75,7 @@ namespace {
 double exact_sum(const In1<double> &values, const AnyWeights &weights) {
   const int64_t n = values.shape(0);
   check_weights(weights, n);
-  nb::gil_scoped_release release;
+  const GilRelease release;
   const int bits = bits_of_terms(weights, n);
   const auto *w = std::get_if<In1<int64_t>>(&weights);
   const auto *v = std::get_if<In1<double>>(&weights);

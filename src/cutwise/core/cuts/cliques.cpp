@@ -120,7 +120,7 @@ void bind_cliques(nb::module_ &m) {
         const CliqueSearch search{NodeRows(encoded, matrix, rows),    labels.data(),
                                   checked(weights, encoded.n_rows),   sizes.data(),
                                   static_cast<int64_t>(sizes.size()), limits};
-        nb::gil_scoped_release release;
+        const GilRelease release;
         return search.run(encoded.n_cols(), n_jobs);
       },
       "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "sizes"_a, "limits"_a.none() = nb::none(),

@@ -451,7 +451,7 @@ add_features(column, values): adds features, (n_features, n_values). drop_featur
             const size_t n = values.shape(0) * values.shape(1);
             require(std::all_of(values.data(), values.data() + n, [](double v) { return std::isfinite(v); }),
                     "features are finite");
-            nb::gil_scoped_release release;
+            const GilRelease release;
             table.add_features(column, values.data(), static_cast<int32_t>(values.shape(0)));
           },
           "column"_a, "values"_a)
@@ -463,7 +463,7 @@ add_features(column, values): adds features, (n_features, n_values). drop_featur
         const int64_t *weight = checked(weights, ranks.n_rows);
         for (size_t i = 0; i < labels.size(); ++i)
           require(labels.data()[i] >= 0 && labels.data()[i] < k, "labels are 0 to k - 1");
-        nb::gil_scoped_release release;
+        const GilRelease release;
         return make_table(ranks, labels.data(), weight, k, n_jobs);
       },
       "ranks"_a, "labels"_a, "weights"_a.none(), "k"_a, "n_jobs"_a = 1,

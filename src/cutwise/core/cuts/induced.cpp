@@ -593,7 +593,7 @@ no cut separates the centers.)",
               search.excess = excess.data();
               search.second = State::second_of(state);
               {
-                nb::gil_scoped_release release;
+                const GilRelease release;
                 int64_t counted = 0;
                 for (size_t j = 0; j < survivors.size(); ++j) {
                   const int64_t c = survivors(j);

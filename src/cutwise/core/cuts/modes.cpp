@@ -567,7 +567,7 @@ histogram (n_slots, k, width): losses, in the first of the width numbers. modes 
         require(!costs || (costs->shape(0) == sums.shape(0) && costs->shape(1) == sums.shape(1)), "costs is like sums");
         const std::vector<int64_t> of_level = copied(weight);
         const ModeGroups groups(survivors, k, modes, of_level);
-        nb::gil_scoped_release release;
+        const GilRelease release;
         return fewest_mistakes(groups, sums.data(), data_or_null(costs), k, of_level, limits, data_or_null(counts));
       },
       "sums"_a, "weight"_a, "survivors"_a, "modes"_a, "costs"_a.none() = nb::none(), "counts"_a.none() = nb::none(),
@@ -615,7 +615,7 @@ side)), or None.)",
               double known = known_score.value_or(std::numeric_limits<double>::infinity());
               std::vector<int32_t> modes_of_survivors(clusters.size());
               std::vector<Cost> thirds;
-              nb::gil_scoped_release release;
+              const GilRelease release;
               for (size_t j = 0; j < levels.size(); ++j) {
                 require(levels[j]->n_rows() == matrix.n_rows(), "levels have one entry per row");
                 if (limits && !limits->allow_column(columns(j))) continue;

@@ -263,7 +263,7 @@ histogram (n_slots, k, 1): summed costs of the rows by slot and cluster or, with
         auto run = [&](const auto &of) {
           SetSearch<std::decay_t<decltype(of)>> search{
               of, sums.data(), sums.shape(0), k, limits ? counts->data() : nullptr, limits, {}, {}, {}, {}};
-          nb::gil_scoped_release release;
+          const GilRelease release;
           return search.run();
         };
         if (is_counts) return run(LabelCounts{nullptr, nullptr, k, gini ? Purity::kMajorityThenGini : Purity::kMajority});

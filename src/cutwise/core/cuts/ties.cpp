@@ -189,7 +189,7 @@ column, then by threshold. Other arguments as in fewest_mistakes.)",
               require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
               require(has_shape(coordinates, costs.shape(1), encoded.n_cols()), "coordinates is of shape (k, d)");
               TiedCuts tied(coordinates, totals, survivors, features, thresholds);
-              nb::gil_scoped_release release;
+              const GilRelease release;
               TieSettler<Cost> settler{NodeRows(encoded, matrix, rows), tied, costs.data(),
                                        static_cast<int64_t>(costs.shape(1))};
               return settler.run();

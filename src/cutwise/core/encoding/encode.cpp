@@ -15,7 +15,7 @@ void check_size(const Matrix &matrix) {
 
 Encoded encode(const Matrix &matrix, bool bundle, int n_jobs) {
   check_size(matrix);
-  nb::gil_scoped_release release;
+  const GilRelease release;
   return matrix.is_sparse() ? encode_sparse(matrix, n_jobs) : encode_dense(matrix, bundle, nullptr, n_jobs);
 }
 
@@ -75,7 +75,7 @@ Encoded encode_levels(const Matrix &matrix, const In1<int32_t> &of, const In1<in
     if (level(j) >= 0) contents[of(j)] = Contents::levels;
     else if (missing(j) > 0 && any_missing(matrix, of(j))) contents[of(j)] = Contents::values_and_missing;
   }
-  nb::gil_scoped_release release;
+  const GilRelease release;
   Encoded encoded = encode_dense(matrix, true, contents.data(), n_jobs);
   for (size_t c = 0; c < contents.size(); ++c)
     require(contents[c] != Contents::levels || encoded.columns[c].exact, "at most 256 codes");

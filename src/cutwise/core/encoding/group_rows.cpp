@@ -70,7 +70,7 @@ size_t count_distinct_rows(const Matrix &matrix, size_t limit, const std::option
   check_countable(matrix);
   require(has_shape(weights, matrix.n_rows()), "there is one weight for each row");
   const double *w = data_or_null(weights);
-  nb::gil_scoped_release release;
+  const GilRelease release;
   return matrix.visit([&](const auto &x) {
     DistinctRows distinct(x, 64);
     const auto add = [&](int64_t row) {

@@ -318,7 +318,7 @@ void bind_histogram(nb::module_ &m) {
   m.def(
       "pack_codes",
       [](const Encoded &encoded, int n_jobs) {
-        nb::gil_scoped_release release;
+        const GilRelease release;
         return pack_codes(encoded, n_jobs);
       },
       "encoded"_a, "n_jobs"_a = 1,
@@ -342,7 +342,7 @@ sums by cluster. sign: 1, or -1 to take rows out again.)",
               require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
               require(has_shape(histogram, encoded.n_slots, totals.shape(0), totals.shape(1)),
                       "histogram has one line per slot, and as many cells as totals");
-              nb::gil_scoped_release release;
+              const GilRelease release;
               add_cluster_histogram(encoded, rows.data(), static_cast<int64_t>(rows.size()), PerRow<int32_t>{cluster.data()},
                                     PerRow<int64_t>{data_or_null(first)}, PerRow<int64_t>{data_or_null(second)},
                                     static_cast<int64_t>(totals.shape(0)), static_cast<int64_t>(totals.shape(1)), sign,
@@ -367,7 +367,7 @@ histogram (n_slots, k) or None, and totals (k,), are zeros before. packed change
                                               "packed holds the rows of the table");
                                       require(has_shape(histogram, encoded.n_slots, costs.shape(1)),
                                               "histogram has one line per slot and one column per cluster");
-                                      nb::gil_scoped_release release;
+                                      const GilRelease release;
                                       add_costs(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
                                                 static_cast<int64_t>(costs.shape(1)), data_or_null(histogram), totals.data(),
                                                 n_jobs);

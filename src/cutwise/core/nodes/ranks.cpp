@@ -159,7 +159,7 @@ In a column of more than 65,536 distinct values neighboring ones share a rank.)"
         constexpr int64_t most = std::numeric_limits<int32_t>::max();
         require(matrix.n_rows() > 0 && matrix.n_rows() <= most && matrix.n_cols() > 0 && matrix.n_cols() <= most,
                 "a table to rank has 1 to 2**31 - 1 rows and columns");
-        nb::gil_scoped_release release;
+        const GilRelease release;
         return rank_columns(matrix, n_jobs);
       },
       "matrix"_a, "n_jobs"_a = 1, "The Ranks of a table.");

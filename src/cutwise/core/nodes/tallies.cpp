@@ -202,7 +202,7 @@ and at 1 + k + s that among the others.)",
               for (size_t j = 0; order && j < n_survivors.size(); ++j)
                 require(n_survivors(j) > 0 && n_survivors(j) <= k, "survivors are clusters");
               for (size_t i = 0; i < node.size(); ++i) require(node(i) < n_nodes, "nodes are those that sums has");
-              nb::gil_scoped_release release;
+              const GilRelease release;
               add_all(at, payload.data(), k, data_or_null(order), n_survivors.data(), n_nodes, sums.data());
             },
             "codes"_a, "begin"_a, "node"_a, "weights"_a.none(), "payload"_a.noconvert(), "order"_a.none(), "n_survivors"_a,
@@ -261,7 +261,7 @@ the ranges, by node, then by column, then by value.)");
                       (column(j) < matrix.n_cols() && left(j) > j && right(j) > j && left(j) < n_nodes && right(j) < n_nodes),
                   "children come after their parents");
         for (size_t i = 0; i < node.size(); ++i) require(node(i) >= 0 && node(i) < n_nodes, "rows are in nodes");
-        nb::gil_scoped_release release;
+        const GilRelease release;
         matrix.visit([&](auto values) {
           for (size_t i = 0; i < node.size(); ++i) {
             int32_t at = node(i);

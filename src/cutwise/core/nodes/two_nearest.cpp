@@ -205,7 +205,7 @@ They are not updated for a child with one survivor, which is never cut.)",
                                  static_cast<int64_t>(totals.shape(1)),
                                  n_jobs,
                                  {}});
-              nb::gil_scoped_release release;
+              const GilRelease release;
               for (auto &node : nodes) node.prepare();
               for (size_t i = 0; i < nodes.size() && nodes.size() == 2; ++i)
                 nodes[i].unassign_separated(nodes[1 - i].keeps_cells());

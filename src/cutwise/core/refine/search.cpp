@@ -25,7 +25,7 @@ class Interrupt {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < std::chrono::milliseconds(20)) return;
     last_ = now;
-    nb::gil_scoped_acquire acquire;
+    const GilAcquire acquire;
     if (PyErr_CheckSignals() != 0) {
       stop_ = true;
       throw std::runtime_error("interrupted");
@@ -334,7 +334,7 @@ class TreeSearch {
           done[i] = search.work();
         });
       } catch (const std::runtime_error &) {
-        nb::gil_scoped_acquire acquire;
+        const GilAcquire acquire;
         if (PyErr_Occurred() != nullptr) throw nb::python_error();
         throw;
       }
