@@ -178,6 +178,15 @@ def test_the_number_of_starts_may_be_auto_as_for_k_means(estimator):
         estimator(3, n_init="Auto").fit(rows)
 
 
+def test_a_fit_that_fails_leaves_the_fitted_model_as_it_was():
+    model = ExplainableKMeans(3, random_state=0).fit(VALUES)
+    fitted = dict(vars(model))
+    with pytest.raises(ValueError, match="more than the 2 distinct rows"):
+        model.fit(VALUES[:2])
+    assert {name for name, value in vars(model).items() if value is not fitted.pop(name)} <= {"_beside"}
+    assert fitted == {}
+
+
 def test_grid_search_over_parameters_and_nested_ones():
     search = GridSearchCV(
         ExplainableKMeans(3, reference=KMeans(3, n_init=1, random_state=0), random_state=0),

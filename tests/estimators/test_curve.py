@@ -1,5 +1,7 @@
 """Every point of a cost curve is a fit of that size, to the bit, though one fit made them all."""
 
+import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -189,6 +191,17 @@ def test_what_could_be_done_is_said_where_no_tree_is_close_enough():
     assert ended.n_leaves[-1] < ended.max_leaves == 40
     with pytest.raises(InvalidInputError, match="No further cut that is allowed gains anything"):
         ended.smallest(0)
+
+
+@pytest.mark.parametrize("again", [lambda given: pickle.loads(pickle.dumps(given)), copy.deepcopy])
+def test_pickles_and_copies_of_curves_and_fronts_have_all_models(again):
+    model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0)
+    curve, front = cost_curve(model, X, max_leaves=7), model.front(X)
+    for given, numbers in ((curve, curve.n_leaves.tolist()), (front, range(len(front)))):
+        found = again(given)
+        assert found.to_dict() == given.to_dict()
+        assert all(found.model(number).tree_.equals(given.model(number).tree_) for number in numbers)
+    assert len(curve.n_leaves) > 2
 
 
 def test_a_size_the_curve_lacks_is_refused():

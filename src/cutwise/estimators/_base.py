@@ -176,6 +176,8 @@ class TreeEstimator(FittedTree):
         growth = self._grow_within_limits(fit)
         with fit.stages.stage("costs of the tree"):
             growth = replace(growth, grown=self._chosen(fit, growth.grown), judged=())  # other trees take memory
+            for name in ("depth_penalty_", "search_", "n_passes_"):
+                self.__dict__.pop(name, None)  # from an earlier fit
             self._publish(fit, growth)
         if fit.limits is not None:
             with fit.stages.stage("the same without limits"):
@@ -409,8 +411,6 @@ class TreeClusterer(HasCost, TreeEstimator):
         check_n_jobs(self.n_jobs)
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
-        for name in ("depth_penalty_", "search_", "n_passes_"):
-            self.__dict__.pop(name, None)  # from an earlier fit
         self._beside = names_given(sample_weight)
         if self._takes_batches and (lazy := as_lazy(X)) is not None:
             with read_clusters(self, lazy, sample_weight, stages, stays) as (batches, preprocessor):

@@ -38,6 +38,19 @@ class _Trees:
     """Base of collections of trees of one model."""
 
     _figures: ClassVar[tuple[str, ...]]  # arrays with one number per tree, besides n_leaves
+    _make: Callable[[int], Any]  # the model of a number that ``model`` takes
+    n_leaves: Int64
+
+    @property
+    def _numbers(self) -> Iterable[int]:
+        """The numbers that ``model`` takes."""
+        return range(len(self.n_leaves))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The figures and every model: the rows of the fit stay behind."""
+        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # the largest tree has warned
+            models = {number: self._make(number) for number in self._numbers}
+        return vars(self) | {"_make": models.__getitem__, "_context": None}
 
     def _repr_html_(self) -> str:
         columns = [name for name in ("n_leaves", *self._figures) if name != "surrogate_cost"]
@@ -93,8 +106,13 @@ class CostCurve(_Trees):
     reference_cost: float
     reference_explained: float
     max_leaves: int
-    _model_of_size: Callable[[int], TreeEstimator] | None = field(default=None, repr=False)
-    _context: FitContext | None = field(default=None, repr=False)
+    _make: Callable[[int], TreeEstimator] = field(repr=False)
+    _context: FitContext | None = field(repr=False)
+
+    @property
+    def _numbers(self) -> Iterable[int]:
+        numbers: list[int] = self.n_leaves.tolist()
+        return numbers
 
     def __repr__(self) -> str:
         return (
@@ -154,13 +172,13 @@ class CostCurve(_Trees):
         EmptyClusterWarning
             A cluster that ended without rows.
         """
-        if self._model_of_size is None or n_leaves not in self.n_leaves:
+        if n_leaves not in self.n_leaves:
             raise InvalidInputError(
                 f"The curve has no tree of {n_leaves!r} leaves, only those of {self.n_leaves[0]} to "
                 f"{self.n_leaves[-1]}. Choose one of its n_leaves."
             )
         with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # the largest tree has warned
-            model = self._model_of_size(int(n_leaves))
+            model = self._make(int(n_leaves))
         model._warn_of_empty_clusters()
         return model
 
@@ -356,7 +374,7 @@ def _curve_of(points: Iterable[_Point], max_leaves: int, context: FitContext | N
         np.array([point.n_leaves for point in found], dtype=np.int64), cost, surrogate, ratio, explained, agreement,
         reference_cost=last.reference_cost,
         reference_explained=reference_share_explained(last.reference_cost, last.total_cost), max_leaves=int(max_leaves),
-        _model_of_size=lambda n_leaves: by_size[n_leaves].model(), _context=context,
+        _make=lambda n_leaves: by_size[n_leaves].model(), _context=context,
     )  # fmt: skip
 
 
@@ -422,7 +440,7 @@ class TreeFront(_Trees):
     cost: npt.NDArray[np.float64]
     cost_ratio: npt.NDArray[np.float64]
     reference_cost: float
-    _model: Callable[[int], Any] = field(repr=False)
+    _make: Callable[[int], Any] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.n_leaves)
@@ -478,7 +496,7 @@ class TreeFront(_Trees):
         """
         if check_integer("number", number, minimum=0) >= len(self):
             raise InvalidInputError(f"number={number} of {len(self)} trees. Choose one from 0 to {len(self) - 1}.")
-        return self._model(number)
+        return self._make(number)
 
 
 def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) -> TreeFront:
@@ -526,5 +544,5 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         cost=costs,
         cost_ratio=costs / reference if reference > 0 else np.full(len(costs), np.nan),
         reference_cost=reference,
-        _model=of_number,
+        _make=of_number,
     )

@@ -211,7 +211,6 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
         n_jobs = check_n_jobs(self.n_jobs)
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
-        self.__dict__.pop("n_passes_", None)  # from an earlier fit
         self._beside = names_given(sample_weight, y)
         if (lazy := as_lazy(X)) is not None:
             if costs is not None:
