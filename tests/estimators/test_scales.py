@@ -221,6 +221,12 @@ def test_a_function_that_makes_missing_values_is_refused_where_rules_place_them(
         explain_pipeline(pipeline)
 
 
+def test_a_function_of_frames_alone_is_refused():
+    step = FunctionTransformer(lambda frame: frame.assign(ash=2 * frame.ash), lambda frame: frame, check_inverse=False)
+    with pytest.raises(InvalidInputError, match=r"takes no array: .*'assign'\. Give one that takes arrays too"):
+        explain_pipeline(make_pipeline(step, ExplainableKMeans(3, preprocessor=None, random_state=0)).fit(X))
+
+
 def test_scaled_columns_of_a_frame_are_named():
     scaled = pd.DataFrame(StandardScaler().fit_transform(X), columns=X.columns)
     with pytest.warns(ScaledColumnsWarning, match="explain_pipeline"):

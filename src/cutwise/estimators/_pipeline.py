@@ -77,8 +77,8 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     gaps = model._gaps
     if not undone or gaps is None:
         raise InvalidInputError(
-            "No step in front of the model takes columns one by one and can be undone: its rules are already in the "
-            "columns that it is given."
+            "No step right in front of the model takes columns one by one and can be undone: its rules are already in "
+            "the columns that it is given. For rules about other columns, give the steps as its preprocessor."
             if gaps is not None
             else "The model's tree was edited: fit the pipeline again."
         )
@@ -203,7 +203,13 @@ class _ColumnsBefore:
                 for stage in route:
                     given, table = table, np.ones_like(table)
                     for transform, before, after in stage:
-                        table[:, after] = transform(given[:, before])
+                        try:
+                            table[:, after] = transform(given[:, before])
+                        except (AttributeError, TypeError, IndexError, KeyError) as error:
+                            raise InvalidInputError(
+                                f"A function in front of the model takes no array: {error}. Give one that takes arrays "
+                                "too, or leave it out."
+                            ) from error
             return table[rows, end].astype(np.float64)
 
         routes = partial(along, ahead, m, source[feature], feature), partial(along, back, m, feature, source[feature])
