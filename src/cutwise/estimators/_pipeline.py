@@ -95,7 +95,8 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     threshold, lower = model.tree_.threshold.copy(), model.tree_.lower.copy()
     kinds = model._columns_of_fit().kinds
     names = getattr(undone[0], "feature_names_in_", None)
-    columns.check_increasing(ends, kinds, names)
+    if any(map(_has_functions, undone)):
+        columns.check_increasing(ends, kinds, names)
     for node, (a, b, c, d), is_whole in zip(np.flatnonzero(inner).tolist(), ends.tolist(), whole.tolist(), strict=True):
         kind = kinds[model.tree_.feature[node]]
         if kind.name in ("date", "duration"):
@@ -142,6 +143,15 @@ def _is_invertible(step: Any) -> bool:
     if isinstance(step, MinMaxScaler):
         return not step.clip
     return isinstance(step, StandardScaler | RobustScaler | MaxAbsScaler)
+
+
+def _has_functions(step: Any) -> bool:
+    """Whether a step is or contains a function, which need not increase as scalers do."""
+    if isinstance(step, FunctionTransformer):
+        return step.func is not None
+    if isinstance(step, Pipeline):
+        return any(_has_functions(part) for _, part in step.steps)
+    return hasattr(step, "transformers_") and any(_has_functions(part) for part, _, _ in _parts(step, 0))
 
 
 def _parts(step: Any, d: int) -> list[tuple[Any, Sequence[int], npt.NDArray[Any]]]:
