@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise import ClusterExplainer
+from cutwise import Batches, ClusterExplainer
 from cutwise.exceptions import ColumnMismatchError, ColumnNamesWarning, InvalidInputError
 from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves
 from cutwise.readouts.rules import build_rules
@@ -47,6 +47,14 @@ def test_printed_thresholds_are_exact_at_every_scale(seed, scale):
     tree, X, _, _, counts = made(seed, values=values)
     predict = read_rules(str(build_rules(LabeledTree(tree, ["a", "b", "c"], counts, has_names=False))))
     assert [predict(row) for row in as_rows(X, ["a", "b", "c"])] == [str(code) for code in tree.predict(X)]
+
+
+@each("lazy", [False, True])
+def test_a_rule_that_names_one_whole_number_covers_the_rows_of_noise_that_it_counts(lazy):
+    table = pd.DataFrame({"children": [0, 1, 1, 2, 2], "kind": ["-1", "one", "one", "two", "two"]})
+    model = ClusterExplainer().fit(Batches([table]) if lazy else table, "kind")
+    assert read_rules(str(model.rules()))({"children": 0}) == "one"
+    assert [str(cluster.rules[0]) for cluster in model.rules()] == ["children <= 1", "children = 2"]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint8])

@@ -61,9 +61,9 @@ class SummedRows(TrainingRows):
         """See :class:`TrainingRows`."""
         return leaf_of_row
 
-    def extent(self, column: int) -> tuple[float, float]:
+    def extent(self, column: int, sample_weight: Float64 | None) -> tuple[float, float]:
         """See :class:`TrainingRows`."""
-        least, most = self._rows.extents[:, column].tolist()
+        least, most = self._rows.extents_with_noise[:, column].tolist()
         return least, most
 
     def gaps_of_all(self, tree: ThresholdTree, gaps: Float64) -> Float64:
