@@ -420,12 +420,17 @@ def near(found):
         (
             lambda X: ExplainableKMeans(3).fit(Batches([X, X.with_columns(since=pl.lit("x"))])),
             InvalidInputError,
-            "column 'since' holds dates and texts",
+            "In batch 1 of X, counted from 0: .* column 'since' holds dates and texts",
         ),
         (
             lambda X: ExplainableKMeans(3).fit(Batches([X, X.rename({"since": "s"})])),
             InvalidInputError,
-            "batches of X differ",
+            "In batch 1 of X, counted from 0: The batches of X differ",
+        ),
+        (
+            lambda X: ClusterExplainer().fit(Batches([X.with_columns(y=pl.lit(y)) for y in ("a", 3)]), "y"),
+            InvalidInputError,
+            "y='y' holds text in some batches of X and numbers in others",
         ),
         (lambda X: ExplainableKMeans(3).fit(X.with_columns(x=float("inf")).lazy()), CutwiseError, "infinity"),
         (

@@ -191,7 +191,14 @@ def test_the_score_has_the_bits_of_the_rows_in_memory(door, weights):
         (lambda m, X: m.fit(Batches([csr_array(X)])), r"part.toarray\(\) for part in parts"),
         (lambda m, X: m.fit(Batches([csr_array(X)], names=X.columns)), r"part.toarray\(\) for part in parts"),
         (lambda m, X: m.fit(Batches([csr_array(X)]), sample_weight="w"), r"part.toarray\(\) for part in parts"),
-        (lambda m, X: m.predict(Batches([X, 3])), "a batch of type int. Give arrays"),
+        (
+            lambda m, X: m.fit(Batches([X, X[:0], X.with_columns(a=pl.lit("?"))])),
+            "In batch 2 of X, counted from 0: .* column 'a' holds numbers and texts",
+        ),
+        (
+            lambda m, X: m.predict(Batches([X, 3])),
+            "In batch 1 of X, counted from 0: .* a batch of type int. Give arrays",
+        ),
         (lambda m, X: m.predict(Batches(lambda: [np.ones((2, 2))], names=X.columns)), "3 names"),
     ],
 )

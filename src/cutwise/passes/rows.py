@@ -276,10 +276,14 @@ class BatchedRows:
         for column in (*stored.values(), *left_out.values()):
             column.path.unlink(missing_ok=True)
         seen, n_met = Seen(weights, y, n_clusters), 0
-        for batch in lazy.batches():
-            show_progress(f"reading the table: {seen.n_rows:,} rows")
+
+        def see(batch: Any) -> Part:
             part = read(batch, first=0 if again is None else again.n)
             seen.add(part)
+            return part
+
+        for part in lazy.mapped(see) if lazy.engine is None else map(see, lazy.batches()):
+            show_progress(f"reading the table: {seen.n_rows:,} rows")
             if len(part.left_out):
                 left_out["values"].append(part.left_out)
                 left_out["weights"].append(part.left_weights)
@@ -290,7 +294,7 @@ class BatchedRows:
                 stored["weights"].append(part.weights)
                 stored["labels"].append(part.labels + n_met)
             n_met += len(part.classes)
-            del batch, part  # before the next one is read
+            del part  # before the next one is read
         seen.check()
         for name, is_read in {"values": again is None, "weights": not seen.is_one, "labels": y is not None}.items():
             if not is_read:
@@ -598,9 +602,8 @@ def _kinds_of(lazy: LazyTable, sums: TableSums, weights: str | None, y: str | No
     update = partial(add_kinds, weights=weights, y=y)
     if lazy.engine is not None:
         return total_by(lazy.engine, sums, update, itself)
-    for batch in lazy.batches():
+    for _ in lazy.mapped(partial(update, sums)):
         show_progress(f"kinds of columns: {sums.n_rows:,} rows")
-        update(sums, batch)
     return sums
 
 

@@ -22,6 +22,7 @@ from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import (
     ChangedDataError,
     ColumnMismatchError,
+    CutwiseError,
     InvalidInputError,
     MissingDependencyError,
     MissingValueError,
@@ -202,8 +203,8 @@ def as_lazy(X: Any) -> LazyTable | None:
         return LazyTable(
             X,
             X.names,
-            lambda work: (work(batch) for batch in X if _has_rows(batch)),
-            lambda column: Batches(lambda: (_labels(column, batch) for batch in X)),
+            partial(_numbered, X),
+            lambda column: Batches(lambda: _numbered(X, partial(_labels, column), skip_empty=False)),
         )
     library, kind = type(X).__module__.partition(".")[0].lstrip("_"), type(X).__name__
     if library == "polars" and kind == "LazyFrame":
@@ -240,6 +241,16 @@ def as_lazy(X: Any) -> LazyTable | None:
             partial(_dask_total, X),
         )
     return None
+
+
+def _numbered(batches: Batches, work: Callable[[Any], Any], *, skip_empty: bool = True) -> Iterator[Any]:
+    """Apply ``work`` to every batch; errors name the batch."""
+    for number, batch in enumerate(batches):
+        try:
+            if _has_rows(batch) or not skip_empty:
+                yield work(batch)
+        except CutwiseError as error:
+            raise type(error)(f"In batch {number} of X, counted from 0: {error}") from error
 
 
 def _has_rows(batch: Any) -> bool:
@@ -687,6 +698,10 @@ class Seen:
             raise InvalidInputError(
                 f"Every label in y={self.y!r} is -1, which means noise, or of a row without weight: there is no "
                 "cluster. Give at least one row another label."
+            )
+        if len({own.dtype.kind in "OU" for own in self.classes if len(own)}) > 1:
+            raise InvalidInputError(
+                f"y={self.y!r} holds text in some batches of X and numbers in others. Give it one type in all of them."
             )
         if not self.n_rows:
             if self.weights is not None and self.n_left:

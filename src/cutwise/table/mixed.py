@@ -338,6 +338,14 @@ class ColumnSums:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.types, self.orders = self.types | other.types, self.orders | other.orders
         self.is_whole = self.is_whole and other.is_whole
+        names = {name for name, _, _ in self.types}
+        are_numbers = names <= {"integer", "number", "bool"} and names != {"bool"}
+        if not are_numbers and (len(self.types) > 1 or (names == {"ordered"} and len(self.orders) > 1)):
+            words = " and ".join(sorted({_WORDS[name] for name in names}))
+            raise InvalidInputError(
+                f"The batches of X differ: {self.describe[:1].lower()}{self.describe[1:]} holds {words}, of several "
+                "types, units, time zones or orders. Give it the same type in all of them."
+            )
         self._add(other.items, other.seen, other.mass)
         return self
 
@@ -365,12 +373,6 @@ class ColumnSums:
             # In pandas integers with missing values become floats, except in columns of objects.
             is_whole = self.is_whole and ("number" not in names or (has_gaps and "bool" not in names))
             return ColumnKind("integer" if is_whole else "number", has_gaps=has_gaps)
-        if len(self.types) > 1 or (names == {"ordered"} and len(self.orders) > 1):
-            words = " and ".join(sorted({_WORDS[name] for name in names}))
-            raise InvalidInputError(
-                f"The batches of X differ: {self.describe[:1].lower()}{self.describe[1:]} holds {words}, of several "
-                "types, units, time zones or orders. Give it the same type in all of them."
-            )
         ((name, unit, zone),) = self.types
         order = next(iter(self.orders)) if len(self.orders) == 1 else None  # else levels are sorted
         if name == "ordered":
