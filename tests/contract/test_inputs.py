@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -190,6 +191,28 @@ def test_the_raw_part_of_annotated_rows_is_refused_with_the_way_to_a_whole():
     data.raw = data
     with pytest.raises(InvalidInputError, match=r"Give a whole one: adata.raw.to_adata\(\)"):
         ClusterExplainer().fit(data.raw, "leiden")
+
+
+def test_a_matrix_of_a_file_or_of_dask_is_read_into_memory():
+    X = sparse.csr_array(sparse.random(60, 8, density=0.3, random_state=1, format="csr"))
+    y = np.where(as_dense(X)[:, 2] > 0, "T", "B")
+    model = ClusterExplainer().fit(X, y)
+    for layer in (
+        SimpleNamespace(to_memory=lambda: X, shape=X.shape),  # as a file of AnnData in backed mode has it
+        SimpleNamespace(compute=lambda: X, chunks=((60,), (8,)), shape=X.shape),
+    ):
+        assert ClusterExplainer().fit(layer, y).tree_.equals(model.tree_)
+        assert model.predict(layer).tolist() == y.tolist()
+        annotated = _Lookalike(X)
+        annotated.X = layer
+        assert ClusterExplainer().fit(annotated, "leiden").tree_.equals(model.tree_)
+
+
+def test_an_object_of_several_annotated_matrices_is_refused_by_their_names():
+    data = _Lookalike(np.eye(3))
+    data.X, data.mod = None, {"rna": 1, "prot": 2}
+    with pytest.raises(InvalidInputError, match=r"several tables\. Give one: 'rna', 'prot'"):
+        ClusterExplainer().fit(data, "leiden")
 
 
 @pytest.mark.parametrize("annotate", [_annotated, _Lookalike], ids=["AnnData", "a lookalike"])

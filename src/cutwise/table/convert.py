@@ -352,12 +352,16 @@ def ways_to_columns(X: Any) -> tuple[str, str] | None:
 
 
 def bare_matrix(X: Any) -> Any:
-    """The matrix of an annotated one, in memory; other tables are returned unchanged."""
-    if not is_annotated(X):
-        return X
-    if X.X is None:
-        raise InvalidInputError("X.X is None: there is no matrix to read. Put one there: adata.X = adata.layers[...].")
-    return X.X.to_memory() if hasattr(X.X, "to_memory") else X.X
+    """The matrix of an annotated one, in memory, as is a matrix of a file or of Dask; others are returned unchanged."""
+    if is_annotated(X):
+        if X.X is None and hasattr(X, "mod"):
+            raise InvalidInputError(f"X is a {type(X).__name__} of several tables. Give one: {listed(X.mod)}.")
+        if X.X is None:
+            step = "Put one there: adata.X = adata.layers[...]."
+            raise InvalidInputError(f"X.X is None: there is no matrix to read. {step}")
+        X = X.X
+    read = getattr(X, "to_memory", None) or (getattr(X, "compute", None) if hasattr(X, "chunks") else None)
+    return X if read is None else read()
 
 
 Frame = nw.DataFrame[Any]

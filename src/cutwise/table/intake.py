@@ -363,11 +363,12 @@ def read_table(
         return X
     labels, ways = None, ways_to_columns(X)
     if is_annotated(X):
-        X, labels = bare_matrix(X), list(X.var_names)
+        labels = list(X.var_names)
         if len(labels) != np.shape(X)[-1]:
             raise InvalidInputError(
                 f"{what} has {np.shape(X)[-1]} columns, and {len(labels)} names are given for them. Give one a column."
             )
+    X = bare_matrix(X)
     if not sparse.issparse(X):
         X = _in_memory(X, what)
         labels = list(X.columns) if isinstance(X, nw.DataFrame) else labels
