@@ -79,11 +79,11 @@ def did_you_mean(given: object, valid: Iterable[str]) -> str:
     return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
 
 
-def warn(warning: CutwiseWarning) -> None:
-    """Issues a warning at the user's line: the nearest caller outside this package."""
+def warn(warning: Warning) -> None:
+    """Issues a warning at the user's line: the nearest caller outside this package and its context managers."""
     level, frame = 2, sys._getframe(1)
-    package = __name__.partition(".")[0]
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+    own = (__name__.partition(".")[0], "contextlib")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in own:
         level, frame = level + 1, frame.f_back
     warnings.warn(warning, stacklevel=level)
 

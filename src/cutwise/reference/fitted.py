@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cutwise.core import Float64, Int32
-from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError
+from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError, warn
 from cutwise.table.convert import as_dense
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Table
@@ -228,12 +228,8 @@ def _fit(estimator: Any, rows: Any, n_clusters: int, sample_weight: Float64 | No
             prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
             parameters = {f"{prefix}sample_weight": sample_weight}
         else:
-            warnings.warn(
-                f"{type(last).__name__} takes no sample_weight: it clusters the rows without weights, and only the "
-                "tree and the costs are weighted.",
-                CutwiseWarning,
-                stacklevel=4,
-            )
+            said = f"{type(last).__name__} takes no sample_weight: it clusters the rows without weights, and only the "
+            warn(CutwiseWarning(f"{said}tree and the costs are weighted."))
     unfitted = copying_clone(estimator)
     # The weights are for the clusterer only, as a parameter of its step; a pipeline takes that without routing alone.
     with one_thread(), config_context(enable_metadata_routing=False):

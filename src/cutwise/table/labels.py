@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError, warn
 
 from .convert import is_missing, reading, refuse_mistaken
 
@@ -97,12 +96,8 @@ def read_labels(
     if values.ndim == 2 and values.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 
-        warnings.warn(
-            f"A column-vector {what} was passed when a 1d array was expected. Please change the shape of {what} to "
-            "(n_samples, ), for example using ravel().",
-            DataConversionWarning,
-            stacklevel=3,
-        )
+        said = f"A column-vector {what} was passed when a 1d array was expected. Please change the shape of {what} to "
+        warn(DataConversionWarning(f"{said}(n_samples, ), for example using ravel()."))
         values = values[:, 0]
     if values.ndim != 1:
         raise InvalidInputError(
