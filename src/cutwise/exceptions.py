@@ -329,7 +329,7 @@ class IdentifierWarning(CutwiseWarning):
         if any("written as text" in line for line in lines):
             steps.append("Make a column of dates of them (pandas.to_datetime).")
         if any("different texts" in line for line in lines):
-            steps.append("Name a column of texts in categorical_features to use it all the same.")
+            steps.append("Make numbers of amounts ('$12.50'). To use texts, name their column in categorical_features.")
         return cls(" ".join([f"{'; '.join(lines[:8])}{more}.", *steps]))
 
 

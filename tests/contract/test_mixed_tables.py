@@ -141,6 +141,8 @@ def test_columns_that_only_name_rows_are_left_out_and_those_that_number_them_nam
     ):
         model = ExplainableKMeans(3, random_state=0).fit(frame)
     assert model.left_out_ == {"name": "240 different texts in 240 rows"}
+    with pytest.warns(IdentifierWarning, match=r"paid is left out: 2\d\d different texts .* Make numbers of amounts"):
+        ExplainableKMeans(3, random_state=0).fit(frame.assign(paid=[f"${i / 7:.2f}" for i in range(N)]))
     assert model.predict(frame.drop(columns="name")).tolist() == model.labels_.tolist()
     with pytest.warns(IdentifierWarning, match="row numbers"):
         asked = ExplainableKMeans(3, categorical_features=["name", "region"], random_state=0).fit(frame)

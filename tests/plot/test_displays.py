@@ -108,6 +108,7 @@ def test_a_profile_is_legible(case):
     model, table = case()
     display = ProfileDisplay.from_estimator(model, table)
     assert_legible(display.figure_)
+    assert len(repr(display)) < 80  # a notebook shows it above the picture
     assert display.difference_.shape == (min(30, table.shape[1]), len(model.classes_))
     own = table[model.labels_ == 0].mean() - table.mean()
     expected = (own / table.std(ddof=0)).to_numpy()[display.columns_]

@@ -68,7 +68,7 @@ class _CostsDisplay(Display):
         return ax, inks, places
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CurveDisplay(_CostsDisplay):
     """Cost ratio, and agreement with the reference, against the number of leaves.
 
@@ -174,7 +174,7 @@ class CurveDisplay(_CostsDisplay):
         )  # fmt: skip
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class FrontDisplay(_CostsDisplay):
     """Cost ratio against the conditions of a rule, a point a tree, with its number of leaves.
 

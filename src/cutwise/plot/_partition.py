@@ -43,7 +43,7 @@ _STEPS |= dict.fromkeys(("min", "s"), (1, 2, 5, 10, 15, 30)) | dict.fromkeys(
 )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PartitionDisplay(Display):
     """The rectangles into which a tree cuts two columns, where its other columns are held at one value each.
 

@@ -30,7 +30,7 @@ _CELL = 0.27  # inches up
 _NAME = 44  # characters of a column's name
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ProfileDisplay(Display):
     """A heat map of standardized differences, a column of the table a line and a cluster a column.
 

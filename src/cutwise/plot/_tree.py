@@ -63,7 +63,7 @@ class _Layout(NamedTuple):
     height: float
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TreeDisplay(Display):
     """A tree drawn from left to right, its leaves one below the other with their cluster, rows and purity.
 

@@ -38,7 +38,7 @@ class Inks(NamedTuple):
         return cls(ground, text, *(to_hex(tint(text, share, ground)) for share in (0.65, 0.25, 0.07)))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Display:
     """Parent of the displays: the axes that they were drawn on, once they are."""
 
