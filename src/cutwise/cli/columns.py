@@ -25,7 +25,7 @@ from cutwise.cli.screen import note
 from cutwise.cli.tables import EXAMPLE_TABLES, Source, no_rows, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
-from cutwise.passes.sources import Batches, LazyTable, are_numbers, as_lazy, scan_dataset
+from cutwise.passes.sources import Batches, LazyTable, are_numbers, as_lazy, itself, scan_dataset
 from cutwise.table.intake import check_option
 from cutwise.table.table import NUMBER, Columns
 from cutwise.tree.recipes import LimitsGiven
@@ -492,7 +492,7 @@ def batches_of(
 
     lazy = as_lazy(Batches(batches))
     assert lazy is not None
-    return lazy
+    return lazy.read_by(itself)  # its errors name no batch: these are not the user's
 
 
 def with_numbers(source: Source, names: Sequence[str]) -> Source:
