@@ -44,7 +44,7 @@ def command(
     ]
     choice.show(
         {**start.about, **front.to_dict()},
-        ("leaves", "conditions", "tests", "cost ratio"),
+        ("leaves", "WAES", "WAD", "cost ratio"),
         rows,
         start.limits_notes,
         chosen,

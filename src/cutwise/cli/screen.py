@@ -32,8 +32,6 @@ T = TypeVar("T")
 COLUMN_NOTES = {
     "purity": "of the rows under the rule, the share that the clustering puts into this cluster",
     "coverage": "of the rows that the clustering puts into this cluster, the share under the rule",
-    "conditions": "the mean number of conditions in a row's rule",
-    "tests": "the mean number of tests from the root to a row's leaf",
     "cost ratio": "the cost of the tree's clusters divided by that of the clustering",
     "agreement": "the share of rows that are in the same cluster as in the clustering",
     "WAD": "weighted average depth, the mean number of tests from the root to a row's leaf",
