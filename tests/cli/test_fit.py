@@ -85,13 +85,14 @@ def test_the_objective_decides_what_is_minimized(cutwise, blobs, blobs_csv, tmp_
     assert "k-means" not in result.out
 
 
-def test_an_objective_that_cannot_be_is_refused(cutwise, blobs_csv):
+def test_options_that_cannot_be_are_refused(cutwise, blobs_csv):
     wrong = cutwise("fit", blobs_csv, "-k", 3, "--objective", "medians")
     assert wrong.code == 2
     assert "Did you mean 'kmedians'?" in wrong.err
-    given = cutwise("fit", blobs_csv, "--labels-from", "x", "--objective", "kmedians")
-    assert given.code == 2
-    assert "--labels-from x" in given.err
+    for option in (("--objective", "kmedians"), ("--n-init", 3)):
+        given = cutwise("fit", blobs_csv, "--labels-from", "x", *option)
+        assert given.code == 2
+        assert f"{option[0]} {option[1]} cannot be used with --labels-from x" in given.err
 
 
 def test_the_tree_options_reach_the_model(cutwise, blobs_csv, tmp_path):

@@ -186,6 +186,15 @@ def test_columns_that_no_test_asks_about_may_be_missing_from_a_dense_matrix_with
     assert model.predict(_Lookalike(X[:, [0, 2]], ["gene 0", "gene 2"])).tolist() == model.labels_.tolist()
 
 
+def test_names_of_columns_hold_for_both_parts_of_fit_transform(recwarn):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    model = ExplainableKMeans(2, random_state=0)
+    found = model.fit_transform(X, feature_names=["a", "b"])
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert not recwarn.list
+    np.testing.assert_array_equal(found, ExplainableKMeans(2, random_state=0).fit_transform(X))
+
+
 def test_the_raw_part_of_annotated_rows_is_refused_with_the_way_to_a_whole():
     data = _annotated(sparse.csr_array(sparse.random(30, 4, density=0.5, random_state=1)))
     data.raw = data

@@ -294,7 +294,8 @@ def clustering(
     is_labeled, own = labels_from is not None, growth.params
     other = None if options.objective == "kmeans" else options.objective
     if is_labeled:
-        others = {"-k": options.n_clusters, "--objective": other, "--kernel": kernel.kernel}
+        n_init = None if growth.n_init == GrowthOptions.n_init else growth.n_init
+        others = {"-k": options.n_clusters, "--objective": other, "--kernel": kernel.kernel, "--n-init": n_init}
         refuse_beside(f"--labels-from {labels_from}: that column already holds the clusters", others)
     kernel.check(other, growth)
     check_option("--objective", options.objective, OBJECTIVES)

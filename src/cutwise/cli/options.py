@@ -170,7 +170,7 @@ class GrowthOptions:
 
     expansion: Annotated[str, of_tree(help="How leaves beyond one per cluster are grown: exkmc or expand.")] = "exkmc"
     depth_penalty: Annotated[str, of_tree(metavar="<float>", help=PENALTY_HELP)] = "0.03"
-    n_init: Annotated[int, of_tree(help="Number of clustering starts; the best one is kept.")] = 10
+    n_init: Annotated[int, of_tree(help="Number of clustering starts, more on small tables; the best is kept.")] = 10
     seed: Annotated[int, of_tree(help="Random seed; same seed and table, same result.", min=0, max=2**32 - 1)] = 0
     jobs: Annotated[int, of_tree(help="Number of threads, -1 for all cores; the result is the same.")] = 1
 

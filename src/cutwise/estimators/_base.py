@@ -86,11 +86,14 @@ class TreeEstimator(FittedTree):
     _takes_cheapest: ClassVar[bool] = False
     """Whether a fit ends with the cheapest tree of its growth, rather than the largest."""
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.float64]:
+    def fit_transform(
+        self, X: Any, y: Any = None, *, feature_names: Any = None, **fit_params: Any
+    ) -> npt.NDArray[np.float64]:
         """Fit, and return ``transform(X)``; only for tables in memory, since others have no order of rows."""
         if as_lazy(X) is not None:
             given = f"fit_transform needs the table in memory, but X is of type {type(X).__name__}"
             raise UnsupportedInputError(f"{given}. Give it in memory, or fit, and transform batch after batch.")
+        X = X if feature_names is None else NamedMatrix(X, feature_names)
         found: npt.NDArray[np.float64] = super().fit_transform(X, y, **fit_params)
         return found
 
