@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cutwise import core
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError
 from cutwise.passes.rows import MOST_BYTES, BatchedRows, Slice
 from cutwise.passes.sums import place_of, value_at
 from cutwise.table.convert import as_dense
-from cutwise.table.table import Columns, Table
+from cutwise.table.table import Columns, Table, as_matrix
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Condition
@@ -149,8 +150,8 @@ def profile_clusters(
             values, least, most = values / unit, least / unit, most / unit
         counted = _OrderedValues(values, ordered, n_clusters)
         present = np.flatnonzero(counted.size[:-1])
-        own = np.add.reduceat(values, np.cumsum(counted.size)[present] - counted.size[present]) / counted.size[present]
-        center, std = float(values.mean()), float(values.std()) if least < most else 0.0
+        own, center, variance = _moments(values, ordered, n_clusters)
+        own, std = own[present], math.sqrt(variance) if least < most else 0.0
         medians, (low, high) = _medians_and_tails(counted.at(_ranks(counted.size)), counted.size)
         mean[present, j], median[present, j] = own * unit, medians[present] * unit
         difference[present, j] = (own - center) / std if std > 0 else 0.0
@@ -163,6 +164,15 @@ def profile_clusters(
         tuple(edges), tuple(counts), ((),) * m,
     )  # fmt: skip
     return _by_levels(found, by_level, tested or {})
+
+
+def _moments(values: Float64, codes: npt.NDArray[np.integer], n_clusters: int) -> tuple[Float64, float, float]:
+    """Means by cluster, nan without values, and mean and variance of all values, whatever their order."""
+    column, all_rows = as_matrix(values[:, np.newaxis]), np.zeros(len(values), dtype=np.int32)
+    own, _ = core.cluster_means(column, codes.astype(np.int32), n_clusters)
+    center, _ = core.cluster_means(column, all_rows, 1)
+    square, _ = core.cluster_means(column, all_rows, 1, squares_around=center[0])
+    return own[:, 0], float(center[0, 0]), float(square[0, 0])
 
 
 class _OrderedValues:
