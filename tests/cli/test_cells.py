@@ -241,6 +241,10 @@ def test_notes_below_a_column_of_numbers_are_no_rows(read):
     assert source.frame["age"].fillna(0).tolist() == [1, 0, 3, 40]
     assert "2 lines of notes below the table in" in told
     assert len(read("age\n1\nx\n3\n40\n")[0].frame) == 4
+    source, told = read("age,income\n1,10\n3,20\n40,30\nTotal,60\nSource: office\n")
+    assert source.frame.to_numpy().tolist() == [[1, 10], [3, 20], [40, 30]]
+    assert "1 line of notes" in told
+    assert "1 line of totals" in told
 
 
 @pytest.mark.parametrize("word", ["Total", "TOTAL:", "Grand total", "Summe", "mean"])

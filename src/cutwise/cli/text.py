@@ -411,7 +411,8 @@ def _no_rows(
     # Below the table, where no line in it has so few values.
     above = rows[: len(rows) - len(notes)]
     are_below = 0 < len(notes) < len(rows) and (rows[len(above) :] == notes).all()
-    if are_below and (width > 2 or _are_numbers(first.iloc[above].dropna()).all()):
+    numbers = first.iloc[above][:-1].dropna()  # a line of totals may be between the table and the notes
+    if are_below and (width > 2 or _are_numbers(numbers).all()):
         found["of notes below the table"], rows = notes.tolist(), above
     for column in frame.columns if len(rows) > 2 else ():
         last = frame[column].iloc[rows[-1]]
