@@ -33,8 +33,7 @@ class KMedians(CenterClusterer):
         How to start: from rows drawn by their l1 distance to the nearest center so far (greedy k-means++), from random
         rows, or from the given centers, in a single run without randomness.
     n_init : int or "auto", default=10
-        Number of starts (``"auto"`` is 10); small tables and samples of large ones get more, as long as they improve
-        the result.
+        Number of starts (``"auto"`` is 10); small tables get more, as long as they improve the result.
     max_iter : int, default=300
         Iterations of a start at most.
     random_state : int, RandomState instance or None, default=None
