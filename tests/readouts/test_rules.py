@@ -50,9 +50,12 @@ def test_printed_thresholds_are_exact_at_every_scale(seed, scale):
 
 
 @each("lazy", [False, True])
-def test_a_rule_that_names_one_whole_number_covers_the_rows_of_noise_that_it_counts(lazy):
-    table = pd.DataFrame({"children": [0, 1, 1, 2, 2], "kind": ["-1", "one", "one", "two", "two"]})
-    model = ClusterExplainer().fit(Batches([table]) if lazy else table, "kind")
+@each("left_out", ["noise", "weight 0"])
+def test_a_rule_that_names_one_whole_number_covers_rows_that_took_no_part_in_the_fit(left_out, lazy):
+    table = pd.DataFrame({"children": [0, 1, 1, 2, 2], "kind": ["one", "one", "one", "two", "two"]})
+    table = table.assign(w=[1, 1, 1, 1, 1])
+    table.loc[0, "kind" if left_out == "noise" else "w"] = "-1" if left_out == "noise" else 0
+    model = ClusterExplainer().fit(Batches([table]) if lazy else table, "kind", sample_weight="w")
     assert read_rules(str(model.rules()))({"children": 0}) == "one"
     assert [str(cluster.rules[0]) for cluster in model.rules()] == ["children <= 1", "children = 2"]
 

@@ -228,7 +228,7 @@ class TreeEstimator(FittedTree):
         kinds = list(rows.table.kinds)
         for j in tested:
             if kinds[j].name == "integer":
-                kinds[j] = replace(kinds[j], extent=rows.extent(j, context.sample_weight))
+                kinds[j] = replace(kinds[j], extent=rows.extent(j))
         self._kinds = tuple(kinds)
         # IMM's guarantee holds for distances in the columns that are cut, and for further leaves that lower them.
         by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > len(self.classes_)

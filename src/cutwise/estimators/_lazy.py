@@ -61,10 +61,10 @@ class SummedRows(TrainingRows):
         """See :class:`TrainingRows`."""
         return leaf_of_row
 
-    def extent(self, column: int, sample_weight: Float64 | None) -> tuple[float, float]:
+    def extent(self, column: int) -> tuple[float, float]:
         """See :class:`TrainingRows`."""
-        least, most = self._rows.extents_with_noise[:, column].tolist()
-        return least, most
+        ends = np.concatenate([self._rows.extents, self._rows.seen.of_left_out])[:, column]
+        return float(np.nanmin(ends)), float(np.nanmax(ends))
 
     def gaps_of_all(self, tree: ThresholdTree, gaps: Float64) -> Float64:
         """See :class:`TrainingRows`."""

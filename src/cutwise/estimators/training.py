@@ -126,10 +126,9 @@ class TrainingRows:
         """Weighted sum of the costs of the m rows; an ``InvalidInputError`` if a cost is beyond float64."""
         return sum_costs(values, self._summing_weights)
 
-    def extent(self, column: int, sample_weight: Float64 | None) -> tuple[float, float]:
-        """The least and the largest known value in a column of the input, in rows of positive weight, noise too."""
+    def extent(self, column: int) -> tuple[float, float]:
+        """The least and the largest known value in a column of the input, also in rows that take no part."""
         values = as_dense(self.table.values[:, [column]]).astype(np.float64)
-        values = values if sample_weight is None else values[sample_weight > 0]
         return float(np.nanmin(values)), float(np.nanmax(values))
 
     def deviations(self, columns: Sequence[int]) -> Float64:

@@ -327,13 +327,13 @@ def _spark_total(X: Any, work: Callable[[Iterable[Any]], T], merge: Callable[[T,
     def of_part(batches: Iterator[Any]) -> Iterator[Any]:
         yield _pickled(work(batch.rename_columns(names) for batch in batches if batch.num_rows))
 
-    def of_all(batches: Iterator[Any]) -> Iterator[Any]:
+    def of_left_out(batches: Iterator[Any]) -> Iterator[Any]:
         parts = (pickle.loads(value.as_py()) for batch in batches for value in batch.column(0))
         yield _pickled(reduce(merge, parts))
 
     parts = X.toDF(*map(str, range(len(names)))).mapInArrow(of_part, "state binary")
     try:
-        ((total,),) = parts.repartition(1).mapInArrow(of_all, "state binary").collect()
+        ((total,),) = parts.repartition(1).mapInArrow(of_left_out, "state binary").collect()
     except Exception as error:  # of the engine's own kinds, with what its workers say as text
         missing = re.search(r"No module named '([\w.]+)'", str(error))
         if missing is None:
@@ -634,7 +634,7 @@ class Seen:
         self.n_rows = self.total = self.n_left = self.left_total = 0
         self.is_one, self.sample, self.fingerprint = True, Smallest(0), np.zeros(1, dtype=np.int64)
         self.classes = list[npt.NDArray[np.generic]]()
-        self.extents = self.of_noise = np.empty((0, 0))
+        self.extents = self.of_noise = self.of_left_out = np.empty((0, 0))
         self.missing, self.few = np.zeros((2, 0), dtype=np.int64), list[Float64]()
 
     def add(self, part: Part) -> None:
@@ -645,6 +645,8 @@ class Seen:
         self.n_left, self.left_total = self.n_left + len(part.left_out), self.left_total + int(part.left_weights.sum())
         self.is_one = self.is_one and bool((part.weights == 1).all())
         self.classes.append(part.classes)
+        if len(part.left_out):
+            self.of_left_out = extents_of(np.concatenate([self.of_left_out, extents_of(part.left_out)]))
         if (noise := part.left_weights > 0).any():
             self.of_noise = extents_of(np.concatenate([self.of_noise, extents_of(part.left_out[noise])]))
             self._describe(1, part.left_out[noise], part.left_weights[noise])
@@ -670,7 +672,7 @@ class Seen:
         if self.like is None:
             self.like, d = like, len(like[0].names)
             self.searched = searched_columns(like[0].kinds)
-            self.extents = self.of_noise = np.empty((0, d))
+            self.extents = self.of_noise = self.of_left_out = np.empty((0, d))
             self.missing, self.few = np.zeros((2, d), dtype=np.int64), [np.empty(0)] * d
             self.sample.size = sample_sizes(self.n_clusters, d)[1] + 1  # one more shows that these are not all rows
         elif self.like[:2] != like[:2]:
@@ -686,7 +688,7 @@ class Seen:
             for name in ("n_rows", "total", "n_left", "left_total", "classes", "fingerprint", "missing"):
                 setattr(self, name, getattr(self, name) + getattr(other, name))
             self.is_one, self.sample = self.is_one and other.is_one, self.sample.merge(other.sample)
-            for name in ("extents", "of_noise"):
+            for name in ("extents", "of_noise", "of_left_out"):
                 both = np.concatenate([getattr(self, name), getattr(other, name)])
                 setattr(self, name, extents_of(both) if len(both) else both)
             self.few = [np.union1d(*own)[:_MORE_THAN_TWO] for own in zip(self.few, other.few, strict=True)]
@@ -767,5 +769,5 @@ def lazy_cost(lazy: LazyTable, sample_weight: Any, costs_of: Callable[[Any], npt
                 weights.append(of_own)
         if not costs.n:
             raise InvalidInputError("X has no rows. Give at least one.")
-        of_all = None if name is None else read_weights(weights.mapped(), costs.n)
-        return sum_costs(costs.mapped(), sum_weights(of_all))
+        of_left_out = None if name is None else read_weights(weights.mapped(), costs.n)
+        return sum_costs(costs.mapped(), sum_weights(of_left_out))
