@@ -1,6 +1,9 @@
 """The genuine scikit-learn tree: it routes the training rows as ours does, and scikit-learn's tools take it."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
@@ -77,9 +80,14 @@ def test_its_tools_take_it(iris):
     assert "x[2] <= " in plot_tree(theirs)[0].get_text()
 
 
-def test_one_leaf(iris):
-    theirs = ExplainableKMeans(1).fit(iris).to_sklearn()
-    assert set(theirs.predict(iris)) == {0}
+@each("first", ["length", "kind", "day", "name"])
+def test_one_leaf_takes_the_table_of_fit(iris, first):
+    days, names = pd.date_range("2020", periods=150), [f"a {i}" for i in range(150)]
+    mixed = iris.assign(length=iris.iloc[:, 0].where(iris.index > 3), kind=["a", "b"] * 75, day=days, name=names)
+    for table in (iris, mixed[sorted(mixed, key=lambda name: name != first)]):
+        with warnings.catch_warnings(action="ignore"):  # of the names, which are left out
+            model = ExplainableKMeans(1).fit(table)
+        assert set(model.to_sklearn().predict(table)) == set(model.predict(table)) == {0}
 
 
 def test_thresholds_move_within_their_gap_where_float32_would_send_a_row_the_other_way():

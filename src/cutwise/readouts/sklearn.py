@@ -92,7 +92,7 @@ def to_sklearn(
     """Convert by ``to_decision_tree``, behind a step that turns columns of other kinds into numbers."""
     tree, columns = labeled.tree, labeled.columns
     tested = [tree.test(node) for node in np.flatnonzero(tree.feature >= 0).tolist()]
-    if not tested or all(kind.name in ("number", "integer", "bool") for kind in columns.kinds):
+    if all(kind.name in ("number", "integer", "bool") for kind in columns.kinds):
         return to_decision_tree(labeled, gaps, middle=middle)
 
     def rule(test: NodeTest) -> RuleTest:
@@ -100,6 +100,7 @@ def to_sklearn(
         return test.feature, test.levels or None, test.threshold if is_end else None
 
     tests = sorted(set(map(rule, tested)), key=lambda t: (t[0], t[1] or (), -np.inf if t[2] is None else t[2]))
+    tests = tests or [(0, None, None)]  # scikit-learn's trees need a column, also those of one leaf
     position = {test: i for i, test in enumerate(tests)}
     feature, threshold = tree.feature.copy(), tree.threshold.copy()
     left, right = tree.children_left.copy(), tree.children_right.copy()
