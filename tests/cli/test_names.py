@@ -1,7 +1,10 @@
 """``--name``: clusters by the names that people give them."""
 
 import csv
+import html
 import json
+import re
+import subprocess
 
 import pytest
 
@@ -95,3 +98,31 @@ def test_no_name_of_a_column_breaks_a_line(cutwise, tmp_path):
     assert cutwise("fit", path, "-k", 2, "--never", "a\tge", "--out", tmp_path / "m.json").code == 0
     assert cutwise("report", tmp_path / "m.json", path, "--out", out).code == 0
     assert "no cut on a ge" in out.read_text()
+
+
+def test_commands_that_name_columns_of_any_characters_can_be_pasted_into_a_shell(cutwise, tmp_path):
+    names = ["in\ncome", "a\tge", " two  blanks ", "it's", 'a "q"', "back\\slash", "\u2028ü😀", "x,y", "$HOME `x`"]
+    path, model = tmp_path / "table.csv", tmp_path / "m.json"
+    rows = [[*(i % 2 * 9 + i % (j + 2) for j in range(len(names))), i or ""] for i in range(20)]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([[*names, "w\no  rds"], *rows])
+    columns = [word for name in names for word in ("--never", name)][2:]
+    step = re.search("--drop (?!-missing).*(?=\\.)", cutwise("fit", path, "-k", 2, "--kernel", "rbf").err)[0]
+    assert cutwise("fit", path, "-k", 2, *columns, *_words(step), "--out", model).code == 0
+    before = model.read_bytes()
+    for form in ("md", "html"):
+        out = tmp_path / f"report.{form}"
+        assert cutwise("report", model, path, "--out", out).code == 0
+        commands = re.findall(
+            r"^ *(?:<p.*)?(cutwise [fr].*)", html.unescape(out.read_text(encoding="utf-8")), re.MULTILINE
+        )
+        assert len(commands) == 2
+        for command in commands:
+            assert cutwise(*_words(command)[1:]).code == 0
+        assert model.read_bytes() == before
+
+
+def _words(text):
+    return (
+        subprocess.run(["bash", "-c", f"printf '%s\\0' {text}"], capture_output=True).stdout.decode().split("\0")[:-1]
+    )

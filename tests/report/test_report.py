@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -469,6 +470,15 @@ class TestThePage:
         for page in (made.to_html(), made.to_markdown()):
             assert "next to nothing" in page
             assert re.search(r">n/a</span><span class=.label.>explained|- explained: n/a \(", page)
+
+    def test_a_line_break_of_two_characters_in_a_name_is_copied_as_it_is(self):
+        table = pd.DataFrame({"a\r\nb": [1.0, 2, 8, 9]})
+        made = cutwise.report(ClusterExplainer().fit(table, [0, 0, 1, 1]), table)
+        text, sql = made.to_html().replace("\r\n", "\n"), made.summary["sql"]  # as browsers read it
+        page = ParsedPage(text)
+        assert sql["statement"] in unescape(text)
+        copies = [attrs for _, attrs in page.tags if attrs.get("data-before")]
+        assert [own["data-before"] + own["data-after"] for own in copies] == [sql["before"] + x for x in sql["after"]]
 
     def test_no_name_turns_the_text_around_it(self):
         table = pd.DataFrame({"a\u202eb": [1.0, 2, 8, 9], "\u05d2\u05d9\u05dc": [1.0, 5, 1, 9]})

@@ -20,6 +20,7 @@ from cutwise.cli.options import (
     LimitOptions,
     TableOptions,
     refuse_beside,
+    shell_text,
 )
 from cutwise.cli.screen import note
 from cutwise.cli.tables import EXAMPLE_TABLES, Source, no_rows, open_source, read_example
@@ -103,7 +104,7 @@ def check_complete(
     empty = [column for column in holding if n_missing[column] == n_rows]
     columns = [column for column in empty or holding if column not in needed]
     steps = ["those rows out with --drop-missing"] if n_complete and drop_missing is not None else []
-    steps += [f"columns out with {_drop_option(columns)}"] if columns else []
+    steps += [f"columns out with {_option_of('--drop', columns)}"] if columns else []
     step = f"Leave {', or '.join(steps)}." if steps else "Fill them in first."
     if drop_missing:
         raise InvalidInputError(
@@ -135,7 +136,9 @@ def check_numbers(source: Source, scans: Sequence[ColumnScan], *, may_drop: bool
         names = [scan.name for scan in wrong]
         where, value = source.first(names[0], "value")
         also = f", and so in {listed(names[1:])}" if len(names) > 1 else ""
-        needed = f"Leave out what is not measured: {_drop_option(names)}" if may_drop else "Numbers are needed there"
+        needed = (
+            f"Leave out what is not measured: {_option_of('--drop', names)}" if may_drop else "Numbers are needed there"
+        )
         raise InvalidInputError(
             f"Column {names[0]!r} holds {wrong[0].why_left_out(mixed=False)}, such as {shortened(value)!r} in {where}"
             f"{also}. {needed}."
@@ -143,7 +146,7 @@ def check_numbers(source: Source, scans: Sequence[ColumnScan], *, may_drop: bool
 
 
 def _or_drop(column: str, may_drop: bool) -> str:
-    return f", or leave the column out with {_drop_option([column])}" if may_drop else ""
+    return f", or leave the column out with {_option_of('--drop', [column])}" if may_drop else ""
 
 
 def _unread(source: Source, column: str) -> str:
@@ -175,13 +178,10 @@ def cut_features(task: Task, source: Source, limits: LimitOptions) -> dict[str, 
     raise InvalidInputError("No column is left for the rules. Name others with --cut-only, or fewer with --never.")
 
 
-def _drop_option(columns: Sequence[str]) -> str:
-    """The option to add, ready to be pasted into a shell."""
-    import shlex
-
-    if any("," in column for column in columns):
-        return " ".join(f"--drop {shlex.quote(column)}" for column in columns)
-    return f"--drop {shlex.quote(','.join(columns))}"
+def _option_of(option: str, columns: Sequence[str]) -> str:
+    """The option with these columns, ready to be pasted into a shell."""
+    named = columns if any("," in column for column in columns) else [",".join(columns)]
+    return shell_text(word for column in named for word in (option, column))
 
 
 @dataclass(frozen=True)
@@ -456,7 +456,7 @@ def _say_what_is_used(
     codes = [scan.name for scan in used if mixed and scan.name not in by_name and scan.may_be_codes]
     if codes:
         which = listed(codes, most=8, write=str)
-        note(f"{which}: read as numbers; if these are codes, add --category {','.join(codes[:8])}")
+        note(f"{which}: read as numbers; if these are codes, add {_option_of('--category', codes[:8])}")
 
 
 def _say_readings(source: Source, columns: Iterable[str]) -> None:

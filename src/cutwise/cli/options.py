@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -200,6 +201,20 @@ def words_given(context: typer.Context, *, but: Container[str]) -> list[str]:
             is_flag = isinstance(each, bool)
             words += [(option.opts if each else option.secondary_opts)[0]] if is_flag else [option.opts[0], str(each)]
     return words
+
+
+def shell_text(words: Iterable[str]) -> str:
+    """Words as one line that a shell reads as these words again, whatever characters they hold."""
+
+    def escaped(character: str) -> str:
+        return "".join(f"\\x{byte:02x}" for byte in character.encode(errors="surrogateescape"))
+
+    def quoted(word: str) -> str:
+        if word.isprintable() and "  " not in word:  # messages join blanks
+            return shlex.quote(word)
+        return "$'" + "".join(c if c.isprintable() and c not in " \\'" else escaped(c) for c in word) + "'"
+
+    return " ".join(map(quoted, words))
 
 
 def refuse_beside(option: str, others: Mapping[str, object]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +33,7 @@ from cutwise.cli.options import (
     one_of,
     out_option,
     refuse_beside,
+    shell_text,
     words_given,
 )
 from cutwise.cli.screen import Outputs, note, working
@@ -153,4 +153,4 @@ def _commands(model: TreeEstimator, context: typer.Context) -> list[str]:
     given += [word for label, name in model.cluster_names_.items() for word in ("--name", f"{label}={name}")]
     fit = ["cutwise", "fit", *files, *given, "--out", model_file]
     made_by_fit = bool(made_by) and not isnan(model.cost_)  # and neither edited nor counted again since
-    return [shlex.join(command) for command in ([fit, again] if made_by_fit else [again])]
+    return [shell_text(command) for command in ([fit, again] if made_by_fit else [again])]

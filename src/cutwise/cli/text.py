@@ -473,7 +473,7 @@ def _split(sample: str, separator: str) -> list[tuple[int, list[str]]]:
     """Line number and cells of every line that is not blank."""
     csv.field_size_limit(_SAMPLE_BYTES)
     try:
-        reader = csv.reader(sample.splitlines(keepends=True), delimiter=separator, skipinitialspace=True)
+        reader = csv.reader(io.StringIO(sample, newline=""), delimiter=separator, skipinitialspace=True)
         rows = []
         line = 1
         for cells in reader:

@@ -82,6 +82,7 @@ def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
         kept=lambda share, whole: kept_text(_figure(share), _figure(whole)),
         breaks=_with_breaks,
         isolate=_isolated,
+        copied=_to_be_copied,
     )
     page: str = environment.get_template(template).render(s=summary, **more)
     return page
@@ -138,6 +139,13 @@ def _isolated(text: str) -> Any:
     from markupsafe import Markup
 
     return Markup(html_text(text, isolate=("\u2068", "\u2069")))
+
+
+def _to_be_copied(text: str) -> Any:
+    """Escape text that readers copy: all of its characters stay, also those that browsers change."""
+    from markupsafe import Markup, escape
+
+    return Markup(str(escape(text)).replace("\r", "&#13;"))
 
 
 def _escape_markdown(text: Any) -> str:
