@@ -23,6 +23,7 @@ TABLES = {
         ";", lambda i: f"{i % 3 * 40 + 5}.{i * 7 % 1000:03}", lambda i: f"{i % 4},5" if i % 4 else "2"
     ),
     "plain numbers": (",", lambda i: f"{i % 3 * 40}.5", lambda i: f"{i % 4}"),
+    "whole numbers": (";", lambda i: f"{i % 3 * 40}", lambda i: f"{i % 4}"),
     "thousands": (",", lambda i: f'"{i % 3 * 40 + 5},{i * 7 % 1000:03}"', lambda i: f"{i % 4}.5"),
     "per cent and a decimal comma": (";", lambda i: f"{i % 7},5 %", lambda i: f"{i % 3 * 40},25 €"),
     "three decimals": (";", lambda i: f"{i % 3 * 40 + 5},{i * 7 % 1000:03}", lambda i: f"{i % 4}"),
@@ -153,6 +154,7 @@ def test_files_are_read_alike_together_and_one_by_one_in_memory_and_in_batches(c
         ("plain numbers", '"5,250" "0,123"', "'u' holds '0,123' in row 1"),  # a decimal comma: no group of digits is 0
         ("plain numbers", "True False", "'u' holds 'True' in row 0"),
         ("plain numbers", "$12 (4) 5", ""),
+        ("whole numbers", "1,5 x", "'u' holds 'x' in row 1 (line 3 of{}, but held numbers at fit."),
     ],
 )
 def test_a_cell_that_cannot_be_read_as_at_fit_is_named(cutwise, tmp_path, monkeypatch, name, cells, said):
@@ -165,6 +167,17 @@ def test_a_cell_that_cannot_be_read_as_at_fit_is_named(cutwise, tmp_path, monkey
     found = cutwise("predict", tmp_path / "m.json", "-")
     said = said.format(" standard input; rows are counted from 0)")
     assert (found.code, said in found.err.splitlines()[-1]) == ((2, True) if said else (0, True)), found.err
+
+
+@each("cell, note", [("{}.25", False), ("{}.250", False), ('"{},25"', False), ('"{},250"', True)])
+def test_commas_between_cells_leave_no_comma_as_decimal_mark(cutwise, tmp_path, cell, note):
+    numbers = range(1, 10)
+    (tmp_path / "fit.csv").write_text("u;z\n" + "".join(f"{i},25;1\n" for i in numbers))
+    (tmp_path / "new.csv").write_text("u,z\n" + "".join(f"{cell.format(i)},1\n" for i in numbers))
+    assert cutwise("fit", tmp_path / "fit.csv", "-k", 2, "--only", "u", "--out", tmp_path / "m.json").code == 0
+    known, new = (cutwise("predict", tmp_path / "m.json", tmp_path / name) for name in ("fit.csv", "new.csv"))
+    assert new.out == known.out
+    assert ("',' is the decimal mark, as at fit" in new.err) == note
 
 
 def zipped(text):

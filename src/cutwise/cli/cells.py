@@ -389,7 +389,8 @@ def find_decimal(columns: Sequence[Sequence[str]], separator: str) -> tuple[str,
     for mark in (".", ","):
         if any(_DECIMAL[mark].fullmatch(cell) for column in bare for cell in column):
             return mark, 1.0
-    sure = 0.5 if any(_EITHER.fullmatch(cell) for column in bare for cell in column) else 0.0
+    either = [cell for column in bare for cell in column if _EITHER.fullmatch(cell)]
+    sure = 1.0 if separator == "," and any("." in cell for cell in either) else 0.5 if either else 0.0
     grouped = [cell for column in bare for cell in column if _GROUPED.fullmatch(cell)]
     # A file with commas between cells has no decimal commas.
     if separator == "," or not grouped or any(cell.count(",") > 1 for cell in grouped):

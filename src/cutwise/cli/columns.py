@@ -521,14 +521,14 @@ def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -
     of_fit = {column: model._kinds_by_name.get(column, NUMBER) for column in frame.columns}
     kinds = {column: kind.name for column, kind in of_fit.items()}
     numbers = [column for column, kind in kinds.items() if kind in ("number", "integer", "bool")]
-    saved_cells = model._intake.get("format", {}).get("cells", {})
+    saved = model._intake.get("format", {})
     for column in kinds:
         odd = source.readings[column].odd if column in source.readings else ""
         if odd:
-            mark = "." if source.layout is None else source.layout.decimal
             row = source.row(int((source.frame[column].astype(str).str.strip() == odd).to_numpy().argmax()))
-            like = listed([shortened(cell) for cell in saved_cells.get(column, ())])
-            needed = f"cells like {like}" if like else f"numbers with {mark!r} as decimal mark"
+            like = listed([shortened(cell) for cell in saved.get("cells", {}).get(column, ())])
+            marked = f" with {mark!r} as decimal mark" if (mark := saved.get("decimal")) else ""
+            needed = f"cells like {like}" if like else f"numbers{marked}"
             raise InvalidInputError(
                 f"Column {column!r} holds {shortened(odd)!r} in {row}, but held {needed} at fit. Write it like those."
             )

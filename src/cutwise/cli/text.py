@@ -288,7 +288,7 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
     body = rows[1:] if header else rows
     width = max(len(row) for _, row in rows)
     mark, sure = find_decimal([[row[i].strip() for _, row in body if i < len(row)] for i in range(width)], separator)
-    if known.decimal:
+    if known.decimal and (sure < 1 or known.decimal != separator):  # else 1.5 stands between commas
         if sure and mark != known.decimal:
             note(f"{name}: {known.decimal!r} is the decimal mark, as at fit")
         mark, sure = known.decimal, 1.0
