@@ -143,7 +143,7 @@ def _comments(
         lines.append(
             "Times with a zone need type TIMESTAMP. DATETIME works from 1970 on, in the time zone of the session."
         )
-    if dialect != "sqlite" and any(kind.name == "bool" and not kind.is_text for kind in kinds):
+    if dialect not in ("sqlite", "mysql") and any(kind.name == "bool" and not kind.is_text for kind in kinds):
         lines.append(
             "Columns of truth values hold true and false (1 and 0 in engines without a Boolean type), not text."
         )

@@ -163,7 +163,12 @@ class Writer:
         if kind.name == "ordered":
             tests.append(self.membership(replace(condition, outside=False), condition.matching_levels))
         elif kind.name == "bool" and not condition.outside:
-            tests.append(exp.EQ(this=self.column(name), expression=self.label(condition.lower > -np.inf)))
+            is_true = condition.lower > -np.inf
+            tests.append(exp.EQ(this=self.column(name), expression=self.label(is_true)))
+            if self.dialect == "mysql":  # takes the text 'true' for 0, as all text without a number
+                among = self.is_among(name, TRUTH_WORDS[1])
+                either = exp.Paren(this=exp.Or(this=tests[0], expression=among))
+                tests = [either] if is_true else [*tests, exp.Not(this=among)]
         else:
             if condition.lower > -np.inf:
                 tests.append(
