@@ -209,6 +209,15 @@ def test_errors_say_what_to_type(call, words):
         list(call(model, frame))
 
 
+def test_a_file_of_another_kind_in_a_dataset_is_named(tmp_path):
+    pq.write_table(pa.table({"a": [1.0, 2, 8, 9]}), tmp_path / "a.parquet")
+    model = ExplainableKMeans(2).fit(ds.dataset(tmp_path))
+    (tmp_path / "notes.txt").write_text("a,b\n1,2\n")
+    for read in (ExplainableKMeans(2).fit, model.score, lambda X: model.predict(X).read_all()):
+        with pytest.raises(InvalidInputError, match=r"(?s)cannot be read: .*notes\.txt.*Give .* a list of those files"):
+            read(ds.dataset(tmp_path))
+
+
 def test_datasets_are_scanned_as_pyarrow_does(tmp_path):
     rng = np.random.default_rng(0)
     for i in range(3):

@@ -220,7 +220,7 @@ def as_lazy(X: Any) -> LazyTable | None:
         return LazyTable(
             X,
             tuple(X.schema.names),
-            lambda work: map(work, scan_dataset(X)),
+            lambda work: map(work, _read_dataset(X)),
             lambda column: _scanned(X, column),
             again=partial(scan_dataset, X) if are_numbers(X.schema.types) else None,
         )
@@ -397,6 +397,19 @@ def _predicted(part: Any, predict: Callable[[Any], Any]) -> Any:
     return pd.Series(predict(part) if len(part) else [], index=part.index, name=COLUMN)
 
 
+def _read_dataset(X: Any, names: list[str] | None = None) -> Iterator[Any]:
+    """As ``scan_dataset``; errors of Arrow, which name the file, become errors of cutwise."""
+    try:
+        yield from scan_dataset(X, names)
+    except CutwiseError:
+        raise
+    except (OSError, ValueError) as error:  # parents of pyarrow's errors
+        raise InvalidInputError(
+            f"The dataset X cannot be read: {str(error).rstrip('.')}.\nGive pyarrow.dataset.dataset a list of those "
+            "files that belong to the table, or a schema= that fits all of them."
+        ) from error
+
+
 def scan_dataset(X: Any, names: list[str] | None = None) -> Iterator[Any]:
     """Batches of a dataset, read with little memory: local Parquet files page by page.
 
@@ -463,7 +476,7 @@ def _scanned(X: Any, column: TreeColumn) -> Any:
     names = [name for name in column.names if name in X.schema.names]
     batches = (
         pa.record_batch([pa.array(column.predict(batch).tolist(), schema.types[0])], schema=schema)
-        for batch in scan_dataset(X, names)
+        for batch in _read_dataset(X, names)
     )
     return pa.RecordBatchReader.from_batches(schema, batches)
 
