@@ -63,14 +63,16 @@ def test_no_line_of_a_terminal_breaks_inside_a_condition(monkeypatch, width):
     assert " ".join(map(str.strip, lines)) == sentence
 
 
-@pytest.mark.parametrize("width", [40, 70, 78, 79, 200])
-def test_a_table_that_is_too_wide_becomes_blocks_and_loses_no_column(monkeypatch, width):
-    row = ["exshallow", "5", "3", "1.0163", "99.4 %", "97.5 %", "2.50", "2.51", "123.456"]
-    lines = on_terminal(monkeypatch, width, print_table, HEADER, [row], right=range(1, len(HEADER)))
+@pytest.mark.parametrize("width", [40, 70, 71, 78, 79, 80, 200])
+@pytest.mark.parametrize("with_limits", [True, False])
+def test_a_table_that_is_too_wide_gets_narrower_then_blocks_and_loses_no_column(monkeypatch, width, with_limits):
+    row = ["exshallow", "5", "3", "1.0163", "99.4 %", "97.5 %", "2.50", "2.51", "123.456", *["+1.4 %"] * with_limits]
+    header = [*HEADER, *["limits"] * with_limits]
+    lines = on_terminal(monkeypatch, width, print_table, header, [row], right=range(1, len(header)))
     assert max(map(len, lines)) <= width
     lines = lines[: next(i for i, line in enumerate(lines) if line.startswith("cost ratio:"))]  # before the notes
-    assert all(sum(cell in line for line in lines) == 1 for cell in [*HEADER, *row[3:]])
-    assert any("─" in line for line in lines) == (width >= 79)
+    assert all(sum(cell in line for line in lines) == 1 for cell in [*header, *row[3:]])
+    assert any("─" in line for line in lines) == (width >= (78 if with_limits else 71))
 
 
 def test_control_characters_are_spelled_out(capsys):

@@ -149,7 +149,13 @@ def _print_cells(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
         table.add_column(cell(column, name), justify="right" if is_figure else "left", no_wrap=is_figure)
     for row in cells[1:]:
         table.add_row(*(cell(column, text) for column, text in enumerate(row)))
-    if console.measure(table, options=console.options.update(width=_ANY_WIDTH)).minimum > console.width:
+
+    def is_too_wide() -> bool:
+        return console.measure(table, options=console.options.update(width=_ANY_WIDTH)).minimum > console.width
+
+    if is_too_wide():
+        table.padding = 0  # a column stands one space beside the next, not two
+    if is_too_wide():
         _print_blocks(cells, right, console.width)
         return
     with console.capture() as capture:
