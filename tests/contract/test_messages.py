@@ -173,7 +173,10 @@ def test_what_is_no_data_is_called_by_its_name_and_what_is_proposed_works():
 
 
 def test_the_name_of_a_column_is_no_weights_where_tables_are_arrays():
-    with pytest.raises(UnsupportedInputError, match=r"^sample_weight is a str \('w'\)\. Give .*one a row: X\['w'\]"):
+    with pytest.raises(
+        UnsupportedInputError,
+        match=r"^sample_weight is a str \('w'\)\. Give .*one a row: X\['w'\], or X\.obs\['w'\] of an A",
+    ):
         weighted_average_depth(ExplainableKMeans(3).fit(TABLE).tree_, TABLE, sample_weight="w")
 
 

@@ -547,7 +547,7 @@ def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
         reader, holds = ("pyarrow.dataset.dataset", "files hold") if is_folder else (reader, "file holds")
         called, step = f"a {own} ({str(given)!r})", f"what the {holds}: {reader}({str(given)!r}){column}"
         if not table and not PurePath(given).suffix:  # the name of a column
-            step = f"the values, one a row: X[{str(given)!r}]"
+            step = f"the values, one a row: X[{str(given)!r}], or X.obs[{str(given)!r}] of an AnnData object"
     elif hasattr(given, "read_all") or isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame):
         # Spark has a collect too, which gives lists of rows.
         ways = {"toPandas": "limit({}).toPandas()", "df": "limit({}).df()", "compute": "head({})", "read_all": ""}
