@@ -167,10 +167,10 @@ def test_unicode_names_are_read(encoding):
     assert frame.columns.tolist() == ["größe", "年"]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
-def test_long_utf_16_tables_are_read(encoding):
-    mark = b"\xfe\xff" if encoding == "utf-16-be" else b""
-    frame, _, _ = read(mark + ("größe\tb\n" + "1\t2.5\n" * 500).encode(encoding))
+@pytest.mark.parametrize(("encoding", "mark"), [("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")])
+@pytest.mark.parametrize("marked", [True, False])
+def test_long_utf_16_tables_are_read(encoding, mark, marked):
+    frame, _, _ = read(mark * marked + ("größe\tb\n" + "1\t2.5\n" * 500).encode(encoding))
     assert frame.columns.tolist() == ["größe", "b"]
     assert frame.shape == (500, 2)
     assert frame["b"].eq(2.5).all()
@@ -197,6 +197,9 @@ def test_a_late_byte_that_is_not_utf_8_is_no_traceback(capsys):
         ("a,b\n1,2,3\n1,2,3\n", "more values than the 2"),
         ('a,b\n1,2\n3,"4\n5,6\n', "starting at row 2. Close the quotation mark opened there"),
         (b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00", "is not a text table"),
+        (b"(\xb5/\xfd\x04X!\x00a,b\n1,2", r"is compressed by Zstandard\. Unpack it, and give the file with the table"),
+        (b"a.csv".ljust(257, b"\0") + b"ustar\x0000", r"is a tar archive\. Unpack it"),
+        (b"SQLite format 3\0", r"is an SQLite database\. Save the table as CSV"),
     ],
 )
 def test_what_is_no_table_is_refused(content, message):

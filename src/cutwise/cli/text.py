@@ -43,6 +43,14 @@ _BYTE_ORDER_MARKS = {  # the first begins like another one
     b"\xff\xfe": "utf-16",
     b"\xfe\xff": "utf-16",
 }
+_PACKED = ("a tar archive", "compressed by Zstandard")
+_NO_TEXTS = {  # by where they hold which bytes
+    (256, b"\0ustar"): _PACKED[0],
+    (0, b"(\xb5/\xfd"): _PACKED[1],
+    (0, b"\xd0\xcf\x11\xe0"): "an Excel workbook",
+    (0, b"SQLite format 3\0"): "an SQLite database",
+    (0, b"ARROW1\0"): "an Arrow file",
+}
 _OTHER_TEXT = re.compile(r"\s*(?:(<)[!?a-z]|\{\s*[\"}]|\[\s*[\[{])", re.IGNORECASE)
 _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # written by Excel
 _TOTAL = re.compile(r"((grand |sub)?total|sums?|totals|gesamt|summe|insgesamt|average|mean)\s*:?", re.IGNORECASE)
@@ -192,7 +200,7 @@ class Text:
         before = b"\n"
         with self.open() as file:
             while block := file.read(_BLOCK_BYTES):
-                if self.encoding == "utf-16" or _CODE.search(before + block):
+                if self.encoding.startswith("utf-16") or _CODE.search(before + block):
                     return True
                 before = block[-3:]
         return False
@@ -350,9 +358,18 @@ def _sample_of(file: IO[bytes], name: str) -> tuple[bytes, str]:
         if len(lines) > _SAMPLE_LINES or size > _SAMPLE_BYTES:
             break
     sample = b"".join(lines)
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if sample.startswith(mark)), "utf-8")
-    if encoding != "utf-16" and b"\0" in sample:
-        raise InvalidInputError(f"{name} is not a text table. Save the table as CSV or Parquet.")
+    # Without a mark: in numbers and Latin letters one byte of two is zero, and the other one never.
+    even, odd = (sample[i : len(sample) // 2 * 2 : 2].count(0) for i in (0, 1))
+    bare = (
+        "utf-8" if bool(even) == bool(odd) or 4 * (even + odd) < len(sample) else "utf-16-be" if even else "utf-16-le"
+    )
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if sample.startswith(mark)), bare)
+    if encoding.startswith("utf-16"):
+        return sample, encoding
+    what = next((what for (at, magic), what in _NO_TEXTS.items() if sample.startswith(magic, at)), "")
+    if what or b"\0" in sample:
+        step = "Unpack it, and give the file with the table" if what in _PACKED else "Save the table as CSV or Parquet"
+        raise InvalidInputError(f"{name} is {what or 'not a text table'}. {step}.")
     return sample, encoding
 
 
