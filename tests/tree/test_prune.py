@@ -1,6 +1,7 @@
 """Pruning finds the best of all subtrees: compared with every one of them on trees small enough to list."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 
@@ -85,3 +86,12 @@ def test_one_leaf_takes_the_heaviest_cluster():
     assert pruned.tree.cluster.tolist() == [int(np.bincount(labels, weights).argmax())]
     assert (pruned.leaf_of_row == 0).all()
     assert pruned.tree.n_node_samples.tolist() == [len(X)]
+
+
+def test_thousands_of_labels_take_memory_by_rows_and_not_by_labels_times_nodes():
+    rng = np.random.default_rng(0)
+    _, labels, weights, grown = grow(rng, n_leaves=500, n=4000, k=2000)
+    tracemalloc.start()
+    prune_to_agreement(grown, labels, 2000, 20, weights)
+    assert tracemalloc.get_traced_memory()[1] < grown.tree.n_nodes * 2000 * 8 / 3
+    tracemalloc.stop()

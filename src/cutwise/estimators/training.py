@@ -166,7 +166,7 @@ class TrainingRows:
     def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> Int64:
         """Integer weight of the rows of each code, 0 .. n_codes - 1."""
         # Weights add up to no more than 2**53, so float64 sums are exact.
-        return np.bincount(codes, weights=self.weights, minlength=n_codes).astype(np.int64)
+        return np.bincount(codes, weights=self.weights, minlength=n_codes).astype(np.int64, copy=False)
 
     def centers(
         self, objective: Objective, labels: Int32, n_clusters: int, *, raw: bool = False

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cutwise.core import Int32, Int64
 from cutwise.tree.growing import GrownTree
@@ -173,18 +175,30 @@ def prune_to_agreement(
     divisions of l between its children.
     """
     tree = grown.tree
-    by_node = _label_weights(grown, labels, n_clusters, weights)
-    best, share = _best_agreements(tree, by_node.max(axis=1), max_leaves)
+    heaviest, weight = _heaviest_clusters(grown, labels, n_clusters, weights)
+    best, share = _best_agreements(tree, weight, max_leaves)
     is_leaf, remaining = _chosen_leaves(tree, best[0], share)
-    return replace(cut_back(grown, is_leaf, remaining, by_node.argmax(axis=1)), inseparable=[])
+    return replace(cut_back(grown, is_leaf, remaining, heaviest), inseparable=[])
 
 
-def _label_weights(grown: GrownTree, labels: Int32, n_clusters: int, weights: Int64 | None) -> Int64:
-    """Weight of each cluster in each node, of shape (n_nodes, n_clusters)."""
-    tree = grown.tree
-    cell = grown.leaf_of_row.astype(np.int64) * n_clusters + labels
-    by_node = np.bincount(cell, weights=weights, minlength=tree.n_nodes * n_clusters).astype(np.int64)
-    return tree.sum_up(by_node.reshape(tree.n_nodes, n_clusters)[tree.leaves])
+def _heaviest_clusters(grown: GrownTree, labels: Int32, n_clusters: int, weights: Int64 | None) -> tuple[Int64, Int64]:
+    """The heaviest cluster of each node, the lowest on ties, and its weight; shape (n_nodes,) each."""
+    tree, n_rows = grown.tree, len(labels)
+    counts = np.ones(n_rows, dtype=np.int64) if weights is None else weights
+    cells = sparse.csr_array((counts, (grown.leaf_of_row, labels)), shape=(tree.n_nodes, n_clusters))
+    ends = cells.indptr.tolist()
+    sums = [dict(zip(cells.indices[i:j].tolist(), cells.data[i:j].tolist(), strict=True)) for i, j in pairwise(ends)]
+    best = [max(((weight, -c) for c, weight in own.items()), default=(0, 0)) for own in sums]
+    parents = tree.parents.tolist()
+    for node in range(tree.n_nodes - 1, 0, -1):  # the smaller sums are added to the larger ones
+        parent = parents[node]
+        small, large = sorted((sums[node], sums[parent]), key=len)
+        for c, weight in small.items():
+            large[c] = large.get(c, 0) + weight
+        best[parent] = max(best[node], best[parent], *((large[c], -c) for c in small))
+        sums[parent], sums[node] = large, {}
+    weight, cluster = np.array(best, dtype=np.int64).T
+    return -cluster, weight
 
 
 def _best_agreements(tree: ThresholdTree, as_leaf: Int64, max_leaves: int) -> tuple[list[Int64], list[Int64]]:
