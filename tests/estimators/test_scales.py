@@ -189,6 +189,7 @@ def _signs(x):
         (_signs, _signs, False),
         (lambda x: np.where(x == 999, -1, x), np.positive, False),
         (lambda x: x + 2 * np.sin(3 * x), np.positive, False),
+        (lambda x: np.floor(10 * x) / 10, np.positive, False),
         (lambda x: x + np.roll(x, 1, axis=1), lambda x: x - 1, False),
     ],
 )

@@ -238,7 +238,9 @@ class _ColumnsBefore:
                 np.abs(near) + np.nan_to_num(np.abs(self.back(goal + 1.0) - near))
             ) + 1e-300
             low, high = near - apart, near + apart
-            between = (self._ahead_near(near, low) <= goal) & (goal <= self._ahead_near(near, high))
+            at_low, at_high = self._ahead_near(near, low), self._ahead_near(near, high)
+            # Strict on one side, since no inverse tells the ends of a range that a function rounds to one number.
+            between = (at_low <= goal) & (goal < at_high) if j % 2 == 0 else (at_low < goal) & (goal <= at_high)
             if not (between & ~np.isnan(self.ahead(near)))[known].all():
                 raise InvalidInputError(
                     "A step in front of the model does not increase with its column alone, or its inverse does not "
