@@ -194,13 +194,15 @@ def test_what_could_be_done_is_said_where_no_tree_is_close_enough():
 
 
 @pytest.mark.parametrize("again", [lambda given: pickle.loads(pickle.dumps(given)), copy.deepcopy])
-def test_pickles_and_copies_of_curves_and_fronts_have_all_models(again):
+def test_pickles_and_copies_of_curves_and_fronts_have_all_models_each_its_own(again):
     model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0)
     curve, front = cost_curve(model, X, max_leaves=7), model.front(X)
     for given, numbers in ((curve, curve.n_leaves.tolist()), (front, range(len(front)))):
         found = again(given)
         assert found.to_dict() == given.to_dict()
         assert all(found.model(number).tree_.equals(given.model(number).tree_) for number in numbers)
+        found.model(numbers[0]).name_clusters({0: "mild"})
+        assert found.model(numbers[0]).cluster_names_ == {}
     assert len(curve.n_leaves) > 2
 
 

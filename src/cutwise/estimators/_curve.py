@@ -178,7 +178,7 @@ class CostCurve(_Trees):
                 f"{self.n_leaves[-1]}. Choose one of its n_leaves."
             )
         with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # the largest tree has warned
-            model = self._make(int(n_leaves))
+            model = copy(self._make(int(n_leaves)))  # may be named and counted again
         model._warn_of_empty_clusters()
         return model
 
@@ -496,7 +496,7 @@ class TreeFront(_Trees):
         """
         if check_integer("number", number, minimum=0) >= len(self):
             raise InvalidInputError(f"number={number} of {len(self)} trees. Choose one from 0 to {len(self) - 1}.")
-        return self._make(number)
+        return copy(self._make(number))
 
 
 def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) -> TreeFront:
