@@ -7,7 +7,16 @@ from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import MaxAbsScaler, RobustScaler
 
-from cutwise import ExplainableKMeans, ExplainableKMedians, KMedians, cost_curve, export_text, load_model, metrics
+from cutwise import (
+    Batches,
+    ExplainableKMeans,
+    ExplainableKMedians,
+    KMedians,
+    cost_curve,
+    export_text,
+    load_model,
+    metrics,
+)
 from cutwise.exceptions import InvalidInputError
 from tests.oracle import measures
 from tests.oracle.verify import check_imm, check_induced, problem_of
@@ -156,3 +165,7 @@ def test_values_that_are_no_numbers_are_named():
         ExplainableKMedians(2).fit(np.array([[1e308, 1e308], [-1e308, -1e308], [0.0, 1.0]]))
     with pytest.raises(InvalidInputError, match="beyond float64"):  # the search goes by squares
         ExplainableKMedians(2).fit(1e300 * np.random.default_rng(0).normal(size=(60, 3)))
+    far = pd.DataFrame({"x": np.repeat([1e308, -1e308], [60, 20])})
+    for rows in (far, Batches([far])):  # without warnings of numpy
+        with pytest.raises(InvalidInputError, match="beyond float64"):
+            ExplainableKMeans(2).fit(rows)

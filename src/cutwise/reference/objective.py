@@ -317,7 +317,8 @@ def check_distance(largest: float) -> None:
 
 def check_spread(centers: Float64, objective: Objective) -> None:
     """Refuse centers so near to each other that squares of their distances are lost below float64's range."""
-    spread = float(np.ptp(centers, axis=0).max())
+    with np.errstate(over="ignore"):  # check_distance refuses those too far from each other
+        spread = float(np.ptp(centers, axis=0).max())
     if objective is KMEANS and 0.0 < spread < _SMALLEST_DISTANCE:
         digits = round(-np.log10(spread))
         raise InvalidInputError(

@@ -563,8 +563,8 @@ def is_standardized(table: Table) -> bool:
     for j in range(table.n_columns):  # most tables are decided by their first column
         x = table.values[:, j].astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            spread = float(x.var())
-        if abs(float(x.mean())) > _NEARLY or (abs(spread - 1) > _NEARLY and spread > 0):
+            mean, spread = float(x.mean()), float(x.var())
+        if abs(mean) > _NEARLY or (abs(spread - 1) > _NEARLY and spread > 0):
             return False
         varies = varies or spread > 0
     return varies
