@@ -154,6 +154,8 @@ class TestWhatCannotBeSaid:
             for text, n in ((report.to_markdown(), 2), (report.to_html(), 2), (cutwise.export_text(model), 1)):
                 assert text.count(unknown) == n * (rows is not None)
                 assert "nan" not in text
+        notes = cutwise.report(load_model(tmp_path / "m.json").recount(X), X).summary["notes"]
+        assert "The cost curve is left out: the cost of this tree is unknown." in notes
 
     def test_a_loaded_model_gives_the_same_report(self, wine, tmp_path):
         model, report = wine

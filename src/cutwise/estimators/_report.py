@@ -275,6 +275,9 @@ def _curve(
     tree, counts = model.tree_, model._leaf_counts
     if not counts.are_of(described.in_leaves[1]):
         return None  # not the rows of fit, as the summary says
+    if math.isnan(model.cost_):
+        notes.append(f"{left_out}: the cost of this tree is unknown.")
+        return None
     if y is None and "n_clusters" not in model.get_params(deep=False):
         if as_lazy(X) is not None or len(model.reference_.labels) != described.n_rows:
             notes.append(f"{left_out}: it needs the clusters that the model explains, and they are not in its file.")
