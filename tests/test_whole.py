@@ -26,6 +26,7 @@ def test_a_folder_appears_when_it_is_complete_and_what_a_killed_process_left_of_
     left = tmp_path / f".out.{'0' * 32}.part"
     left.mkdir()
     (left / "half").write_text("half")
+    os.utime(left, (0, 0))
     with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "out") as part:  # noqa: PT012
         (part / "half").write_text("half")
         raise KeyboardInterrupt
@@ -41,6 +42,7 @@ def test_a_folder_appears_when_it_is_complete_and_what_a_killed_process_left_of_
 def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path, name):
     left = tmp_path / f".{name[:50]}.{'0' * 32}.part"
     left.write_text("half")
+    os.utime(left, (0, 0))
     write_whole(tmp_path / name, "text")
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -109,6 +111,9 @@ def test_what_a_killed_save_left_is_removed_by_the_next_and_what_is_being_writte
     subprocess.run([sys.executable, "-c", killed, target], check=False)
     (left,) = tmp_path.iterdir()
     assert left.suffix == ".part"
+    write_whole(target, "soon after")
+    assert left.exists()  # as if another process were about to lock it
+    os.utime(left, (0, 0))
     other = tmp_path / left.name.replace("file", "file2")
     other.write_text("of another file")
     with whole_file(target) as first:

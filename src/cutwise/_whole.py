@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import stat
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -114,6 +115,10 @@ def _new_part(place: Path) -> Path:
     return place.with_name(f".{place.name[:50]}.{uuid.uuid4().hex}.part")
 
 
+_SOON = 10
+"""Seconds in which a process locks what it made."""
+
+
 def _remove_abandoned(place: Path) -> None:
     """Remove abandoned parts of a file or folder, which can be locked since nobody writes them."""
     ours = re.compile(rf"\.{re.escape(place.name[:50])}\.[0-9a-f]{{32}}\.part")
@@ -122,6 +127,8 @@ def _remove_abandoned(place: Path) -> None:
     for name in filter(ours.fullmatch, os.listdir(place.parent)):
         left = place.with_name(name)
         with suppress(OSError), ExitStack() as stack:
+            if left.stat().st_mtime > time.time() - _SOON:
+                continue  # perhaps another process is about to lock it
             descriptor = _opened(left)
             stack.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
