@@ -485,10 +485,16 @@ def test_a_file_that_goes_between_passes_is_an_error_in_sentences(frame, tmp_pat
         ExplainableKMeans(3, random_state=0).fit(ds.dataset(path))
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
-    done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
-    left = Path(tempfile.mkdtemp(prefix=f"cutwise-{done.stdout.strip()}-rows-"))
-    (left / "values").write_bytes(b"0" * 100)
+def test_what_a_killed_process_left_is_removed_by_the_next_fit_on_its_machine(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    program = "import os; from cutwise.passes.spill import Copies; copies = Copies(); os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    (left,) = tmp_path.iterdir()
+    monkeypatch.setattr("platform.node", lambda: "another-machine")
+    ExplainableKMeans(3, algorithm="imm").fit(frame.lazy())
+    assert left.exists()
+    monkeypatch.undo()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     ExplainableKMeans(3, algorithm="imm").fit(frame.lazy())
     assert not left.exists()
 

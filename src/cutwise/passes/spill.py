@@ -6,6 +6,7 @@ import itertools
 import math
 import mmap
 import os
+import platform
 import re
 import shutil
 import tempfile
@@ -23,7 +24,7 @@ from cutwise.exceptions import InvalidInputError
 class Copies:
     """A temporary folder for copies of the rows, removed after the fit or, if ``persistent``, with this object.
 
-    A new one first removes the folders of killed processes.
+    A new one first removes the folders of killed processes of this machine, since others may share the place.
     """
 
     def __init__(self, *, persistent: bool = False) -> None:
@@ -31,11 +32,12 @@ class Copies:
         if named and not os.access(named, os.W_OK | os.X_OK):
             raise InvalidInputError(f"TMPDIR names {named}, where nothing can be written. Set it to one with room.")
         parent = Path(tempfile.gettempdir())
-        for old in parent.glob("cutwise-*-rows-*"):
+        machine = re.sub(r"\W", "_", platform.node())
+        for old in parent.glob(f"cutwise-*-rows-{machine}-*"):
             owner = re.match(r"cutwise-(\d+)-", old.name)
             if owner and not psutil.pid_exists(int(owner[1])):
                 shutil.rmtree(old, ignore_errors=True)
-        self.folder = Path(tempfile.mkdtemp(prefix=f"cutwise-{os.getpid()}-rows-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"cutwise-{os.getpid()}-rows-{machine}-"))
         self._persistent = persistent
         self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
