@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from functools import partial
-from importlib.metadata import version
+from functools import cache, partial
+from importlib import metadata
 from queue import SimpleQueue
 from typing import Any, TypeVar
 from zlib import compress, decompress
@@ -22,6 +22,9 @@ import numpy.typing as npt
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import CutwiseError, UnsupportedInputError
 from cutwise.table.table import SearchedColumns
+
+# Reading it takes 2 ms, and every worker of every pass asks for it.
+version = cache(metadata.version)
 
 TERM_BITS = 61
 

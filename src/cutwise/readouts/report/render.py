@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -60,7 +61,12 @@ def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
         import jinja2
     except ModuleNotFoundError as error:
         raise MissingDependencyError.of("jinja2", purpose="Writing a report", extra="report") from error
-    is_html = ".html" in template
+    page: str = _environment(jinja2, ".html" in template).get_template(template).render(s=summary, **more)
+    return page
+
+
+@cache  # with its compiled templates: compiling one takes longer than a report
+def _environment(jinja2: Any, is_html: bool) -> Any:
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_own_file),
         autoescape=is_html,
@@ -84,8 +90,7 @@ def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
         isolate=_isolated,
         copied=_to_be_copied,
     )
-    page: str = environment.get_template(template).render(s=summary, **more)
-    return page
+    return environment
 
 
 def _figure(value: float | None) -> float:
