@@ -2,8 +2,7 @@
 
 import gc
 import os
-import shutil
-import tempfile
+import sys
 
 from hypothesis import settings
 
@@ -13,10 +12,12 @@ settings.register_profile("cutwise", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None)
 settings.load_profile("cutwise")
 
-compiled = None
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
-    # Or each of the processes that tests start would compile all that it imports: seconds, where the test takes none.
-    compiled = os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(prefix="cutwise-tests-")
+
+def pytest_configure(config):
+    """Where nothing may be compiled beside its source, do it apart: each process would compile all that it imports."""
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        sys.dont_write_bytecode = False
+        sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(config.rootpath / ".pytest_cache" / "compiled")
 
 
 def pytest_collection_finish():
@@ -24,8 +25,3 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-
-
-def pytest_unconfigure():
-    if compiled is not None:
-        shutil.rmtree(compiled, ignore_errors=True)
