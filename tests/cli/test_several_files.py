@@ -504,7 +504,7 @@ def test_files_that_do_not_fit_are_refused_and_nothing_is_written(cutwise, tmp_p
     (tmp_path / "b.csv").write_text("x,z\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(40)))
     (tmp_path / "t.csv").write_text("word,z,v\n" + "".join(f"{'ab'[i % 2]},{i % 5},{i % 3}\n" for i in range(40)))
     (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and no more")
-    assert cutwise("fit", "a.csv", "-k", 2, "--out", "model.json").code == 0
+    assert args[0] != "predict" or cutwise("fit", "a.csv", "-k", 2, "--out", "model.json").code == 0
     before = sorted(path.name for path in tmp_path.iterdir())
     result = cutwise(*args)
     assert result.code == 2

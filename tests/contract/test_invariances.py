@@ -176,7 +176,7 @@ def test_nothing_about_a_model_depends_on(name, change, tmp_path):
 @pytest.mark.parametrize("name", MODELS)
 def test_the_number_of_threads_changes_no_bit(name):
     # Several blocks of rows; some models take time with the square of their number.
-    X = rows(3, 10_000 if name.startswith(("kmeans", "kmedians", "explainer", "CART", "KMedians")) else 400)
+    X = rows(3, 5_000 if name.startswith(("kmeans", "kmedians", "explainer", "CART", "KMedians")) else 400)
     assert_alike(fit(name, X, nearest(X)), fit(name, X, nearest(X), n_jobs=3), X)
 
 

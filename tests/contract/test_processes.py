@@ -15,7 +15,7 @@ import pytest
 from cutwise import ClusterExplainer, ExplainableKMeans
 from tests.oracle.models import fit_quietly, same_tree
 
-VALUES = np.random.default_rng(0).normal(size=(3000, 8))
+VALUES = np.random.default_rng(0).normal(size=(1500, 8))
 SECONDS = 60
 
 
@@ -79,8 +79,9 @@ def test_joblib_processes_fit_and_predict():
     assert all(same_tree(expected.tree_, model.tree_) for model in trees)
 
 
+@pytest.mark.parametrize("n_times", [1, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("call", ["ExplainableKMeans(8, random_state=0).fit(X)", "model.predict(X)"])
-def test_a_program_ends_in_order_while_a_daemon_thread_fits_or_predicts(call):
+def test_a_program_ends_in_order_while_a_daemon_thread_fits_or_predicts(call, n_times):
     script = f"""
 import threading, time
 import numpy as np
@@ -91,8 +92,8 @@ def run():
     while True:
         {call}
 threading.Thread(target=run, daemon=True).start()
-time.sleep(0.5)
+time.sleep(0.3)
 """
-    for _ in range(3):
+    for _ in range(n_times):
         ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
         assert (ended.returncode, ended.stderr) == (0, "")

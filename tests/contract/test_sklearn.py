@@ -36,7 +36,6 @@ SKLEARN_VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2]
 # Of every class one with its defaults, and what reads its rows another way. n_clusters=2: the checks' tables are small.
 CHECKED = [
     ExplainableKMeans(n_clusters=2, n_init=2),
-    ExplainableKMeans(n_clusters=2, n_init=2, algorithm="optimal"),
     ExplainableKMedians(n_clusters=2, n_init=2),
     ExplainableKernelKMeans(n_clusters=2, n_init=2),
     ClusterExplainer(),
@@ -48,6 +47,7 @@ CHECKED = [
 # They share all but how a tree grows with CART, and all but how distances are made with the others.
 CHECKED_LONG = [
     *(make(n_clusters=2, n_init=2) for make in (CLTree, CUBT, KDTree)),
+    ExplainableKMeans(n_clusters=2, n_init=2, algorithm="optimal"),
     ExplainableKMeans(n_clusters=2, algorithm="exkmc", max_leaves=5, expansion="expand", preprocessor=MaxAbsScaler()),
     ExplainableKernelKMeans(n_clusters=2, algorithm="expand", cuts="threshold", approximation="nystroem"),
 ]

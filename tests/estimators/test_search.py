@@ -25,8 +25,15 @@ DIGITS = load_digits().data
 
 
 @pytest.mark.parametrize("estimator", [ExplainableKMeans, ExplainableKMedians])
-@pytest.mark.parametrize(("X", "k"), [(load_iris().data, 4), (load_wine().data, 5), (DIGITS[:600], 10)])
-@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize(
+    ("X", "k", "scaled"),
+    [
+        *((load_iris().data, 4, scaled) for scaled in (False, True)),
+        *((load_wine().data, 5, scaled) for scaled in (False, True)),
+        (DIGITS[:400], 10, False),
+        pytest.param(DIGITS[:600], 10, True, marks=pytest.mark.slow),
+    ],
+)
 def test_a_searched_tree_costs_no_more_than_any_papers_tree_on_the_same_reference(estimator, X, k, scaled):
     params = {"preprocessor": StandardScaler()} if scaled else {}
     searched = estimator(k, random_state=0, **params).fit(X)
@@ -109,11 +116,12 @@ def test_a_curve_ends_with_the_fit_of_its_size_and_knows_that_of_a_fitted_model(
     def model(max_leaves=None):
         return ExplainableKMeans(6, max_leaves=max_leaves, random_state=0)
 
-    fitted = model(8).fit(DIGITS)
-    curve = cost_curve(fitted, DIGITS, max_leaves=12)
+    X = DIGITS[:700]
+    fitted = model(8).fit(X)
+    curve = cost_curve(fitted, X, max_leaves=12)
     assert curve.n_leaves[0] == 6
     assert (np.diff(curve.cost) < 0).all()
-    fits = {size: model(size).fit(DIGITS) for size in curve.n_leaves.tolist()}
+    fits = {size: model(size).fit(X) for size in curve.n_leaves.tolist()}
     for size in (6, 8, 12):
         assert curve.model(size).tree_.equals(fits[size].tree_)
     for size, cost in zip(curve.n_leaves.tolist(), curve.cost, strict=True):
@@ -252,7 +260,7 @@ def test_an_interrupt_ends_a_long_search_at_once():
 
 @pytest.mark.parametrize("estimator", [ExplainableKMeans, ExplainableKMedians])
 def test_a_front_holds_the_trees_that_none_beats_in_cost_and_size(estimator, tmp_path):
-    X = DIGITS[:700]
+    X = DIGITS[:400]
     fitted = estimator(8, random_state=0).fit(X)
     front = fitted.front(X)
     assert (np.diff(front.waes) > 0).all()
@@ -295,9 +303,9 @@ def test_a_tree_that_costs_nothing_is_close_to_a_reference_that_does():
 
 def test_more_leaves_never_cost_more():
     """Searches go on from trees of the same sizes, whatever the most leaves are."""
-    for seed in range(4):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
-        X = rng.normal(size=(150, 3)) + 2 * rng.integers(0, 3, (150, 1))
+        X = rng.normal(size=(100, 3)) + 2 * rng.integers(0, 3, (100, 1))
         costs = [ExplainableKMeans(4, max_leaves=m, n_init=1, random_state=0).fit(X).cost_ for m in range(4, 18)]
         assert all(more <= fewer * (1 + 1e-12) for fewer, more in itertools.pairwise(costs))
 

@@ -23,7 +23,8 @@ from tests.oracle.verify import (
     problem_of,
 )
 
-N_SEEDS = 3
+# A few cases of every kind always, the others with the long proofs.
+SEEDS = pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 6), marks=pytest.mark.slow)])
 KINDS = each("kind", range(len(SMALL)))
 
 fit = partial(fit_case, estimator=ExplainableKMedians)
@@ -44,9 +45,10 @@ def _expanded(case, algorithm, *, expansion="exkmc", steps=3):
     return models if algorithm == "exkmc" or models[0].n_leaves_ == k else models[1:]
 
 
+@SEEDS
 @KINDS
-def test_every_node_is_cut_where_its_algorithm_is_best_served_on_l1_costs(kind):
-    for seed in range(N_SEEDS):
+def test_every_node_is_cut_where_its_algorithm_is_best_served_on_l1_costs(kind, seeds):
+    for seed in seeds:
         case = small_case(kind, seed)
         # With fractions as weights the depth term's count of rows is open: only the price is checked there.
         penalty = 0.0 if SMALL[kind].__name__ == "fractional_weights" else (0.03, 0.3)[seed % 2]
@@ -64,9 +66,10 @@ def test_every_node_is_cut_where_its_algorithm_is_best_served_on_l1_costs(kind):
             raise AssertionError(f"{case}, seed {seed}: {error}") from error
 
 
+@SEEDS
 @KINDS
-def test_every_leaf_that_is_added_gains_most_on_l1_costs(kind):
-    for seed in range(N_SEEDS):
+def test_every_leaf_that_is_added_gains_most_on_l1_costs(kind, seeds):
+    for seed in seeds:
         case = small_case(kind, seed)
         try:
             for algorithm, expansion in (("exkmc", "exkmc"), ("imm", "exkmc"), ("exshallow", "expand")):

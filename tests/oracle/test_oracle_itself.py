@@ -258,9 +258,10 @@ def test_measures_by_hand():
 # twins and verifiers against each other
 
 
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 6), marks=pytest.mark.slow)])
 @each("kind", range(len(SMALL)))
-def test_the_fast_twin_grows_the_naive_trees(kind):
-    for seed in range(4):
+def test_the_fast_twin_grows_the_naive_trees(kind, seeds):
+    for seed in seeds:
         case = small_case(kind, seed)
         if case.weights is not None:
             continue
@@ -281,9 +282,10 @@ def test_the_fast_twin_grows_the_naive_trees(kind):
             assert np.array_equal(fast.n_node_samples, slow["n_node_samples"]), (algorithm, seed)
 
 
+@pytest.mark.parametrize("seeds", [[0], pytest.param([1, 2], marks=pytest.mark.slow)])
 @each("kind", range(len(SMALL)))
-def test_verifiers_accept_the_naive_trees(kind):
-    for seed in range(2):
+def test_verifiers_accept_the_naive_trees(kind, seeds):
+    for seed in seeds:
         given = problem(small_case(kind, seed))
         check_imm(tree_of(given, grow.imm(given)), given, exact=True)
         check_induced(tree_of(given, grow.exgreedy(given)), given, None, exact=True)

@@ -177,9 +177,13 @@ def assert_same(in_batches, in_memory):
     assert in_batches.reference_.cost == in_memory.reference_.cost
 
 
-@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
-@given(data=st.data())
-def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
+@pytest.mark.parametrize("n_examples", [16, pytest.param(80, marks=pytest.mark.slow)])
+def test_every_door_partition_and_order_gives_the_bytes_of_memory(n_examples):
+    of_any_table = settings(max_examples=n_examples, phases=(Phase.explicit, Phase.generate))
+    of_any_table(given(data=st.data())(same_through_any_door))()
+
+
+def same_through_any_door(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     frame, cluster = a_table(data, rng)
     n, k, name = len(frame), data.draw(st.integers(1, 5)), None
@@ -281,13 +285,14 @@ def test_numbers_that_are_whole_in_one_batch_and_miss_some_in_another():
     assert in_batches.column_kinds_["a"] == "integer"
 
 
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("is_by_workers", [False, True])
 @pytest.mark.parametrize("has_text", [False, True])
-def test_numbers_whose_types_differ_from_batch_to_batch_are_those_of_frames_put_together(has_text, is_by_workers):
+def test_numbers_whose_types_differ_from_batch_to_batch_are_those_of_frames_put_together(has_text, is_by_workers, step):
     rng = np.random.default_rng(0)
     types = ["?", "i1", "i4", "i8", "u2", "f4", "f8"]
     of_batches = [(*pair, pair[0]) for pair in permutations(types, 2)] + [("i8", "?", "f8"), ("u8", "f4", "u8")]
-    for own in of_batches[:: 5 if has_text or is_by_workers else 1]:
+    for own in of_batches[:: step if has_text or is_by_workers else min(step, 2)]:
         frames = [
             pd.DataFrame({"a": rng.integers(0, 2 if "?" in own else 40, 40), "b": rng.normal(size=40)}) for _ in own
         ]

@@ -301,7 +301,7 @@ def test_texts_in_small_axes_are_beside_the_curve_and_below_the_title(size):
     from matplotlib import pyplot
 
     ratio = np.array([1.027, 1.019, 1.012, 1.0075, 1.0062, 1.0055, 1.005, 1.004, 1.003, 0.9995])
-    for chosen in (6, 9, 15):
+    for chosen in (6, 9, 15) if size[0] < 3 else (9,):
         figure, ax = pyplot.subplots(figsize=size, layout="constrained")
         ax.set_title("a title")
         CurveDisplay(np.arange(6, 16), ratio, ratio / 2, chosen).plot(ax=ax)
