@@ -327,13 +327,13 @@ def _spark_total(X: Any, work: Callable[[Iterable[Any]], T], merge: Callable[[T,
     def of_part(batches: Iterator[Any]) -> Iterator[Any]:
         yield _pickled(work(batch.rename_columns(names) for batch in batches if batch.num_rows))
 
-    def of_left_out(batches: Iterator[Any]) -> Iterator[Any]:
+    def of_all(batches: Iterator[Any]) -> Iterator[Any]:
         parts = (pickle.loads(value.as_py()) for batch in batches for value in batch.column(0))
         yield _pickled(reduce(merge, parts))
 
     parts = X.toDF(*map(str, range(len(names)))).mapInArrow(of_part, "state binary")
     try:
-        ((total,),) = parts.repartition(1).mapInArrow(of_left_out, "state binary").collect()
+        ((total,),) = parts.repartition(1).mapInArrow(of_all, "state binary").collect()
     except Exception as error:  # of the engine's own kinds, with what its workers say as text
         missing = re.search(r"No module named '([\w.]+)'", str(error))
         if missing is None:
@@ -782,5 +782,5 @@ def lazy_cost(lazy: LazyTable, sample_weight: Any, costs_of: Callable[[Any], npt
                 weights.append(of_own)
         if not costs.n:
             raise InvalidInputError("X has no rows. Give at least one.")
-        of_left_out = None if name is None else read_weights(weights.mapped(), costs.n)
-        return sum_costs(costs.mapped(), sum_weights(of_left_out))
+        of_all = None if name is None else read_weights(weights.mapped(), costs.n)
+        return sum_costs(costs.mapped(), sum_weights(of_all))
