@@ -198,7 +198,7 @@ def _grid_case(seed: int, n_columns: int, share: float) -> tuple[np.ndarray, np.
 def test_ties_but_for_rounding_are_split_alike_in_sparse_and_dense_tables(estimator, algorithm):
     for seed in range(12):  # every step of the grid with every kind of weights
         values, centers, weights = _grid_case(seed, 2 + 2 * seed, (0.2, 0.7)[seed % 2])
-        for max_leaves in (None, 9)[seed // 4 % 2 :: 2]:
+        for max_leaves in (9, None)[seed // 4 % 2 :: 2]:
             model = estimator(5, algorithm=algorithm, reference=centers, max_leaves=max_leaves, random_state=0)
             dense = fit_quietly(clone(model), values, sample_weight=weights)
             table = (scipy.sparse.csr_array, scipy.sparse.csc_array)[seed // 2 % 2](values)

@@ -102,7 +102,7 @@ DOORS = [
 ]
 
 
-@pytest.mark.parametrize("n_examples", [20, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_examples", [30, pytest.param(100, marks=pytest.mark.slow)])
 def test_every_door_partition_and_order_gives_the_bytes_of_memory(n_examples):
     of_any_table = settings(max_examples=n_examples, phases=(Phase.explicit, Phase.generate))
     of_any_table(given(data=st.data())(same_through_any_door))()

@@ -177,7 +177,7 @@ def assert_same(in_batches, in_memory):
     assert in_batches.reference_.cost == in_memory.reference_.cost
 
 
-@pytest.mark.parametrize("n_examples", [16, pytest.param(80, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_examples", [40, pytest.param(80, marks=pytest.mark.slow)])
 def test_every_door_partition_and_order_gives_the_bytes_of_memory(n_examples):
     of_any_table = settings(max_examples=n_examples, phases=(Phase.explicit, Phase.generate))
     of_any_table(given(data=st.data())(same_through_any_door))()

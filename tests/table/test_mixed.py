@@ -350,6 +350,7 @@ def test_months_years_and_days_come_before_hours():
     days = ColumnKind("date", unit="day")
     assert instant_text(choose_boundary(19780, 19790, days) + 1, days) == "2024-03-01"
     assert choose_boundary(19790, 19791, days) == 19790
+    assert choose_boundary(19790.2, 19790.7, days) == 19790  # two centers within a day
     assert duration_text(choose_length(3_605_000_000, 7_000_000_000)) == "1 h 28 min"
     assert duration_text(5_400_000_000) == "1 h 30 min"
 
