@@ -170,12 +170,12 @@ struct SurrogateSearch : NodeRows {
     return candidates;
   }
 
-  // A lower bound on the cost of every cut inside a bin. With one label on both sides a cut costs what the uncut node costs, so
-  // without a secondary score only different labels matter. Otherwise all bins of a pure node, which no cut improves, would
+  // A lower bound on the cost of every cut inside a bin. With one label on both sides a cut costs at least what the uncut node
+  // costs, which matters only where a secondary score decides. Otherwise all bins of a pure node, which no cut improves, would
   // have to be sorted.
   int64_t bound_inside(const int64_t *before, const int64_t *after) const {
-    if (sums.has_secondary()) return sums.left(before) + sums.right(total.data(), after);
-    return sums.bound_of_different_labels(total.data(), before, after);
+    const int64_t bound = sums.bound_of_different_labels(total.data(), before, after);
+    return sums.has_secondary() ? std::min(bound, sums.left(total.data())) : bound;
   }
 
   void search_inside(const SortedBins &sorted) {
