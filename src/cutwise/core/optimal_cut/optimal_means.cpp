@@ -13,10 +13,14 @@ namespace {
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr int64_t kLookAhead = 16;  // rows ahead that are prefetched
 
-// sum += weight * (row * scale - shift)
+// sum += weight * (row * scale - shift), by Kahan's summation: `lost` keeps what rounding took from each sum.
 CUTWISE_CLONES void add_centered(const double *row, const double *scale, const double *shift, double weight, int64_t d,
-                                 double *sum) {
-  for (int64_t f = 0; f < d; ++f) sum[f] += weight * (row[f] * scale[f] - shift[f]);
+                                 double *sum, double *lost) {
+  for (int64_t f = 0; f < d; ++f) {
+    const double term = weight * (row[f] * scale[f] - shift[f]) - lost[f], grown = sum[f] + term;
+    lost[f] = (grown - sum[f]) - term;
+    sum[f] = grown;
+  }
 }
 
 // |sum|^2, in four partial sums.
@@ -56,57 +60,63 @@ class MeansSearch {
   // values.
   void center() {
     scale_ = table_.scales(0);
-    std::vector<double> sum(d_, 0.0), size(d_, 0.0);
+    std::vector<double> size(d_, 0.0);
     shift_.assign(d_, 0.0);
     const double total = static_cast<double>(total_weight_);
     // Two rounds, the second about the first mean, so that a large common offset of the rows leaves no error.
     for (int round = 0; round < 2; ++round) {
-      std::fill(sum.begin(), sum.end(), 0.0);
-      for (int64_t i = 0; i < n_; ++i) add(i, sum.data());
-      for (int64_t f = 0; f < d_; ++f) shift_[f] += sum[f] / total;
+      Sums sums(d_);
+      for (int64_t i = 0; i < n_; ++i) add(i, sums);
+      for (int64_t f = 0; f < d_; ++f) shift_[f] += sums.sum[f] / total;
     }
-    std::fill(sum.begin(), sum.end(), 0.0);
+    Sums sums(d_);
     for (int64_t i = 0; i < n_; ++i) {
-      add(i, sum.data());
+      add(i, sums);
       const double w = static_cast<double>(table_.weight(i));
       for (int64_t f = 0; f < d_; ++f) size[f] += w * std::fabs(table_.row(i)[f] * scale_[f] - shift_[f]);
     }
-    // Each of n additions, and each term, has an error of at most eps times the sum of the absolute terms. The sum over all
-    // rows about the rounded mean is not quite 0, which the gains neglect.
+    // A compensated sum has an error of at most eps (1 + n eps) times the sum of the absolute terms, and so have the terms.
+    // The sum over all rows about the rounded mean is not quite 0, which the gains neglect.
     double squares = 0.0;
     for (int64_t f = 0; f < d_; ++f) {
-      const double off = kEps * (2.0 * static_cast<double>(n_) + 16.0) * size[f] + std::fabs(sum[f]);
+      const double off = 16.0 * kEps * size[f] + std::fabs(sums.sum[f]);
       squares += off * off;
     }
     sum_error_ = std::sqrt(squares) * (1.0 + 1e-6);
   }
 
-  void add(int64_t i, double *sum) const {
-    add_centered(table_.row(i), scale_.data(), shift_.data(), static_cast<double>(table_.weight(i)), d_, sum);
+  struct Sums {
+    std::vector<double> sum, lost;  // by column
+    explicit Sums(int64_t d) : sum(d, 0.0), lost(d, 0.0) {}
+  };
+
+  void add(int64_t i, Sums &sums) const {
+    add_centered(table_.row(i), scale_.data(), shift_.data(), static_cast<double>(table_.weight(i)), d_, sums.sum.data(),
+                 sums.lost.data());
   }
 
   // Calls visit(cut, low, high) for every cut of a column with bounds on its gain. About the mean the sums of the two sides
   // differ in sign only, so rows are added up from both ends, and those of the most frequent value (often 0) never are.
   template <class Visit>
   void sweep(const OrderedColumn &ordered, Visit &&visit) const {
-    std::vector<double> sum(d_, 0.0);
+    Sums sums(d_);
     int64_t side = 0, i = 0;  // the weight of the rows added up
     auto take = [&](int64_t at, int64_t ahead) {
       if (ahead >= 0 && ahead < n_) prefetch(table_.row(ordered.rows[ahead]), std::min<int64_t>(d_ * 8, 512));
-      add(ordered.rows[at], sum.data());
+      add(ordered.rows[at], sums);
       side += table_.weight(ordered.rows[at]);
     };
     const size_t n_below = ordered.cuts_below_widest();
     for (size_t cut = 0; cut < n_below; ++cut) {
       for (; i < ordered.cuts[cut]; ++i) take(i, i + kLookAhead);
-      report(cut, sum, side, visit);
+      report(cut, sums.sum, side, visit);
     }
-    std::fill(sum.begin(), sum.end(), 0.0);
+    sums = Sums(d_);
     side = 0;
     i = n_;
     for (size_t cut = ordered.cuts.size(); cut-- > n_below;) {
       for (; i > ordered.cuts[cut]; --i) take(i - 1, i - 1 - kLookAhead);
-      report(cut, sum, side, visit);
+      report(cut, sums.sum, side, visit);
     }
   }
 
