@@ -178,42 +178,46 @@ def read_cells(
     marks = {i: cell for i, cell in enumerate(cells) if cell.casefold() in MISSING_AMONG_NUMBERS}
     others = [i for i in range(len(cells)) if i not in marks]
     own = [cells[i] for i in others]
-    every = [*known, *own]
-    read, how = _as_numbers(every, decimal)
-    pair, telling = None, () if read is None else _telling(every, partial(_traits_of_number, decimal))
-    if read is None and (pair := _pair({cell.casefold() for cell in every})):
-        read, are_words = [cell.casefold() == pair[0] for cell in every], pair[0] != "true"
-        telling = _telling(every, lambda _: {pair}) if are_words else ("true",)  # as others find it
-        how = (f"{pair[0]} is true, {pair[1]} is false",) if are_words else ()
-    times, said = (None, "") if read is not None else _as_times(every)
-    odd = ""
-    if read is None and times is None:
-        odd = first_odd(own, known, decimal) if known else ""
-        marks = {i: mark for i, mark in marks.items() if _is_missing(mark)}
-        how = ("codes with leading zeros are kept as text",) if contains_codes(cells) else ()
-    markers = Counter[str]()
-    for i, mark in marks.items():
-        if mark:
-            markers[mark] += counts[i]
+    every, markers = [*known, *own], _count(marks, counts)
+    numbers, how = _as_numbers(every, decimal)
+    if numbers is not None:
+        numbers = numbers[len(known) :]
+        are_whole = not marks and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in numbers)
+        found = np.zeros(len(cells), dtype=np.int64) if are_whole else np.full(len(cells), np.nan)
+        found[others] = numbers
+        return pd.Series(found), Reading(markers, how, cells=_telling(every, partial(_traits_of_number, decimal)))
+    pair = _pair({cell.casefold() for cell in every})
+    if pair is not None:
+        found = np.full(len(cells), np.nan)
+        found[others] = [cell.casefold() == pair[0] for cell in own]
+        values = pd.Series(found).astype("boolean" if marks else "bool")
+        if pair[0] == "true":
+            return values, Reading(markers, cells=("true",))  # as others find it
+        how = (f"{pair[0]} is true, {pair[1]} is false",)
+        return values, Reading(markers, how, are_words=True, cells=_telling(every, lambda _: {pair}))
+    times, said = _as_times(every)
     if times is not None:
         is_zoned = getattr(times.dtype, "tz", None) is not None
         ticks = np.full(len(cells), "NaT", dtype=f"{times.dtype.kind}8[us]")
         times = times.iloc[len(known) :]
         ticks[others] = (times.dt.tz_localize(None) if is_zoned else times).to_numpy().astype(ticks.dtype)
         values = pd.Series(ticks)
-        how, telling = (said,), _telling(every, _traits_of_time)
-        return values.dt.tz_localize("UTC") if is_zoned else values, Reading(markers, how, cells=telling)
-    if read is None:
-        words = [
-            np.nan if i in marks else cell.strip() if isinstance(cell, str) else cell for i, cell in enumerate(given)
-        ]
-        return pd.Series(words), Reading(markers, how, unread=said, odd=odd)
-    found: Any = np.full(len(cells), np.nan)
-    if not marks and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in read[len(known) :]):
-        found = np.zeros(len(cells), dtype=np.bool_ if pair is not None else np.int64)
-    found[others] = read[len(known) :]
-    values = pd.Series(found).astype("boolean") if pair is not None and marks else pd.Series(found)
-    return values, Reading(markers, how, pair is not None and pair[0] != "true", cells=telling)
+        values = values.dt.tz_localize("UTC") if is_zoned else values
+        return values, Reading(markers, (said,), cells=_telling(every, _traits_of_time))
+    odd = first_odd(own, known, decimal) if known else ""
+    marks = {i: mark for i, mark in marks.items() if _is_missing(mark)}
+    how = ("codes with leading zeros are kept as text",) if contains_codes(cells) else ()
+    words = [np.nan if i in marks else cell.strip() if isinstance(cell, str) else cell for i, cell in enumerate(given)]
+    return pd.Series(words), Reading(_count(marks, counts), how, unread=said, odd=odd)
+
+
+def _count(marks: Mapping[int, str], counts: Sequence[int]) -> Counter[str]:
+    """Number of rows by marker of missing values, from the marks of cells; empty cells have no marker."""
+    markers = Counter[str]()
+    for i, mark in marks.items():
+        if mark:
+            markers[mark] += counts[i]
+    return markers
 
 
 def first_odd(cells: Sequence[str], known: Sequence[str], decimal: str) -> str:

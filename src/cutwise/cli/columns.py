@@ -347,27 +347,18 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
 
     Without ``mixed`` only columns of complete numbers can be used.
     """
-    weights = table.weights
-    named = {"--weights": weights, "--labels-from": labels_from}
+    named = {"--weights": table.weights, "--labels-from": labels_from}
     apart = [need_column(source.frame, name, option, source) for option, name in named.items() if name is not None]
     if labels_from is not None and source.frame[labels_from].dtype.kind in "mM":
         raise InvalidInputError(
             f"--labels-from: {labels_from} of {source.name} holds dates or durations, and labels are whole numbers or "
             "words. Name another column."
         )
-    requested = {
-        option: chosen_names(source, given or [], option)
-        for option, given in (("--only", table.only), ("--category", table.category), ("--number", table.number))
-    }
-    if not mixed and (requested["--category"] or requested["--number"]):
-        raise InvalidInputError("--category and --number do not apply here: all columns must be complete numbers.")
-    if both := [name for name in requested["--number"] if name in requested["--category"]]:
-        raise InvalidInputError(f"--category and --number both name {listed(both)}. Use one of them.")
+    requested = _requested_columns(source, table, mixed=mixed)
     source = with_numbers(source, requested["--number"])
     columns = choose_columns(source, table, apart)
-    names = list(dict.fromkeys([*columns, *apart]))
-    scans = scan_columns(source, names)
-    if not scans[0].n_rows:
+    scans = scan_columns(source, list(dict.fromkeys([*columns, *apart])))
+    if not (n_rows := scans[0].n_rows):
         raise no_rows(source)
     by_name = {name for names in requested.values() for name in names}
     own = [scan for scan in scans if scan.name not in apart]
@@ -378,44 +369,70 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     categories = [name for name in columns if name in requested["--category"] or name in texts]
     others = {*categories, *(scan.name for scan in used if scan.kind in ("other", "ordered"))}
     check_numbers(source, [scan for scan in used if not mixed or scan.name not in others])
-    check_numbers(source, [scan for scan in scans if scan.name == weights], may_drop=False)
+    check_numbers(source, [scan for scan in scans if scan.name == table.weights], may_drop=False)
     has_gaps = not table.drop_missing and any(scan.n_known < scan.n_rows for scan in used)
     is_mixed = mixed and (bool(others) or has_gaps)
     names = list(dict.fromkeys([*columns, *apart]))
     checked = names if table.drop_missing or not mixed else apart
-    about: dict[str, Any] = {
-        "source": source.name, "columns": columns, "left_out": left_out,
-        "categories": categories if is_mixed else None, "numbers": requested["--number"],
-    }  # fmt: skip
-    if not source.in_batches:
-        taken = source.frame[names]
-        complete = complete_rows(source, taken[checked], drop_missing=table.drop_missing, needed=apart)
-        taken = taken if complete.all() else whole_again(taken[complete])
-        about |= {"table": taken[columns], "n_rows": len(taken), "rows": complete.nonzero()[0]}
-        about["weights"] = None if weights is None else taken[weights].to_numpy()
-        if labels_from is not None:
-            labels = source.labels(labels_from)[complete].to_frame()
-            about["labels"] = whole_again(labels).iloc[:, 0].to_numpy()
-    else:
-        selected = set(checked)
-        missing = {scan.name: scan.n_rows - scan.n_known for scan in scans if scan.name in selected}
-        n = n_before = scans[0].n_rows
-        if any(missing.values()):
-            n = sum(len(batch.dropna()) for batch in source.batches(checked))
-            check_complete(source, missing, n_before, n, drop_missing=table.drop_missing, needed=apart)
-        words = () if labels_from is None else (labels_from,)
-        whole = [*(columns if n < n_before else ()), *words]
-        for batch in batches_of(source, checked, words, drop_missing=table.drop_missing).batches() if whole else ():
-            found = whole_again(batch[whole])
-            whole = [name for name in whole if found[name].dtype.kind in "iu"]
-        batches = batches_of(source, names, words, drop_missing=table.drop_missing, whole=whole)
-        types = [] if source.parquet is None else [source.parquet.schema.field(name).type for name in columns]
-        as_in_files = types and are_numbers(types) and not source.numbers
-        if as_in_files and not is_mixed and not table.drop_missing:
-            batches = replace(batches, again=partial(scan_dataset, source.parquet))
-        about |= {"table": batches, "n_rows": n, "rows": None, "weights": weights, "labels": labels_from}
+    missing = {scan.name: n_rows - scan.n_known for scan in scans if scan.name in checked}
+    n = sum(len(batch.dropna()) for batch in source.batches(checked)) if any(missing.values()) else n_rows
+    check_complete(source, missing, n_rows, n, drop_missing=table.drop_missing, needed=apart)
+    read = partial(_in_batches, is_mixed=is_mixed) if source.in_batches else _in_memory
+    rows = read(source, columns, names, table.weights, labels_from, drops=n < n_rows)
     _say_what_is_used(source, own, left_out, by_name, mixed=mixed)
-    return Task(**about)
+    return Task(
+        source.name, columns=columns, n_rows=n, left_out=left_out, categories=categories if is_mixed else None,
+        numbers=requested["--number"], **rows,
+    )  # fmt: skip
+
+
+def _requested_columns(source: Source, table: TableOptions, *, mixed: bool) -> dict[str, list[str]]:
+    """The columns that options name, by option."""
+    given = {"--only": table.only, "--category": table.category, "--number": table.number}
+    requested = {option: chosen_names(source, names or [], option) for option, names in given.items()}
+    if not mixed and (requested["--category"] or requested["--number"]):
+        raise InvalidInputError("--category and --number do not apply here: all columns must be complete numbers.")
+    if both := [name for name in requested["--number"] if name in requested["--category"]]:
+        raise InvalidInputError(f"--category and --number both name {listed(both)}. Use one of them.")
+    return requested
+
+
+def _in_memory(
+    source: Source, columns: list[str], names: list[str], weights: str | None, labels_from: str | None, *, drops: bool
+) -> dict[str, Any]:
+    """Rows, weights and labels of a ``Task``.
+
+    ``names``: its columns and those of weights and labels; ``drops``: whether rows with gaps in these are left out.
+    """
+    import numpy as np
+
+    frame, labels = source.frame[names], None if labels_from is None else source.labels(labels_from)
+    kept = frame.notna().all(axis=1).to_numpy() if drops else np.ones(len(frame), dtype=bool)
+    frame = whole_again(frame[kept]) if drops else frame
+    return {
+        "table": frame[columns],
+        "rows": kept.nonzero()[0],
+        "weights": None if weights is None else frame[weights].to_numpy(),
+        "labels": None if labels is None else whole_again(labels[kept].to_frame()).iloc[:, 0].to_numpy(),
+    }
+
+
+def _in_batches(
+    source: Source, columns: list[str], names: list[str], weights: str | None, labels_from: str | None, *,
+    drops: bool, is_mixed: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """The same of rows that are read in batches, with weights and labels as columns."""
+    words = () if labels_from is None else (labels_from,)
+    whole = [*(columns if drops else ()), *words]
+    read = names if drops else words
+    for batch in batches_of(source, read, words, drop_missing=drops).batches() if whole else ():
+        found = whole_again(batch[whole])
+        whole = [name for name in whole if found[name].dtype.kind in "iu"]
+    batches = batches_of(source, names, words, drop_missing=drops, whole=whole)
+    types = [] if source.parquet is None else [source.parquet.schema.field(name).type for name in columns]
+    if types and are_numbers(types) and not (source.numbers or is_mixed or drops):
+        batches = replace(batches, again=partial(scan_dataset, source.parquet))
+    return {"table": batches, "rows": None, "weights": weights, "labels": labels_from}
 
 
 def _columns_left_out(
@@ -480,7 +497,7 @@ _MANY_ALIKE = 5
 
 
 def batches_of(
-    source: Source, names: list[str], as_words: Collection[str], *, drop_missing: bool, whole: Sequence[str] = ()
+    source: Source, names: Sequence[str], as_words: Collection[str], *, drop_missing: bool, whole: Sequence[str] = ()
 ) -> LazyTable:
     """Columns of a table in batches as frames of pandas; models know their kinds.
 
