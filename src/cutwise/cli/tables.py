@@ -238,13 +238,7 @@ def _looked(given: Sequence[str], files: Sequence[File], known: Format) -> tuple
     """
     import pandas as pd
 
-    looks = [file.look(known) for file in files]
-    for file, own in zip(files, looks, strict=True):
-        lacks, more = [c for c in looks[0] if c not in own], [c for c in own if c not in looks[0]]
-        if lacks or more:
-            what = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)} too"
-            raise InvalidInputError(f"{file.name} {what}, unlike {files[0].name}. All files need the same columns.")
-    kinds = {column: set().union(*(own[column] for own in looks)) - {"nothing"} for column in looks[0]}
+    kinds = _kinds_of_cells(files, known)
     text = next((file for file in files if isinstance(file, Text)), None)
     texts = [
         name
@@ -275,6 +269,17 @@ def _looked(given: Sequence[str], files: Sequence[File], known: Format) -> tuple
         differing=_differing(files),
     )
     return source, list(kinds)
+
+
+def _kinds_of_cells(files: Sequence[File], known: Format) -> dict[str, set[str]]:
+    """The kinds of cells of every column over all files, which need the same columns."""
+    looks = [file.look(known) for file in files]
+    for file, own in zip(files, looks, strict=True):
+        lacks, more = [c for c in looks[0] if c not in own], [c for c in own if c not in looks[0]]
+        if lacks or more:
+            what = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)} too"
+            raise InvalidInputError(f"{file.name} {what}, unlike {files[0].name}. All files need the same columns.")
+    return {column: set().union(*(own[column] for own in looks)) - {"nothing"} for column in looks[0]}
 
 
 def _open_files(paths: Sequence[str], known: Format, rows: int | None = None) -> list[File]:

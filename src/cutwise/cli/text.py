@@ -253,13 +253,47 @@ def _without(frame: pd.DataFrame, lines: Collection[int]) -> pd.DataFrame:
 
 def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
     """Detect the layout of a text from its first lines, as far as it is not known."""
+    separator, rows = _separated(sample, name, known)
+    at = _line_of_names(rows, known)
+    above = _lines_above(rows) if at is None else at
+    if above:
+        texts = [" ".join(cell for cell in cells if cell.strip()) for _, cells in rows[:above]]
+        said = listed([text for text in texts if text], most=2) or "blank cells"
+        note(f"{above} line{'s' if above > 1 else ''} above the table of {name} left out: {said}")
+        rows = rows[above:]
+    first_line, first = rows[0]
+    cells = [cell.strip() for cell in first]
+    has_names = known.given_header
+    if has_names is None and (at is not None or known.has_names is False):
+        has_names = at is not None
+    if has_names is None:
+        has_names = _are_names(cells, [row for _, row in rows[1:]], name)
+    body, width = rows[1:] if has_names else rows, max(len(row) for _, row in rows)
+    mark, sure = find_decimal([[row[i].strip() for _, row in body if i < len(row)] for i in range(width)], separator)
+    if known.decimal and (sure < 1 or known.decimal != separator):  # else 1.5 stands between commas
+        if sure and mark != known.decimal:
+            note(f"{name}: {known.decimal!r} is the decimal mark, as at fit")
+        mark, sure = known.decimal, 1.0
+    if has_names:
+        names = _names_in(cells)
+        check_unique(names, what=name, step="rename the copies in its line of names")
+        start = rows[1][0] if len(rows) > 1 else first_line + 1
+    else:
+        names, start = [f"x{position}" for position in range(len(cells))], first_line
+        by_position = known.has_names is False and len(names) == known.width  # as at fit, including columns left out
+        ways = (names, known.columns) if by_position else (known.columns, known.names, names)
+        names = list(next(way for way in ways if len(way) == len(names)))
+    return Layout(separator, mark, tuple(names), has_names, start, first_line - 1, sure)
+
+
+def _separated(sample: str, name: str, known: Format) -> tuple[str, list[tuple[int, list[str]]]]:
+    """The separator of a text, and number and cells of its lines."""
     stated = _SEPARATOR_LINE.match(sample)
     separator = known.given_separator or (stated.group(1) if stated else "")
-    header = known.given_header
     if not separator:
         lines = _split(sample, known.separator) if known.separator else []
         is_known = _line_of_names(lines, known) is not None
-        if known.has_names is False or header is False:
+        if known.has_names is False or known.given_header is False:
             is_known = is_known or any(1 < len(cells) in (known.width, len(known.names)) for _, cells in lines)
         separator = known.separator if is_known else _find_separator(sample)
     rows = _split(sample, separator)[1 if stated else 0 :]
@@ -270,47 +304,23 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
     is_whole = known.given_separator and all(len(cells) == 1 for _, cells in rows)
     if is_whole and (likely := _find_separator(sample)) in rows[0][1][0]:
         note(f"no line of {name} contains {separator!r}, so the table has one column; try --separator {likely!r}")
-    at = _line_of_names(rows, known)
-    above = _lines_above(rows) if at is None else at
-    if header is None and (at is not None or known.has_names is False):
-        header = at is not None
-    if above:
-        texts = [" ".join(cell for cell in cells if cell.strip()) for _, cells in rows[:above]]
-        said = listed([text for text in texts if text], most=2) or "blank cells"
-        note(f"{above} line{'s' if above > 1 else ''} above the table of {name} left out: {said}")
-        rows = rows[above:]
-    first_line, first = rows[0]
-    cells = [cell.strip() for cell in first]
-    if header is None:
-        numbers = [is_number(cell) for cell in cells]
-        below = [{row[i].strip() for _, row in rows[1:] if i < len(row)} for i in range(len(cells))]
-        is_level = [
-            cell in own and cell != "" for cell, own, number in zip(cells, below, numbers, strict=True) if not number
-        ]
-        is_value = [is_written(cell) and any(map(is_written, own)) for cell, own in zip(cells, below, strict=True)]
-        header = not all(numbers) and not (any(numbers) and any(is_level)) and not any(is_value)
-        if not header:
-            what = "values" if any(is_value) else "numbers and words"
-            why = "holds only numbers" if all(numbers) else f"holds {what} like those below"
-            note(f"the first line of {name} {why}, so it is read as data; use --header to read it as column names")
-    body = rows[1:] if header else rows
-    width = max(len(row) for _, row in rows)
-    mark, sure = find_decimal([[row[i].strip() for _, row in body if i < len(row)] for i in range(width)], separator)
-    if known.decimal and (sure < 1 or known.decimal != separator):  # else 1.5 stands between commas
-        if sure and mark != known.decimal:
-            note(f"{name}: {known.decimal!r} is the decimal mark, as at fit")
-        mark, sure = known.decimal, 1.0
-    skipped = first_line - 1
-    if not header:
-        names = [f"x{position}" for position in range(len(cells))]
-        by_position = known.has_names is False and len(names) == known.width  # as at fit, including columns left out
-        ways = (names, known.columns) if by_position else (known.columns, known.names, names)
-        names = list(next(way for way in ways if len(way) == len(names)))
-        return Layout(separator, mark, tuple(names), False, first_line, skipped, sure)
-    names = _names_in(cells)
-    check_unique(names, what=name, step="rename the copies in its line of names")
-    start = rows[1][0] if len(rows) > 1 else first_line + 1
-    return Layout(separator, mark, tuple(names), True, start, skipped, sure)
+    return separator, rows
+
+
+def _are_names(cells: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> bool:
+    """Whether the cells of a first line are names of columns, not values like those of the rows below."""
+    numbers = [is_number(cell) for cell in cells]
+    below = [{row[i].strip() for row in rows if i < len(row)} for i in range(len(cells))]
+    is_level = [
+        cell in own and cell != "" for cell, own, number in zip(cells, below, numbers, strict=True) if not number
+    ]
+    is_value = [is_written(cell) and any(map(is_written, own)) for cell, own in zip(cells, below, strict=True)]
+    if not (all(numbers) or (any(numbers) and any(is_level)) or any(is_value)):
+        return True
+    what = "values" if any(is_value) else "numbers and words"
+    why = "holds only numbers" if all(numbers) else f"holds {what} like those below"
+    note(f"the first line of {name} {why}, so it is read as data; use --header to read it as column names")
+    return False
 
 
 def _names_in(cells: Sequence[str]) -> list[str]:
