@@ -518,6 +518,97 @@ struct InducedModes {
   }
 };
 
+// For every category, whether some set of levels may lose at most `most`; the losses are the first numbers of the histogram.
+auto may_separate(const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
+                  double most) {
+  const auto k = static_cast<int64_t>(histogram.shape(1)), width = static_cast<int64_t>(histogram.shape(2));
+  const std::vector<int32_t> clusters = survivors_of(survivors, k);
+  require(has_shape(modes, levels.size(), k), "every category has modes");
+  NewArray<bool, 1> found(levels.size());
+  std::vector<int32_t> modes_of_survivors(clusters.size());
+  const DepthPrices none;
+  for (size_t j = 0; j < levels.size(); ++j) {
+    for (size_t s = 0; s < modes_of_survivors.size(); ++s) modes_of_survivors[s] = modes(j, clusters[s]);
+    const auto n_levels = static_cast<size_t>(levels[j]->size());
+    const ModeGroups groups(clusters, modes_of_survivors.data(), std::vector<int64_t>(n_levels, 0));
+    const std::vector<int64_t> sums = levels[j]->sums(histogram);
+    const auto by_group = sums_by_group(groups, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
+    // Weights, which are not known here, would decide which modes share a group.
+    bool &may = found.data()[j] = groups.mode_levels.size() > kMostGroups;
+    if (may) continue;
+    Partitions partitions(groups, by_group, {}, none, most);
+    partitions.each([&](uint32_t, double) {
+      may = true;
+      partitions.set_most(-std::numeric_limits<double>::infinity());
+    });
+  }
+  return found.to_numpy();
+}
+
+// The best set of levels of all categories, and the index of its category.
+template <class State>
+std::optional<std::pair<size_t, ModesCut>> least_induced_modes(
+    const Matrix &matrix, In1<int32_t> rows, const std::vector<const Levels *> &levels, In1<int32_t> columns,
+    In2<typename State::Cost> excess, const Weights &weights, std::optional<In3<int64_t>> histogram, In1<int32_t> survivors,
+    In2<int32_t> modes, In2<int64_t> nearest_costs, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right,
+    std::optional<double> known_score, const NodeLimits *limits, std::optional<In2<typename State::Word>> states) {
+  using Cost = typename State::Cost;
+  const int64_t k = static_cast<int64_t>(excess.shape(1)), n = static_cast<int64_t>(rows.size());
+  require(has_shape(states, matrix.n_rows(), State::width()), "states has one line per row");
+  require(has_shape(excess, matrix.n_rows()), "costs have one line per row");
+  require(has_shape(modes, levels.size(), k) && columns.size() == levels.size(), "every category has modes and a column");
+  const int64_t *row_weights = checked(weights, matrix.n_rows()), width = histogram ? histogram->shape(2) : 1;
+  const std::vector<int32_t> clusters = survivors_of(survivors, k);
+  const auto *state = states ? reinterpret_cast<const State *>(states->data()) : nullptr;
+  int64_t current = 0, points = 0;
+  for (int32_t c : clusters) current += nearest_costs(c, 0) + nearest_costs(c, 1);
+  for (int64_t i = 0; i < n; ++i) points += row_weights ? row_weights[rows(i)] : 1;
+  const DepthScore depth{current,           points, static_cast<int64_t>(clusters.size()), penalty, kills_left.data(),
+                         kills_right.data()};
+  std::optional<DepthPrices> prices;
+  std::optional<std::pair<size_t, ModesCut>> best;
+  double known = known_score.value_or(std::numeric_limits<double>::infinity());
+  std::vector<int32_t> modes_of_survivors(clusters.size());
+  std::vector<Cost> thirds;
+  const GilRelease release;
+  for (size_t j = 0; j < levels.size(); ++j) {
+    require(levels[j]->n_rows() == matrix.n_rows(), "levels have one entry per row");
+    if (limits && !limits->allow_column(columns(j))) continue;
+    for (size_t s = 0; s < modes_of_survivors.size(); ++s) modes_of_survivors[s] = modes(j, clusters[s]);
+    const auto n_levels = static_cast<size_t>(levels[j]->size());
+    std::vector<int64_t> sums, weight(n_levels, 0), by_group;
+    if (histogram && state) sums = levels[j]->sums(*histogram);
+    // Weights decide depth, and which modes share a group where there are too many; otherwise run() adds them up
+    // late.
+    if (width == 2 && !sums.empty())
+      for (size_t v = 0; v < n_levels; ++v)
+        for (const int32_t c : clusters) weight[v] += sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
+    else if (penalty != 0.0 || modes_of_survivors.size() > kMostGroups)
+      weight = levels[j]->add_up(rows.data(), n, [&](int32_t row) { return row_weights ? row_weights[row] : 1; });
+    const ModeGroups groups(clusters, modes_of_survivors.data(), weight);
+    if (groups.n_groups < 2) continue;
+    if (!histogram && state) {
+      sums.assign(n_levels * k, 0);
+      for (int64_t i = 0; i < n; ++i) sums[(*levels[j])(rows(i)) * k + state[rows(i)].nearest] += state[rows(i)].loss;
+    }
+    if (!sums.empty())
+      by_group = sums_by_group(groups, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
+    if (!sums.empty() && !prices)  // every row has a level
+      prices.emplace(points == 0 ? 0.0 : penalty * static_cast<double>(current) / static_cast<double>(points), points,
+                     depth.centers, static_cast<double>(std::accumulate(by_group.begin(), by_group.end(), int64_t{0})));
+    InducedModes<State> search{groups, depth, std::move(weight), k, columns(j), limits, nullptr, known};
+    search.rows = {&matrix, rows.data(), n, excess.data(), row_weights, state, &thirds};
+    FoundModes found = search.run(levels[j], by_group, sums.empty() ? nullptr : &*prices);
+    if (!found) continue;
+    const auto rank = [](const ModesCut &cut) {
+      return std::make_tuple(!std::get<0>(cut), std::get<1>(cut), std::get<2>(cut));
+    };
+    if (std::get<0>(*found)) known = std::min(known, std::get<1>(*found));
+    if (!best || rank(*found) < rank(best->second)) best.emplace(j, std::move(*found));
+  }
+  return best;
+}
+
 }  // namespace
 }  // namespace cutwise
 
@@ -526,34 +617,7 @@ using namespace cutwise;
 void bind_modes(nb::module_ &m) {
   m.attr("MOST_MODE_GROUPS") = kMostGroups;
   m.def(
-      "may_separate",
-      [](const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
-         double most) {
-        const auto k = static_cast<int64_t>(histogram.shape(1)), width = static_cast<int64_t>(histogram.shape(2));
-        const std::vector<int32_t> clusters = survivors_of(survivors, k);
-        require(has_shape(modes, levels.size(), k), "every category has modes");
-        NewArray<bool, 1> found(levels.size());
-        std::vector<int32_t> modes_of_survivors(clusters.size());
-        const DepthPrices none;
-        for (size_t j = 0; j < levels.size(); ++j) {
-          for (size_t s = 0; s < modes_of_survivors.size(); ++s) modes_of_survivors[s] = modes(j, clusters[s]);
-          const auto n_levels = static_cast<size_t>(levels[j]->size());
-          const ModeGroups groups(clusters, modes_of_survivors.data(), std::vector<int64_t>(n_levels, 0));
-          const std::vector<int64_t> sums = levels[j]->sums(histogram);
-          const auto by_group =
-              sums_by_group(groups, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
-          // Weights, which are not known here, would decide which modes share a group.
-          bool &may = found.data()[j] = groups.mode_levels.size() > kMostGroups;
-          if (may) continue;
-          Partitions partitions(groups, by_group, {}, none, most);
-          partitions.each([&](uint32_t, double) {
-            may = true;
-            partitions.set_most(-std::numeric_limits<double>::infinity());
-          });
-        }
-        return found.to_numpy();
-      },
-      "levels"_a, "histogram"_a, "survivors"_a, "modes"_a, "most"_a,
+      "may_separate", &may_separate, "levels"_a, "histogram"_a, "survivors"_a, "modes"_a, "most"_a,
       R"(For every category, whether some set of levels may lose at most `most` by separating rows from the modes of their centers.
 
 histogram (n_slots, k, width): losses, in the first of the width numbers. modes (n_categories, k): the mode of each center.)");
@@ -589,76 +653,10 @@ the first one of equals; (whether each side has at least as many distinct rows a
 side)), or None.)",
       [&](auto of_type, const char *doc) {
         using State = decltype(of_type);
-        using Cost = typename State::Cost;
-        m.def(
-            "least_induced_modes",
-            [](const Matrix &matrix, In1<int32_t> rows, const std::vector<const Levels *> &levels, In1<int32_t> columns,
-               In2<Cost> excess, const Weights &weights, std::optional<In3<int64_t>> histogram, In1<int32_t> survivors,
-               In2<int32_t> modes, In2<int64_t> nearest_costs, double penalty, In1<uint8_t> kills_left,
-               In1<uint8_t> kills_right, std::optional<double> known_score, const NodeLimits *limits,
-               std::optional<In2<typename State::Word>> states) -> std::optional<std::pair<size_t, ModesCut>> {
-              const int64_t k = static_cast<int64_t>(excess.shape(1)), n = static_cast<int64_t>(rows.size());
-              require(has_shape(states, matrix.n_rows(), State::width()), "states has one line per row");
-              require(has_shape(excess, matrix.n_rows()), "costs have one line per row");
-              require(has_shape(modes, levels.size(), k) && columns.size() == levels.size(),
-                      "every category has modes and a column");
-              const int64_t *row_weights = checked(weights, matrix.n_rows()), width = histogram ? histogram->shape(2) : 1;
-              const std::vector<int32_t> clusters = survivors_of(survivors, k);
-              const auto *state = states ? reinterpret_cast<const State *>(states->data()) : nullptr;
-              int64_t current = 0, points = 0;
-              for (int32_t c : clusters) current += nearest_costs(c, 0) + nearest_costs(c, 1);
-              for (int64_t i = 0; i < n; ++i) points += row_weights ? row_weights[rows(i)] : 1;
-              const DepthScore depth{
-                  current, points, static_cast<int64_t>(clusters.size()), penalty, kills_left.data(), kills_right.data()};
-              std::optional<DepthPrices> prices;
-              std::optional<std::pair<size_t, ModesCut>> best;
-              double known = known_score.value_or(std::numeric_limits<double>::infinity());
-              std::vector<int32_t> modes_of_survivors(clusters.size());
-              std::vector<Cost> thirds;
-              const GilRelease release;
-              for (size_t j = 0; j < levels.size(); ++j) {
-                require(levels[j]->n_rows() == matrix.n_rows(), "levels have one entry per row");
-                if (limits && !limits->allow_column(columns(j))) continue;
-                for (size_t s = 0; s < modes_of_survivors.size(); ++s) modes_of_survivors[s] = modes(j, clusters[s]);
-                const auto n_levels = static_cast<size_t>(levels[j]->size());
-                std::vector<int64_t> sums, weight(n_levels, 0), by_group;
-                if (histogram && state) sums = levels[j]->sums(*histogram);
-                // Weights decide depth, and which modes share a group where there are too many; otherwise run() adds them up
-                // late.
-                if (width == 2 && !sums.empty())
-                  for (size_t v = 0; v < n_levels; ++v)
-                    for (const int32_t c : clusters) weight[v] += sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
-                else if (penalty != 0.0 || modes_of_survivors.size() > kMostGroups)
-                  weight = levels[j]->add_up(rows.data(), n, [&](int32_t row) { return row_weights ? row_weights[row] : 1; });
-                const ModeGroups groups(clusters, modes_of_survivors.data(), weight);
-                if (groups.n_groups < 2) continue;
-                if (!histogram && state) {
-                  sums.assign(n_levels * k, 0);
-                  for (int64_t i = 0; i < n; ++i)
-                    sums[(*levels[j])(rows(i)) * k + state[rows(i)].nearest] += state[rows(i)].loss;
-                }
-                if (!sums.empty())
-                  by_group = sums_by_group(groups, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
-                if (!sums.empty() && !prices)  // every row has a level
-                  prices.emplace(points == 0 ? 0.0 : penalty * static_cast<double>(current) / static_cast<double>(points),
-                                 points, depth.centers,
-                                 static_cast<double>(std::accumulate(by_group.begin(), by_group.end(), int64_t{0})));
-                InducedModes<State> search{groups, depth, std::move(weight), k, columns(j), limits, nullptr, known};
-                search.rows = {&matrix, rows.data(), n, excess.data(), row_weights, state, &thirds};
-                FoundModes found = search.run(levels[j], by_group, sums.empty() ? nullptr : &*prices);
-                if (!found) continue;
-                const auto rank = [](const ModesCut &cut) {
-                  return std::make_tuple(!std::get<0>(cut), std::get<1>(cut), std::get<2>(cut));
-                };
-                if (std::get<0>(*found)) known = std::min(known, std::get<1>(*found));
-                if (!best || rank(*found) < rank(best->second)) best.emplace(j, std::move(*found));
-              }
-              return best;
-            },
-            "matrix"_a, "rows"_a, "levels"_a, "columns"_a, "excess"_a.noconvert(), "weights"_a.none(), "histogram"_a.none(),
-            "survivors"_a, "modes"_a, "nearest_costs"_a, "penalty"_a, "kills_left"_a, "kills_right"_a,
-            "known_score"_a.none() = nb::none(), "limits"_a.none() = nb::none(), "states"_a.noconvert().none() = nb::none(),
-            doc);
+        m.def("least_induced_modes", &least_induced_modes<State>, "matrix"_a, "rows"_a, "levels"_a, "columns"_a,
+              "excess"_a.noconvert(), "weights"_a.none(), "histogram"_a.none(), "survivors"_a, "modes"_a, "nearest_costs"_a,
+              "penalty"_a, "kills_left"_a, "kills_right"_a, "known_score"_a.none() = nb::none(), "limits"_a.none() = nb::none(),
+              "states"_a.noconvert().none() = nb::none(), doc);
       });
   for_types<SmallState, LargeState>(
       R"(The losses of a batch of rows by level and set of groups of centers; least_modes_by_shares takes those of all batches.
