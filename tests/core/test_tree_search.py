@@ -343,11 +343,3 @@ def test_a_search_holds_the_tables_of_one_tree_where_no_leaf_can_be_spared():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 3
-
-
-def test_main_directions_do_not_depend_on_the_unit():
-    points, weights = np.random.default_rng(0).normal(size=(60, 40)), np.ones(60)
-    expected = core.main_directions(points, weights, 7)
-    assert np.allclose(expected @ expected.T, np.eye(7))
-    for unit in (2.0**-60, 2.0**20, 2.0**60):
-        assert np.array_equal(core.main_directions(points * unit, weights, 7), expected)

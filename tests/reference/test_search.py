@@ -316,6 +316,13 @@ def test_axes_of_few_different_rows_span_them_at_any_scale(scale):
     np.testing.assert_allclose(project(as_matrix(X), np.arange(50), axes)[0] @ axes.T, X, rtol=1e-6, atol=1e-6 * scale)
 
 
+def test_axes_do_not_depend_on_the_unit():
+    X = np.random.default_rng(0).normal(size=(60, 40))
+    axes = principal_axes(as_matrix(X), np.arange(60), None, 16, 10)
+    for unit in (2.0**-60, 2.0**20, 2.0**60):
+        np.testing.assert_array_equal(principal_axes(as_matrix(X * unit), np.arange(60), None, 16, 10), axes)
+
+
 @pytest.mark.parametrize("n", [400, pytest.param(13_000, marks=pytest.mark.slow)])
 def test_a_wide_table_gives_the_same_bits_in_any_order_layout_and_repetition(n):
     X = wide(2, n)

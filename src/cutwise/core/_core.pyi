@@ -1376,15 +1376,6 @@ def sample_bins(
     every cut (-1: none). A value is in bin b or below when it is at most edge b of its column.
     """
 
-def main_directions(
-    points: NDArray[numpy.float64],
-    weights: NDArray[numpy.float64],
-    n_directions: int,
-) -> NDArray[numpy.float64]:
-    """
-    Directions of unit length along which the weighted points scatter most, about; zeros where they do not scatter.
-    """
-
 def row_hashes(matrix: Matrix, n_jobs: int) -> NDArray[numpy.uint64]:
     """
     A number for every row, the same for equal rows of any dtype and layout.
