@@ -23,7 +23,7 @@ from cutwise.exceptions import (
     UnsupportedInputError,
 )
 from cutwise.table.convert import as_dense
-from cutwise.table.instants import choose_boundary, choose_length, duration_text, instant_text
+from cutwise.table.instants import choose_boundary, choose_length, duration_text, instant_text, to_ticks
 from cutwise.table.intake import MixedOptions, read_table
 from cutwise.table.table import ColumnKind
 from tests.each import each
@@ -363,6 +363,19 @@ def test_objects_of_numpy_are_dates_and_durations():
     np.testing.assert_array_equal(table.values[:, 0], (19723 + np.arange(6)) * 86_400e6)
     np.testing.assert_array_equal(table.values[:, 1], np.arange(6) * 3600e6)
     assert np.isnan(table.values[0, 2])
+
+
+@pytest.mark.parametrize("as_objects", [False, True])
+def test_instants_and_durations_are_exact_or_refused_at_the_ends_of_64_bits(as_objects):
+    ends, days = pd.Series([pd.Timedelta.min, pd.Timedelta.max]), pd.Series([pd.Timestamp.min, pd.Timestamp.max])
+    for values, unit, expected in ((ends, "us", 2**63 // 1000), (days, "us", 2**63 // 1000), (days, "day", 106751)):
+        given = list(values) if as_objects and unit == "us" else values.to_numpy()
+        ticks = to_ticks(given, unit, is_duration=values is ends)
+        np.testing.assert_array_equal(ticks, [-expected - 1, expected])
+    for dtype in ("m8[s]", "M8[s]"):
+        X = pd.DataFrame({"far": np.array([5, 2**62, 7]).astype(dtype)})
+        with pytest.raises(UnsupportedInputError, match=r"('far'|column 0).*(4611686|14613).*leave it out"):
+            read_table(X.to_numpy() if as_objects else X, mixed=MixedOptions())
 
 
 @pytest.mark.skipif(

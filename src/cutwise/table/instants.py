@@ -6,7 +6,7 @@ import datetime as dt
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -28,14 +28,26 @@ def to_ticks(
     """
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "mM":
         items = [None if is_missing(value) else _utc(value) for value in values]
+        items = [getattr(item, "asm8", item) for item in items]  # of pandas
+        items = [_in_unit(item, "us") if isinstance(item, np.datetime64 | np.timedelta64) else item for item in items]
         if any(isinstance(item, dt.time) for item in items):
             items = [None if item is None else _since_midnight(item) for item in items]
         values = np.array(items, dtype="timedelta64[us]" if is_duration else "datetime64[us]")
-    dtype = "timedelta64" if is_duration else "datetime64"
-    whole = values.astype(f"{dtype}[{'D' if unit == 'day' else 'us'}]")
-    ticks = whole.astype(np.int64).astype(np.float64)
+    whole = _in_unit(values, "D" if unit == "day" else "us")
+    ticks: npt.NDArray[np.float64] = whole.astype(np.int64).astype(np.float64)
     ticks[np.isnat(whole)] = np.nan
     return ticks
+
+
+def _in_unit(values: Any, unit: Literal["D", "us"]) -> Any:
+    """Convert an array or scalar to a unit, finer digits dropped; numpy wraps values beyond 64 bits."""
+    whole = values.astype(dtype := f"{values.dtype.kind}8[{unit}]")
+    back = whole.astype(values.dtype)
+    if not np.can_cast(values.dtype, dtype):  # near the smallest value numpy's division goes beyond
+        return np.where(back > values, (values + np.timedelta64(1, unit)).astype(dtype) - 1, whole)
+    if (wrong := (back != values) & ~np.isnat(values)).any():
+        raise OverflowError(f"{np.extract(wrong, values)[0]!s} is beyond microseconds of 64 bits")
+    return whole
 
 
 def _utc(value: Any) -> Any:
