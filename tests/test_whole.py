@@ -35,6 +35,12 @@ def test_a_folder_appears_when_it_is_complete_and_what_a_killed_process_left_of_
         (part / "whole").write_text("whole")
         assert not (tmp_path / "out" / "whole").exists()
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "whole"]
+    new, said = tmp_path / "new", "nothing in it is replaced; name a new one"
+    with pytest.raises(OSError, match=said) as late, whole_folder(new) as part, whole_folder(new) as first:  # noqa: PT012
+        (part / "late").write_text("late")
+        (first / "first").write_text("first")
+    assert late.value.filename == str(new)
+    assert [path.name for path in new.iterdir()] == ["first"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="whole paths have a limit there")

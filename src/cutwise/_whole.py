@@ -86,6 +86,11 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         with _in_use(part):
             yield part
             part.rename(place)
+    except OSError as error:
+        if error.filename != str(part) or not place.exists():
+            raise
+        reason = "Another process made this folder meanwhile, and nothing in it is replaced; name a new one"
+        raise OSError(error.errno, reason, str(path)) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
