@@ -265,6 +265,27 @@ def test_numbers_of_a_line_of_totals_are_sums_or_means(read, total, n):
     assert len(read(f'shop,sales\na,"$1,200"\nb,$30\nTotal,"{total}"\n')[0].frame) == n
 
 
+@pytest.mark.parametrize(
+    ("below", "n_rows", "n_totals", "n_notes"),
+    [
+        ("Mean,20,2\nTotal,60,6", 3, 2, 0),
+        ("Total,60,6\nAverage,20,2\nSum,60,", 3, 3, 0),
+        ("Total,61,7\nMean,20,2", 5, 0, 0),
+        ("Total,60,6\nNote: provisional, see May\nSource: office, 2024, May", 3, 1, 2),
+        ("Source: office, May", 3, 0, 1),
+        ("Sources, May", 4, 0, 0),
+        ("d,May,4", 4, 0, 0),
+        ("Source: office,5,4", 4, 0, 0),
+        ("Source: office,May,4\nd,5,6", 5, 0, 0),
+    ],
+)
+def test_lines_of_totals_and_notes_with_separators_are_no_rows(read, below, n_rows, n_totals, n_notes):
+    source, told = read(f"shop,sales,days\na,10,1\nb,20,2\nc,30,3\n{below}\n")
+    assert len(source.frame) == n_rows
+    for n, what in ((n_totals, "of totals"), (n_notes, "of notes")):
+        assert (f"{n} line{'s' if n > 1 else ''} {what}" in told) == bool(n)
+
+
 def test_a_last_line_of_sums_is_a_row_unless_a_word_says_otherwise(read):
     assert len(read("shop,a,b\nx,1,2\ny,5,6\nz,9,1\n,15,9\n")[0].frame) == 4
 

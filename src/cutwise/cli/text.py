@@ -31,6 +31,8 @@ from cutwise.exceptions import InvalidInputError, listed
 from cutwise.table.table import check_unique
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 
@@ -54,6 +56,10 @@ _NO_TEXTS = {  # by where they hold which bytes
 _OTHER_TEXT = re.compile(r"\s*(?:(<)[!?a-z]|\{\s*[\"}]|\[\s*[\[{])", re.IGNORECASE)
 _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # written by Excel
 _TOTAL = re.compile(r"((grand |sub)?total|sums?|totals|gesamt|summe|insgesamt|average|mean)\s*:?", re.IGNORECASE)
+_NOTE = re.compile(
+    r"\W*(as of\s|(foot ?)?(notes?|sources?|remarks?|comments?|quellen?|hinweise?|(an|be)merkung(en)?)\s*:).*",
+    re.IGNORECASE,
+)
 _UNNAMED = "Unnamed: "
 _BLOCK_BYTES = 1 << 20
 _CODE = re.compile(rb"0[0-9][0-9](?<=[^0-9.+-]0[0-9][0-9])")  # starts with a byte that is searched for fast
@@ -434,26 +440,52 @@ def _no_rows(
     if whole is None:
         return found
     rows = np.setdiff1d(np.flatnonzero(n_values), alone[is_comment], assume_unique=True)
-    notes = alone[~is_comment & ~words.str.fullmatch(_TOTAL).to_numpy(dtype=bool) & ~words.isin(levels).to_numpy()]
+    lone = alone[~is_comment & ~words.str.fullmatch(_TOTAL).to_numpy(dtype=bool) & ~words.isin(levels).to_numpy()]
+    notes = np.union1d(lone, [row for row in _split_notes(frame, rows) if first.iloc[row] not in levels])
     # Below the table, where no line in it has so few values.
     above = rows[: len(rows) - len(notes)]
     are_below = 0 < len(notes) < len(rows) and (rows[len(above) :] == notes).all()
-    numbers = first.iloc[above][:-1].dropna()  # a line of totals may be between the table and the notes
-    if are_below and (width > 2 or _are_numbers(numbers).all()):
+    numbers = first.iloc[above][:-1].dropna()  # lines of totals may be between the table and the notes
+    if are_below and (width > 2 or not len(lone) or (_are_numbers(numbers) | numbers.astype(str).map(_is_total)).all()):
         found["of notes below the table"], rows = notes.tolist(), above
-    for column in frame.columns if len(rows) > 2 else ():
-        last = frame[column].iloc[rows[-1]]
-        is_word = _TOTAL.fullmatch(str(last).strip()) and str(last).strip() not in levels
-        if is_word and (frame[column] == last).sum() == 1:
-            if _adds_up(frame.iloc[rows[-1:]], whole, text.layout.decimal):
-                found["of totals"] = [int(rows[-1])]
-            else:
-                note(
-                    f"the last line of {text.name} says {str(last)!r} but has no sum or mean of the numbers above; "
-                    "kept as a row"
-                )
-            break
+    below = list[str]()
+    while len(below) + 2 < len(rows) and (word := _word_of_total(frame, rows[-1 - len(below)], levels)):
+        below.append(word)
+    if below:
+        left_out = frame.iloc[found.get("of notes below the table", [])]
+        n = _n_totals(frame.iloc[rows[-len(below) :]], left_out, whole, text.layout.decimal)
+        found["of totals"] = rows[len(rows) - n :].tolist()
+        if not n:
+            note(
+                f"the last line of {text.name} says {below[0]!r} but has no sum or mean of the numbers above; "
+                "kept as a row"
+            )
     return found
+
+
+def _split_notes(frame: pd.DataFrame, rows: npt.NDArray[np.intp]) -> set[int]:
+    """The last rows that start like a note, and have words in a column of numbers: the note contains separators."""
+    n = next((n for n, row in enumerate(rows[::-1]) if not _NOTE.fullmatch(str(frame.iat[row, 0]).strip())), 0)
+    found = set[int]()
+    for column in frame.columns[1:] if n else ():
+        own, last = frame[column].iloc[rows[:-n]].dropna(), frame[column].iloc[rows[-n:]].dropna()
+        words, are_written = last[~_are_numbers(last)], own.astype(str).map(is_written)
+        if len(own) and len(words) and (_are_numbers(own) | are_written).all():
+            found.update(words.index)
+    return found
+
+
+def _is_total(cell: str) -> bool:
+    return _TOTAL.fullmatch(cell.strip()) is not None
+
+
+def _word_of_total(frame: pd.DataFrame, row: int, levels: Collection[str]) -> str:
+    """The word in a row that says that it is a total, which no other row has; empty if there is none."""
+    for column in frame.columns:
+        cell = str(frame[column].iloc[row])
+        if _is_total(cell) and cell.strip() not in levels and (frame[column] == cell).sum() == 1:
+            return cell
+    return ""
 
 
 def _are_numbers(cells: pd.Series) -> pd.Series:
@@ -462,24 +494,41 @@ def _are_numbers(cells: pd.Series) -> pd.Series:
     return words.map(lambda cell: is_number(cell) or cell.casefold() in MISSING_AMONG_NUMBERS).astype(bool)
 
 
-def _adds_up(last: pd.DataFrame, whole: Iterable[pd.DataFrame], decimal: str) -> bool:
-    """Whether a number in the last row is the sum or the mean of the numbers above, or the row has no number."""
+def _n_totals(last: pd.DataFrame, notes: pd.DataFrame, whole: Iterable[pd.DataFrame], decimal: str) -> int:
+    """How many last rows have no number, or one that is a sum or mean of the numbers above all of them.
+
+    ``notes``: rows below them, which do not count.
+    """
 
     def numbers(frame: pd.DataFrame, column: str) -> pd.Series:
         cells = frame[column].dropna()
-        return cells.astype(float) if cells.dtype.kind in "iuf" else numbers_in(cells, decimal)
+        return (cells if cells.dtype.kind in "iuf" else numbers_in(cells, decimal)).astype(float)
 
-    totals = {column: float(own.iloc[0]) for column in last if len(own := numbers(last, column))}
     sums, counts = Counter[str](), Counter[str]()
-    for frame in whole:
-        for column in totals:
+    columns = [column for column in last if len(numbers(last, column))]
+
+    def count(frame: pd.DataFrame, sign: int) -> None:
+        for column in columns:
             own = numbers(frame, column)
-            sums[column], counts[column] = sums[column] + own.sum(), counts[column] + len(own)
-    for column, total in totals.items():
-        above, n = sums[column] - total, counts[column] - 1
-        if any(math.isclose(total, figure, rel_tol=_ROUNDED) for figure in (above, above / max(n, 1))):
-            return True
-    return not totals
+            sums[column], counts[column] = sums[column] + sign * own.sum(), counts[column] + sign * len(own)
+
+    def adds_up(row: pd.DataFrame) -> bool:
+        found = [(float(own.iloc[0]), column) for column in columns if len(own := numbers(row, column))]
+        return not found or any(
+            math.isclose(figure, above, rel_tol=_ROUNDED)
+            for figure, column in found
+            for above in (sums[column], sums[column] / max(counts[column], 1))
+        )
+
+    for frame in whole:
+        count(frame, 1)
+    count(notes, -1)
+    count(last, -1)
+    for at in range(len(last)):
+        if all(adds_up(last.iloc[[i]]) for i in range(at, len(last))):
+            return len(last) - at
+        count(last.iloc[[at]], 1)
+    return 0
 
 
 _ROUNDED = 5e-3
