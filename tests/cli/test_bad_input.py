@@ -41,6 +41,7 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
         ([*FIT, "-k", "2", "--scale", "minimax"], ["--scale", "Did you mean 'minmax'?"]),
         ([*FIT, "-k", "2", "--depth-penalty", "-1"], ["--depth-penalty -1"]),
         ([*FIT, "-k", "2", "--n-init", "0"], ["--n-init 0"]),
+        ([*FIT, "-k", "2", "--n-init", "many"], ["--n-init 'many' is not a whole number"]),
         ([*FIT, "-k", "2", "--jobs", "0"], ["--jobs 0"]),
         ([*FIT, "-k", "2", "--seed", "-1"], ["--seed", "-1", "0", "See cutwise fit --help."]),
         (["curve", "TABLE", "-k"], ["-k", "requires an argument", "See cutwise COMMAND --help."]),

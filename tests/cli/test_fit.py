@@ -102,6 +102,8 @@ def test_the_tree_options_reach_the_model(cutwise, blobs_csv, tmp_path):
     params = load_model(out).get_params(deep=False)
     assert (params["algorithm"], params["max_leaves"], params["expansion"]) == ("imm", 5, "expand")
     assert (params["depth_penalty"], params["n_init"], params["random_state"]) == (0.1, 2, 7)
+    assert cutwise("fit", blobs_csv, "-k", 3, "--n-init", "auto", "--out", out).code == 0
+    assert load_model(out).get_params(deep=False)["n_init"] == "auto"
 
 
 def test_drop_and_only_choose_the_columns(cutwise, blobs_csv, tmp_path):

@@ -86,6 +86,7 @@ MaxLeaves = Annotated[
 PENALTY_HELP = (
     "Depth penalty of exshallow, 0 or more; auto finds one whose tree costs no more than exkmc's, with rules no longer."
 )
+INIT_HELP = "Number of clustering starts, more on small tables; the best is kept; auto: 10."
 NAME_HELP = "Name of a cluster, such as 0=students; may be repeated."
 Names = Annotated[list[str] | None, of_output("--name", metavar="CLUSTER=NAME", help=NAME_HELP)]
 AsJson = Annotated[bool, of_output("--json", help="Print JSON for programs.")]
@@ -171,20 +172,23 @@ class GrowthOptions:
 
     expansion: Annotated[str, of_tree(help="How leaves beyond one per cluster are grown: exkmc or expand.")] = "exkmc"
     depth_penalty: Annotated[str, of_tree(metavar="<float>", help=PENALTY_HELP)] = "0.03"
-    n_init: Annotated[int, of_tree(help="Number of clustering starts, more on small tables; the best is kept.")] = 10
+    n_init: Annotated[str, of_tree(metavar="<int>", help=INIT_HELP)] = "10"
     seed: Annotated[int, of_tree(help="Random seed; same seed and table, same result.", min=0, max=2**32 - 1)] = 0
     jobs: Annotated[int, of_tree(help="Number of threads, -1 for all cores; the result is the same.")] = 1
 
     @property
     def params(self) -> dict[str, Any]:
-        """The options as parameters of a clustering estimator; raises an error for a penalty that is not a number."""
+        """The options as parameters of a clustering estimator, which refuses words other than auto."""
         penalty: float | str = self.depth_penalty
         with suppress(ValueError):
             penalty = float(penalty)
+        n_init: int | str = self.n_init
+        with suppress(ValueError):
+            n_init = int(n_init)
         return {
             "expansion": self.expansion,
             "depth_penalty": penalty,
-            "n_init": self.n_init,
+            "n_init": n_init,
             "random_state": self.seed,
             "n_jobs": self.jobs,
         }
