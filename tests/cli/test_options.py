@@ -1,5 +1,9 @@
 """One option has one wording, one meaning and one default, whichever command it belongs to."""
 
+import os
+import re
+import subprocess
+import sys
 from collections import defaultdict
 
 import pytest
@@ -60,6 +64,16 @@ def test_a_group_arrives_as_one_argument():
     flat(**values, **dict.fromkeys(GrowthOptions.__dataclass_fields__, 1))
     ((table, wanted, growth),) = seen
     assert (table.files, wanted, growth.seed) == (["a.csv"], 4, 1)
+
+
+@pytest.mark.parametrize("width", ["40", "64"])
+def test_names_of_options_are_whole_in_the_help_however_narrow_the_screen_is(width):
+    commands, options = ("fit", "report", "front", "rules"), options_of_commands()
+    code = f"from cutwise.cli import main; [main([name, '--help']) for name in {commands}]"
+    own = os.environ | {"COLUMNS": width}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=own, check=True)
+    names = {name for c in commands for p in options[c].values() for name in p.opts if name.startswith("-")}
+    assert not names - set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", run.stdout))
 
 
 def test_lines_of_help_end_where_the_screen_ends(cutwise):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, Signature, signature
+from shutil import get_terminal_size
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -57,6 +58,8 @@ app = typer.Typer(
     epilog="Try it without a file: cutwise fit --example wine",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
+    # The tables of rich cut names of options where a line has fewer characters.
+    rich_markup_mode="rich" if get_terminal_size().columns >= 64 else None,
 )
 COMMANDS = {
     module.__name__.rpartition(".")[2]: module
