@@ -4,10 +4,15 @@ The names below are looked up on first touch, so ``import cutwise`` itself costs
 scikit-learn nor a data frame library.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from cutwise import baselines as baselines
     from cutwise import datasets as datasets
     from cutwise import metrics as metrics

@@ -128,6 +128,14 @@ def test_an_interrupt_ends_with_130_and_without_files(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
+def test_hardly_anything_is_imported_before_interrupts_are_heeded():
+    code = "import sys; own = set(sys.modules); import cutwise.cli; print(*sorted(set(sys.modules) - own))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    assert "cutwise.cli" in loaded
+    assert not loaded & {"typing", "threading", "re", "typer", "numpy"}
+
+
 def test_an_interrupt_that_meets_an_object_being_freed_is_heeded(monkeypatch, capsys):
     class Freed:
         def __del__(self):

@@ -10,8 +10,11 @@ from __future__ import annotations
 import os
 import sys
 from _thread import interrupt_main
-from collections.abc import Sequence
-from threading import Timer
+
+from cutwise import TYPE_CHECKING  # an interrupt of an import above main ends with a traceback: there are few
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main"]
 
@@ -27,6 +30,8 @@ def main(args: Sequence[str] | None = None) -> int:
 
     def on_unraisable(dropped: sys.UnraisableHookArgs) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
+            from threading import Timer
+
             # Python drops an interrupt that arrives while it frees an object: raise it again after this function.
             Timer(0.05, interrupt_main).start()
         else:
