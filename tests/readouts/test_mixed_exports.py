@@ -354,6 +354,15 @@ def test_sqlite_minds_offsets_from_utc(zone, as_written):
     assert found_in_sqlite(model, map(as_written, times)) == model.predict(frame).tolist()
 
 
+def test_sqlite_is_refused_thresholds_in_times_with_offsets_of_seconds():
+    times = pd.Series(pd.date_range("1850", periods=6, freq="YS", tz="UTC"))
+    model = ClusterExplainer().fit(pd.DataFrame({"t": times.dt.tz_convert("Europe/Berlin")}), [0, 0, 0, 1, 1, 1])
+    with pytest.raises(UnsupportedInputError, match=r"1853-01-01 00:00:00\+00:53:28.*tz_convert\('UTC'\)"):
+        export_sql(model, "sqlite")
+    model = ClusterExplainer().fit(pd.DataFrame({"t": times}), [0, 0, 0, 1, 1, 1])
+    assert found_in_sqlite(model, map(str, times)) == model.labels_.tolist()
+
+
 def test_what_is_no_text_of_a_date_has_no_cluster_in_sqlite():
     cells = [1_585_339_200, 2458936.5, "20200328", "1585339200", "28.03.2020", "", "soon", None]
     for zone in (None, "UTC"):

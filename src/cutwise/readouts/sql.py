@@ -139,6 +139,7 @@ def _comments(
         lines.append(f"A row with {missing} in {where} gets {given}.")
     if dialect == "sqlite" and any(kind.zone is not None for kind in kinds):
         lines.append("Times are read to the millisecond. A time without an offset from UTC is read as UTC.")
+        lines.append("An offset with seconds, as local times before zones have, is not read, and its row gets NULL.")
     if dialect == "mysql" and any(kind.zone is not None for kind in kinds):
         lines.append(
             "Times with a zone need type TIMESTAMP. DATETIME works from 1970 on, in the time zone of the session."

@@ -251,6 +251,11 @@ class Writer:
     def instant(self, value: float, kind: ColumnKind) -> Node:
         """Literal of the first date or time after a threshold."""
         at = instant_of(value + 1, kind)
+        if self.dialect == "sqlite" and kind.zone is not None and at.strftime("%z")[5:]:
+            raise UnsupportedInputError(
+                f"SQLite reads no offset with seconds, which {at} in {kind.zone} has. Fit with the times in "
+                "UTC (dt.tz_convert('UTC') in pandas), and write them to SQLite in UTC."
+            )
         if self.compares_dates_as_text(kind):
             return exp.Literal.string(_first_text(at, digits=3 if kind.zone is not None else 6))
         text = str(at)
