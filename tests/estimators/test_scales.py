@@ -220,6 +220,23 @@ def test_a_function_that_makes_missing_values_is_refused_where_rules_place_them(
     pipeline = make_pipeline(root, ExplainableKMeans(3, random_state=0)).fit(rows)
     with pytest.raises(InvalidInputError, match="does not increase with column 0 alone over all numbers: not at -"):
         explain_pipeline(pipeline)
+    # A tree may only ask whether a value is missing.
+    with np.errstate(invalid="ignore"):
+        pipeline = make_pipeline(root, ExplainableKMeans(2, random_state=0)).fit(np.repeat([[-1.0], [4.0]], 5, axis=0))
+    assert str(pipeline[-1].rules()[0].rules[0]) == "x0 is known"
+    with pytest.raises(InvalidInputError, match="does not increase with column 0 alone over all numbers: not at -"):
+        explain_pipeline(pipeline)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_thresholds_are_found_where_an_inverse_grows_beyond_all_floats(dtype):
+    rows = np.repeat([0.0011, 1.1, 2.9e5, 3.1e5], 5)[:, np.newaxis].astype(dtype)
+    functions = (np.arcsinh, np.sinh), (np.log, np.exp)
+    steps = [FunctionTransformer(*both, check_inverse=False) for both in functions]
+    pipeline = make_pipeline(*steps, MaxAbsScaler(), ExplainableKMeans(3, random_state=0)).fit(rows)
+    model = explain_pipeline(pipeline)
+    assert model.tree_.threshold[model.tree_.feature >= 0].tolist() == [100_000, 0.6]
+    np.testing.assert_array_equal(model.predict(rows), pipeline.predict(rows))
 
 
 def test_a_function_of_frames_alone_is_refused():

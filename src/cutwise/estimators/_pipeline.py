@@ -246,8 +246,8 @@ class _ColumnsBefore:
                     "A step in front of the model does not increase with its column alone, or its inverse does not "
                     "undo it. Leave it out."
                 )
-            for _ in range(120):  # enough halvings for float64
-                middle = low / 2 + high / 2
+            # Until no float lies between: an inverse that grows fast, such as sinh(exp(x)), leaves a wide range.
+            while ((low < (middle := low / 2 + high / 2)) & (middle < high)).any():
                 scaled = self._ahead_near(near, middle)
                 goes_up = scaled <= goal if j % 2 == 0 else scaled < goal
                 low, high = np.where(goes_up, middle, low), np.where(goes_up, high, middle)
@@ -272,11 +272,14 @@ class _ColumnsBefore:
         codes such as -1 and 999. Rows have them in another order for each column, so that a column that depends on
         another one does not increase either.
         """
-        outputs, rng = np.unique(self.feature[np.isfinite(ends).any(axis=1)]), np.random.default_rng(0)
+        has_gaps = np.array([kinds[j].has_gaps for j in self.feature.tolist()], dtype=bool)
+        # A function that is not defined for some numbers must not make them missing, where only that is tested either.
+        outputs, rng = np.unique(self.feature[np.isfinite(ends).any(axis=1) | has_gaps]), np.random.default_rng(0)
         sizes, codes = np.logspace(-30, 30, 1201), np.arange(-1000.0, 10001.0)
         grid = np.empty((2001 + 4 * len(sizes) + len(codes), len(outputs)))
         for i, j in enumerate(outputs):
-            low, high = np.nanmin(ends[self.feature == j]), np.nanmax(ends[self.feature == j])
+            own = ends[self.feature == j]
+            low, high = (np.nanmin(own), np.nanmax(own)) if np.isfinite(own).any() else (0.0, 1.0)
             around, apart = np.linspace(3 * low - 2 * high, 3 * high - 2 * low, 2001), (high - low) * sizes
             grid[:, i] = rng.permutation(np.concatenate([around, low - apart, high + apart, sizes, -sizes, codes]))
         blocks = np.array_split(grid, 1 + len(grid) * self.n_before // 10**7)
