@@ -207,6 +207,7 @@ ROW = {"region": ["N"], "grade": ["a"], "day": [pd.Timestamp("2024-01-01")], "x"
         (lambda: read(pd.DataFrame({"zip": [1, 2]}), categorical=[True, False]), "a mask of 2 columns, and X has 1"),
         (lambda: read(pd.DataFrame({"a": ["x", "x"], "b": [1.0, np.inf]})), "contains infinity: column 'b', row 1"),
         (lambda: new(x=["one"]), "'x' held numbers at fit and holds 'one' now"),
+        (lambda: new(x=pd.Categorical([1])), "'x' held numbers at fit and holds levels of a category, such as 1, now"),
         (lambda: new(region=[3]), "'region' held texts at fit, such as 'N', 'S', and holds numbers now, such as 3"),
         (
             lambda: new(region=[dt.timedelta(1)]),

@@ -178,7 +178,8 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
             From each other cluster's label to the :class:`Change`: column, nearest value that moves the row, and
             interval of such values; None if no change of a single column moves it. An unknown value may become any
             value, but no value becomes unknown. Changes of different columns are compared in units of the columns'
-            standard deviations in the training rows; replacing an unknown value counts as one deviation.
+            standard deviations in the training rows; replacing an unknown value counts as one deviation. A level of a
+            category is as far from all others, ``unknown`` among them, as in :class:`~cutwise.TableScaler`.
 
         Raises
         ------

@@ -28,9 +28,10 @@ class Change(Titled):
     ``target``: the nearest value that moves the row: a float64, or a whole number, date, duration, boolean or level in
     a column of that kind. ``lower``, ``upper``: any value with ``lower < value <= upper`` reaches that leaf; infinite
     where that side is open; microseconds (days where there are no times) for dates, counted from 1970, and durations,
-    positions for levels. ``size``: the distance from ``value`` to ``target``, in units of the column's spread; 1 where
-    ``value`` is unknown. If any known value moves a row with an unknown one, ``target`` is the least value of fit in
-    columns of whole numbers, and else 0, the start of 1970, or the first level. No change makes a known value unknown.
+    positions for levels. ``size``: the distance from ``value`` to ``target``, in units of the column's spread; 1
+    where ``value`` is unknown, but for categories, whose levels are all as far apart. If any known value moves a row
+    with an unknown one, ``target`` is the least value of fit in columns of whole numbers, and else 0, the start of
+    1970, or the first level. No change makes a known value unknown.
     """
 
     cluster: Any

@@ -452,7 +452,8 @@ def check_kind(now: KindName | None, kind: ColumnKind, describe: str, value: obj
             f"{describe} held {expected} at fit, such as {listed(kind.levels[:3])}, and holds {found}. "
             f"Give {expected}, as at fit."
         )
-    found = found if value is None else shown(value)
+    if value is not None:
+        found = shown(value) if isinstance(value, str) else f"levels of a category, such as {shown(value)},"
     raise ColumnMismatchError(f"{describe} held {expected} at fit and holds {found} now. Give {expected}.")
 
 
