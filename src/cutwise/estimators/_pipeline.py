@@ -71,7 +71,7 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     model = fitted(pipeline.steps[-1][1], "explain_pipeline", "Give a pipeline that ends in one.")
     steps = [step for _, step in pipeline.steps[:-1]]
     first = len(steps)
-    while first and _is_invertible(steps[first - 1]):
+    while first and all(map(_is_invertible, _elementary(steps[first - 1]))):
         first -= 1
     undone = [step for step in steps[first:] if step not in (None, "passthrough")]
     gaps = model._gaps
@@ -95,7 +95,8 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     threshold, lower = model.tree_.threshold.copy(), model.tree_.lower.copy()
     kinds = model._columns_of_fit().kinds
     names = getattr(undone[0], "feature_names_in_", None)
-    if any(map(_has_functions, undone)):
+    elementary = [own for step in undone for own in _elementary(step)]
+    if any(isinstance(own, FunctionTransformer) and own.func is not None for own in elementary):
         columns.check_increasing(ends, kinds, names)
     for node, (a, b, c, d), is_whole in zip(np.flatnonzero(inner).tolist(), ends.tolist(), whole.tolist(), strict=True):
         kind = kinds[model.tree_.feature[node]]
@@ -126,32 +127,29 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     return explained
 
 
-def _is_invertible(step: Any) -> bool:
-    """Whether a step of a pipeline treats columns one by one and can be inverted."""
+def _elementary(step: Any) -> list[Any]:
+    """Scalers and functions of a step, and a ColumnTransformer itself where two of its parts share a column."""
     from sklearn.compose import ColumnTransformer
 
     if step is None or step == "passthrough":
-        return True
+        return []
     if isinstance(step, Pipeline):
-        return all(_is_invertible(part) for _, part in step.steps)
-    if isinstance(step, ColumnTransformer):
-        parts = _parts(step, 0)
-        taken = [column for _, before, _ in parts for column in before]
-        return all(_is_invertible(part) for part, _, _ in parts) and len(set(taken)) == len(taken)
+        return [own for _, part in step.steps for own in _elementary(part)]
+    if not isinstance(step, ColumnTransformer):
+        return [step]
+    parts = _parts(step, 0)
+    taken = [column for _, before, _ in parts for column in before]
+    found = [own for part, _, _ in parts for own in _elementary(part)]
+    return found if len(set(taken)) == len(taken) else [*found, step]
+
+
+def _is_invertible(step: Any) -> bool:
+    """Whether an elementary step treats columns one by one and can be inverted."""
     if isinstance(step, FunctionTransformer):
         return step.func is None or step.inverse_func is not None
     if isinstance(step, MinMaxScaler):
         return not step.clip
     return isinstance(step, StandardScaler | RobustScaler | MaxAbsScaler)
-
-
-def _has_functions(step: Any) -> bool:
-    """Whether a step is or contains a function, which need not increase as scalers do."""
-    if isinstance(step, FunctionTransformer):
-        return step.func is not None
-    if isinstance(step, Pipeline):
-        return any(_has_functions(part) for _, part in step.steps)
-    return hasattr(step, "transformers_") and any(_has_functions(part) for part, _, _ in _parts(step, 0))
 
 
 def _parts(step: Any, d: int) -> list[tuple[Any, Sequence[int], npt.NDArray[Any]]]:
