@@ -543,7 +543,7 @@ class _Search:
             best, sample = self._best_of_sample(matters, [])
             self.axes = None  # to free memory as large as the centers: no more samples are drawn
             stop, centers = short if self.brief and sample.whole else long, sample.whole_centers(best.centers, n_jobs)
-            return rows.iterate(centers, stop, n_jobs)
+            return rows.iterate(centers, stop, n_jobs, costed=False)
 
         stop = short if self.brief else long
         # The first sample only serves to score rows.

@@ -17,10 +17,17 @@ inline uint64_t column_key(int64_t column) { return mixed(static_cast<uint64_t>(
 
 // The term of a value in the hash of its row, which is a sum, so that terms do not depend on each other. Zeros add nothing, so
 // that a sparse row has the same hash as a dense one.
-inline uint64_t hash_of(double value, uint64_t key) {
+CUTWISE_INLINE uint64_t hash_of(double value, uint64_t key) {
   uint64_t bits = (bit_cast<uint64_t>(value) ^ key) * 0xBF58476D1CE4E5B9u;
   bits = (bits ^ bits >> 32) * 0x94D049BB133111EBu;
   return (bits ^ bits >> 29) & (0 - static_cast<uint64_t>(value != 0.0));  // without a branch, which would be mispredicted
+}
+
+template <class T>
+CUTWISE_CLONES uint64_t hash_of_all(const T *values, int64_t n, const uint64_t *keys) {
+  uint64_t sum = 0;
+  for (int64_t f = 0; f < n; ++f) sum += hash_of(static_cast<double>(values[f]), keys[f]);
+  return sum;
 }
 
 // A hash table that numbers distinct rows in order of first occurrence. It grows with the rows, so that few stay in the cache.
@@ -105,6 +112,8 @@ class DistinctRows {
     if constexpr (is_csr(static_cast<const Table *>(nullptr))) {
       for (int64_t p = x_.indptr[row]; p < x_.indptr[row + 1]; ++p)
         sum += hash_of(static_cast<double>(x_.data[p]), column_key(x_.indices[p]));
+    } else if (!std::is_same_v<Table, Derived> && x_.col_stride == 1) {
+      sum = hash_of_all(x_.data + row * x_.row_stride, x_.n_cols, keys_.data());
     } else {
       for (int64_t f = 0; f < x_.n_cols; ++f) sum += hash_of(x_(row, f), keys_[f]);
     }

@@ -37,8 +37,8 @@ struct SplitTerm {
 
 // `unit` is 2^bits.
 CUTWISE_INLINE SplitTerm split_term(double scaled, double unit) {
-  const double nearest = (scaled + kMagic) - kMagic;
-  return {round_small(nearest), round_small((scaled - nearest) * unit)};
+  const double shifted = scaled + kMagic, nearest = shifted - kMagic;
+  return {bit_cast<int64_t>(shifted) - bit_cast<int64_t>(kMagic), round_small((scaled - nearest) * unit)};
 }
 
 // (high + low / unit) / weight / scale, where high and low are sums of terms of that total weight.

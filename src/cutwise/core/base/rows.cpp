@@ -41,10 +41,7 @@ class DenseReader final : public RowReader {
   void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const override {
     const int64_t width = last - first;
     if (x_.col_stride == 1) {
-      for (int64_t r = 0; r < n; ++r) {
-        const T *from = x_.data + rows[r] * x_.row_stride + first;
-        for (int64_t f = 0; f < width; ++f) to[r * width + f] = static_cast<double>(from[f]);
-      }
+      for (int64_t r = 0; r < n; ++r) convert(x_.data + rows[r] * x_.row_stride + first, width, to + r * width);
     } else {
       for (int64_t f = 0; f < width; ++f)
         for (int64_t r = 0; r < n; ++r) to[r * width + f] = x_(rows[r], first + f);

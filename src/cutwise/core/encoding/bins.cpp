@@ -135,7 +135,7 @@ CUTWISE_CLONES void count_below(const double *ends, int64_t n_ends, const double
 }
 
 template <class V>
-void tally_values(V *values, int64_t n, Tally &tally) {
+void tally_values(const V *values, int64_t n, Tally &tally) {
   tally.value.clear();
   tally.count.clear();
   if (n == 0 || count_whole(values, n, tally)) return;
@@ -148,6 +148,8 @@ void tally_values(V *values, int64_t n, Tally &tally) {
   } else {
     sort_keys(keys);
   }
+  tally.value.reserve(n);
+  tally.count.reserve(n);
   for (int64_t i = 0; i < n;) {
     int64_t end = i + 1;
     while (end < n && keys[end] == keys[i]) ++end;
@@ -157,8 +159,8 @@ void tally_values(V *values, int64_t n, Tally &tally) {
   }
 }
 
-template void tally_values<float>(float *, int64_t, Tally &);
-template void tally_values<double>(double *, int64_t, Tally &);
+template void tally_values<float>(const float *, int64_t, Tally &);
+template void tally_values<double>(const double *, int64_t, Tally &);
 
 std::vector<int64_t> divide(const std::vector<int32_t> &counts, int max_bins, int64_t alone) {
   std::vector<int64_t> last;

@@ -47,7 +47,7 @@ constexpr int64_t kCountedTogether = 256;  // values that stay in the first-leve
 
 // Fills the tally with some values; V is float or double.
 template <class V>
-void tally_values(V *values, int64_t n, Tally &tally);
+void tally_values(const V *values, int64_t n, Tally &tally);
 
 // Divides entries 0 .. counts.size() - 1 into at most max_bins bins and returns the last entry of each. Every entry has its own
 // bin where max_bins allows it. Otherwise bins have about equal counts, and an entry that would fill a bin alone has its own.
