@@ -20,9 +20,10 @@ CUTWISE_CLONES void keep_largest(const Row &row, double *largest) {
   }
 }
 
-// Adds `times` the split terms of `factor` times the values.
+// Adds `times` the split terms of `factor` times the values. row: a copy, which the sums that are written cannot overlap, so
+// that the loop is vectorized.
 template <class Row>
-CUTWISE_INLINE void add_terms(const Row &row, const double *scale, double unit, double factor, int64_t times, int64_t *high,
+CUTWISE_INLINE void add_terms(Row row, const double *scale, double unit, double factor, int64_t times, int64_t *high,
                               int64_t *low) {
   for (int64_t p = 0; p < row.n; ++p) {
     const int64_t f = row.column(p);
