@@ -66,14 +66,15 @@ def test_a_group_arrives_as_one_argument():
     assert (table.files, wanted, growth.seed) == (["a.csv"], 4, 1)
 
 
-@pytest.mark.parametrize("width", ["40", "64"])
-def test_names_of_options_are_whole_in_the_help_however_narrow_the_screen_is(width):
+@pytest.mark.parametrize("width", ["40", "64", "76"])
+def test_names_of_options_and_words_are_whole_in_the_help_however_narrow_the_screen_is(width):
     commands, options = ("fit", "report", "front", "rules"), options_of_commands()
     code = f"from cutwise.cli import main; [main([name, '--help']) for name in {commands}]"
     own = os.environ | {"COLUMNS": width}
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=own, check=True)
     names = {name for c in commands for p in options[c].values() for name in p.opts if name.startswith("-")}
     assert not names - set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", run.stdout))
+    assert "…" not in run.stdout
 
 
 def test_lines_of_help_end_where_the_screen_ends(cutwise):

@@ -58,8 +58,8 @@ app = typer.Typer(
     epilog="Try it without a file: cutwise fit --example wine",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    # The tables of rich cut names of options where a line has fewer characters.
-    rich_markup_mode="rich" if get_terminal_size().columns >= 64 else None,
+    # The tables of rich cut names of options and long words where a line has fewer characters.
+    rich_markup_mode="rich" if get_terminal_size().columns >= 76 else None,
 )
 COMMANDS = {
     module.__name__.rpartition(".")[2]: module
