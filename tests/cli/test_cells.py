@@ -47,6 +47,7 @@ def read(tmp_path, capsys):
         (["None", "a", "null"], [NAN, "a", NAN], "'None' in 1 cell, 'null' in 1 cell is read as missing"),
         (["1,234", "56", "7,890,123.5"], [1234, 56, 7890123.5], "',' separates thousands"),
         (["1'234", "5"], [1234, 5], '"\'" separates thousands'),
+        (["1\u2009234", "5"], [1234, 5], "'\\u2009' separates thousands"),
         (["$1,200", "$5", "-$3"], [1200, 5, -3], "',' separates thousands; '$' is ignored"),
         (["12 €", "(3 €)"], [12, -3], "'€' is ignored; numbers in brackets are negative"),
         (["EUR 5", "7"], [5, 7], "'EUR' is ignored"),

@@ -48,7 +48,7 @@ MISSING_AMONG_NUMBERS = MISSING | {
     *("#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"),
 }
 PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"))
-THOUSANDS = {".": ",'’ \u00a0\u202f", ",": ".'’ \u00a0\u202f"}
+THOUSANDS = {".": ",'’ \u00a0\u2009\u202f", ",": ".'’ \u00a0\u2009\u202f"}
 CURRENCY = "[$€£¥₹₽₩]|(?:US|CA|AU)?[$]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL|Fr[.]|kr[.]?|zł)"
 _DATE = re.compile(
     r"(?:(?P<year>\d{4})([-/])(?P<month>\d\d)\2(?P<day>\d\d)"
