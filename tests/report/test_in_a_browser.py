@@ -45,6 +45,14 @@ def test_it_fits_every_screen(page_of, size, width):
     assert has_curve or size in ("2 clusters", "nasty names")
     assert page.page.locator("svg.curve").count() == has_curve
     assert page.overflow <= 0
+    assert page.page.evaluate(
+        """[...document.querySelectorAll("figure")].every(figure => {
+          const box = figure.getBoundingClientRect(), chart = figure.querySelector("svg")
+          const cut = getComputedStyle(chart).overflow === "visible" ? box : chart.getBoundingClientRect()
+          return [...chart.querySelectorAll("text")].map(text => text.getBoundingClientRect()).every(text =>
+            text.top >= cut.top && text.left >= cut.left && text.right <= cut.right && text.bottom <= cut.bottom)
+        })"""
+    )
     assert page.page.title() == SIZES[size]().summary["title"]
 
 
