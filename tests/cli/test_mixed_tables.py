@@ -187,3 +187,12 @@ def test_cart_is_compared_on_the_same_questions(cutwise, tmp_path):
     labels = ExplainableKMeans(2, algorithm="exkmc", random_state=0, **same).fit(frame).reference_.labels
     cart = ClusterExplainer(algorithm="cart", max_leaves=2, **same).fit(frame, labels)
     assert rows["CART"]["agreement"] == np.mean(cart.predict(frame) == labels) < 0.8
+
+
+def test_a_line_of_units_below_the_names_is_called_by_its_row_in_the_next_step(cutwise, tmp_path):
+    for name, line in (("units", "cm,kg,\n"), ("words", "cm,3,a\n")):
+        lines = [f"{i % 7},{i % 5 * 10},{'ab'[i % 2]}\n" for i in range(40)]
+        (tmp_path / f"{name}.csv").write_text("".join(["size,mass,kind\n", line, *lines]))
+    units, words = (cutwise("fit", str(tmp_path / f"{name}.csv"), "-k", "2").err for name in ("units", "words"))
+    assert "size,mass: remove the line of row 0 if it holds units or names; else use --number" in units
+    assert "size: use --number to read such words as missing" in words

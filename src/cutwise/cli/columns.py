@@ -448,7 +448,8 @@ def _columns_left_out(
     if len(left_out) == len(scans):
         step = "Name those to use anyway with --only."
         if words := next((scan.name for scan in scans if scan.words), None):
-            step = f"Remove lines above the names of columns, or read words as missing: --number {words!r}."
+            lines = "Remove lines above the names of columns and lines of units below them"
+            step = f"{lines}, or read words as missing: --number {words!r}."
         raise InvalidInputError(
             f"No column of {source.name} can be used for clustering: {_with_reasons(left_out)}. {step}"
         )
@@ -468,8 +469,11 @@ def _say_what_is_used(
     _say_readings(source, [scan.name for scan in used])
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; use --only to choose columns yourself")
-    if mixed and (partly := ",".join(scan.name for scan in scans if scan.words and scan.name in left_out)):
-        note(f"{partly}: use --number to read such words as missing, or --category to read all cells as levels")
+    if mixed and (partly := [scan for scan in scans if scan.words and scan.name in left_out]):
+        are_units = len(partly) > 1 and all(scan.word[0] == 0 and scan.n_words == 1 for scan in partly)
+        step = "remove the line of row 0 if it holds units or names; else " if are_units else ""
+        names = ",".join(scan.name for scan in partly)
+        note(f"{names}: {step}use --number to read such words as missing, or --category to read all cells as levels")
     codes = [scan.name for scan in used if mixed and scan.name not in by_name and scan.may_be_codes]
     if codes:
         which = listed(codes, most=8, write=str)

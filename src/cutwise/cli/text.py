@@ -282,7 +282,9 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
         mark, sure = known.decimal, 1.0
     if has_names:
         names = _names_in(cells)
-        check_unique(names, what=name, step="rename the copies in its line of names")
+        two_lines = [any(map(is_number, cells)) for _, cells in rows[1:3]] == [False, True]
+        step = "leave one line of names, or " if two_lines else ""
+        check_unique(names, what=name, step=f"{step}rename the copies in its line of names")
         start = rows[1][0] if len(rows) > 1 else first_line + 1
     else:
         names, start = [f"x{position}" for position in range(len(cells))], first_line
