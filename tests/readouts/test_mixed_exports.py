@@ -146,6 +146,23 @@ def test_databases_tell_levels_apart_byte_by_byte(database):
         np.testing.assert_array_equal(clusters, model.predict(pd.DataFrame({"c": rows})))
 
 
+@pytest.mark.parametrize("has_gaps", [True, False])
+def test_databases_tell_levels_that_are_numbers_apart(database, has_gaps):
+    levels = [0.0, 0.1, 0.30000000000000004, 8001.0, 1e300, float("nan")][: 5 + has_gaps]
+    X = pd.DataFrame({"c": levels * 3})
+    rows = [*levels, -0.0, 0.3, 2.0**53, -1e300]
+    for groups in ([0, 1, 1, 0, 2, 1], [0, 1, 2, 3, 4, 5]):
+        y = groups[: len(levels)] * 3
+        model = ClusterExplainer(7, "expand", categorical_features=["c"]).fit(X, y)
+        with pytest.warns(UnknownLevelsWarning):
+            expected = model.predict(pd.DataFrame({"c": rows})).tolist()
+        for missing in (None, float("nan"))[: 1 + database.has_nan]:
+            table = f"t {groups[3]} {missing}"
+            database.create(table, {"c": "double"}, [(missing if np.isnan(row) else row,) for row in rows])
+            found = database.query(export_sql(model, database.dialect, table=(table,)))
+            assert [int(row[-1]) for row in sorted(found, key=lambda row: int(row[0]))] == expected
+
+
 def test_columns_of_mariadb_that_are_not_utf_8_hold_the_same_levels(maria_server):
     if maria_server.lacking:
         pytest.skip(maria_server.lacking)
@@ -361,6 +378,13 @@ def test_sqlite_is_refused_thresholds_in_times_with_offsets_of_seconds():
         export_sql(model, "sqlite")
     model = ClusterExplainer().fit(pd.DataFrame({"t": times}), [0, 0, 0, 1, 1, 1])
     assert found_in_sqlite(model, map(str, times)) == model.labels_.tolist()
+
+
+def test_sqlite_places_whole_milliseconds_beside_thresholds_between_them():
+    times = pd.Series(pd.date_range("2020-03-28", periods=9, freq="us", tz="UTC"))
+    model = ClusterExplainer().fit(pd.DataFrame({"t": times}), [0] * 5 + [1] * 4)
+    cells = pd.Series(pd.date_range("2020-03-27 23:59:59.998", periods=5, freq="ms", tz="UTC"))
+    assert found_in_sqlite(model, map(str, cells)) == model.predict(pd.DataFrame({"t": cells})).tolist()
 
 
 def test_what_is_no_text_of_a_date_has_no_cluster_in_sqlite():

@@ -126,7 +126,7 @@ class Writer:
         if kind.name == "date" and self.dialect == "sqlite":  # dates are text in ISO order there
             dated = exp.Glob(this=self.column(name), expression=exp.Literal.string("????-??-??*"))
             tests.append(exp.Not(this=dated))
-        if kind.name not in ("number", "integer"):
+        if not are_numbers(kind) or (kind.levels is not None and self.dialect == "sqlite"):
             return tests
         how = _NAN_TEST[self.dialect]
         if how == "equal":
@@ -200,15 +200,22 @@ class Writer:
     def membership(self, condition: Condition, codes: Sequence[int]) -> Node:
         """Test whether a text is one of some levels, or none of them."""
         levels = condition.kind.levels or ()
-        named = [self.label(level) for code in codes if (level := levels[code]) is not None]
-        names_missing = len(named) < len(codes)
-        absent = exp.Is(this=self.column(condition.name), expression=exp.Null())
-        present = exp.Not(this=absent.copy())
-        if not named:
-            return present if condition.outside == names_missing else absent
+        known = [level for code in codes if (level := levels[code]) is not None]
+        names_missing = len(known) < len(codes)
         column = self.column(condition.name)
-        if isinstance(levels[codes[0]], str | None):
-            column, named = self.as_bytes(column), [self.as_bytes(level) for level in named]
+        absent: Node = exp.Is(this=column.copy(), expression=exp.Null())
+        present: Node = exp.Not(this=absent.copy())
+        if names_missing and len(tests := self.absence(condition.name, condition.kind)) > 1:
+            absent = exp.Paren(this=self.chain(tests, exp.Or))
+            present = exp.Not(this=absent.copy())
+        if not known:
+            return present if condition.outside == names_missing else absent
+        if are_numbers(condition.kind):
+            named = [self.level(level) for level in known]
+            if self.dialect == "clickhouse" and 0 in known:  # its IN takes -0.0 for another number than 0
+                column = exp.Paren(this=exp.Add(this=column, expression=exp.Literal.number(0)))
+        else:
+            column, named = self.as_bytes(column), [self.as_bytes(self.label(level)) for level in known]
         among = exp.In(this=column, expressions=named)
         if condition.outside:
             test = exp.Not(this=among)
@@ -250,14 +257,17 @@ class Writer:
 
     def instant(self, value: float, kind: ColumnKind) -> Node:
         """Literal of the first date or time after a threshold."""
-        at = instant_of(value + 1, kind)
+        first = value + 1
+        if self.dialect == "sqlite" and kind.zone is not None:
+            first += -first % 1000  # its times are read to the millisecond
+        at = instant_of(first, kind)
         if self.dialect == "sqlite" and kind.zone is not None and at.strftime("%z")[5:]:
             raise UnsupportedInputError(
                 f"SQLite reads no offset with seconds, which {at} in {kind.zone} has. Fit with the times in "
                 "UTC (dt.tz_convert('UTC') in pandas), and write them to SQLite in UTC."
             )
         if self.compares_dates_as_text(kind):
-            return exp.Literal.string(_first_text(at, digits=3 if kind.zone is not None else 6))
+            return exp.Literal.string(_first_text(at))
         text = str(at)
         if isinstance(at, dt.datetime) and at.tzinfo is not None:
             if self.dialect == "mysql":
@@ -313,7 +323,7 @@ class Writer:
         SQLite compares as text where the column was declared as text, as imports from CSV do.
         """
         column = self.column(name)
-        if kind.name in ("number", "integer"):
+        if are_numbers(kind):
             if self.dialect == "clickhouse":  # its isNaN takes no decimals
                 return exp.Anonymous(this="toFloat64", expressions=[column])
             if self.dialect == "mysql" and abs(threshold) >= _EXACT_INTEGERS:  # compares integers as integers
@@ -363,6 +373,11 @@ class Writer:
             literal = exp.Paren(this=literal)
         return exp.Neg(this=literal) if value < 0 else literal
 
+    def level(self, level: Any) -> Node:
+        """A level that is a number; engines have no such long whole numbers, so these come from columns of doubles."""
+        is_long = abs(level) >= (2**63 if self.dialect == "sqlite" else 2**64)
+        return self.number(float(level)) if is_long else self.label(level)
+
     def label(self, label: Any) -> Node:
         """A cluster as a literal of its own type."""
         if label is None:
@@ -389,16 +404,18 @@ class Writer:
         return exp.Literal.string(label)
 
 
-def _first_text(at: dt.date | dt.datetime, digits: int) -> str:
-    """Text that sorts before every way to write a date or an instant in UTC, and after all earlier ones.
+def are_numbers(kind: ColumnKind) -> bool:
+    """Whether the values of a column, or its levels, are numbers."""
+    return kind.name in ("number", "integer") or any(not isinstance(level, str | None) for level in kind.levels or ())
 
-    ``digits``: most digits of a fraction of a second in texts.
-    """
+
+def _first_text(at: dt.date | dt.datetime) -> str:
+    """Text that sorts before every way to write a date or an instant in UTC, and after all earlier ones."""
     if not isinstance(at, dt.datetime):
         return str(at)
     text = str(at if at.tzinfo is None else at.astimezone(dt.UTC).replace(tzinfo=None))
     if at.microsecond:
-        text = text[: len(text) - 6 + digits].rstrip("0").removesuffix(".")
+        text = text.rstrip("0")
     return text.removesuffix(":00").removesuffix(" 00:00")
 
 
