@@ -212,11 +212,13 @@ class Writer:
             return present if condition.outside == names_missing else absent
         if are_numbers(condition.kind):
             named = [self.level(level) for level in known]
-            if self.dialect == "clickhouse" and 0 in known:  # its IN takes -0.0 for another number than 0
-                column = exp.Paren(this=exp.Add(this=column, expression=exp.Literal.number(0)))
         else:
             column, named = self.as_bytes(column), [self.as_bytes(self.label(level)) for level in known]
-        among = exp.In(this=column, expressions=named)
+        among: Node = exp.In(this=column, expressions=named)
+        # IN takes no casts in the first releases of polars, and -0.0 for another number than 0 in ClickHouse.
+        if any(isinstance(level, exp.Cast) for level in named) or (self.dialect == "clickhouse" and 0 in known):
+            equal = [exp.EQ(this=column.copy(), expression=level) for level in named]
+            among = exp.Paren(this=self.chain(equal, exp.Or))
         if condition.outside:
             test = exp.Not(this=among)
             joined = exp.And(this=test, expression=present) if names_missing else exp.Or(this=test, expression=absent)
