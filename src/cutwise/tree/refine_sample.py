@@ -32,7 +32,7 @@ MOST_COLUMNS = 256
 FEW_COLUMNS, MANY_CLUSTERS = 32, 16
 DIRECTIONS_OF_FEW_COLUMNS, FEW_DIRECTIONS, MORE_DIRECTIONS = 11, 7, 15
 """Number of directions in which costs are measured."""
-MOST_DIRECTIONS, AXIS_ROUNDS = 16, 10
+MOST_DIRECTIONS, DIRECTION_ROUNDS = 16, 10
 """Number of directions that are looked for together, and of rounds that find them."""
 COVARIANCE_ROWS = 256
 COVARIANCE_SHARE = 0.001
@@ -493,5 +493,5 @@ def _directions(from_origin: Float64, rows: SampledRows, runs: Sequence[Float64]
     shares = np.concatenate([np.full(n_centers, 1 / n_centers), COVARIANCE_SHARE * some / some.sum()])
     points -= (shares[:, np.newaxis] * points).sum(axis=0) / shares.sum()
     points *= np.sqrt(shares)[:, np.newaxis]
-    axes = core.principal_axes(as_matrix(points), np.arange(len(points)), None, MOST_DIRECTIONS, AXIS_ROUNDS)
+    axes = core.principal_axes(as_matrix(points), np.arange(len(points)), None, MOST_DIRECTIONS, DIRECTION_ROUNDS)
     return np.ascontiguousarray(axes[:, :n_directions].T)

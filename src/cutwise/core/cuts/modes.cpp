@@ -578,8 +578,7 @@ std::optional<std::pair<size_t, ModesCut>> least_induced_modes(
     const auto n_levels = static_cast<size_t>(levels[j]->size());
     std::vector<int64_t> sums, weight(n_levels, 0), by_group;
     if (histogram && state) sums = levels[j]->sums(*histogram);
-    // Weights decide depth, and which modes share a group where there are too many; otherwise run() adds them up
-    // late.
+    // Weights decide depth, and which modes share a group where there are too many; otherwise run() adds them up late.
     if (width == 2 && !sums.empty())
       for (size_t v = 0; v < n_levels; ++v)
         for (const int32_t c : clusters) weight[v] += sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
