@@ -187,65 +187,67 @@ std::unique_ptr<RowReader> RowReader::of(const Matrix &x) {
   return x.visit([](const auto &table) { return reader_of(table); });
 }
 
+namespace {
+
+auto gather_rows(const Matrix &matrix, In1<int64_t> rows, const std::optional<In1<int64_t>> &columns) {
+  check_rows(matrix, rows);
+  const int64_t n = rows.size(), d = matrix.n_cols(), width = columns ? static_cast<int64_t>(columns->size()) : d;
+  for (int64_t j = 0; columns && j < width; ++j)
+    require((*columns)(j) >= 0 && (*columns)(j) < d, "columns are numbered from 0");
+  NewArray<double, 2> values(n, width);
+  double *to = values.data();
+  without_gil([&] {
+    const auto reader = RowReader::of(matrix);
+    if (matrix.is_sparse() && columns) {
+      std::vector<double> whole(d, 0.0);
+      RowScratch scratch;
+      for (int64_t i = 0; i < n; ++i) {
+        const StoredRow stored = reader->stored(rows(i), scratch);
+        for (int64_t p = 0; p < stored.n; ++p) whole[stored.columns[p]] = stored.values[p];
+        for (int64_t j = 0; j < width; ++j) to[i * width + j] = whole[(*columns)(j)];
+        for (int64_t p = 0; p < stored.n; ++p) whole[stored.columns[p]] = 0.0;
+      }
+    } else if (matrix.is_sparse()) {
+      for (int64_t i = 0; i < n; ++i) reader->read(rows(i), to + i * d);
+    } else if (columns) {
+      matrix.visit([&, from = columns->data()](const auto &table) {
+        for (int64_t i = 0; i < n; ++i)
+          for (int64_t j = 0; j < width; ++j) to[i * width + j] = table(rows(i), from[j]);
+      });
+    } else {
+      reader->gather(rows.data(), n, to);
+    }
+  });
+  return values.to_numpy();
+}
+
+auto gather_stored(const Matrix &matrix, In1<int64_t> rows) {
+  check_rows(matrix, rows);
+  require(matrix.is_sparse(), "the matrix is sparse");
+  const auto reader = RowReader::of(matrix);
+  RowScratch scratch;
+  const int64_t n = rows.size();
+  NewArray<int64_t, 1> begin(n + 1);
+  begin.data()[0] = 0;
+  for (int64_t i = 0; i < n; ++i) begin.data()[i + 1] = begin.data()[i] + reader->stored(rows(i), scratch).n;
+  NewArray<int32_t, 1> columns(begin.data()[n]);
+  NewArray<double, 1> values(begin.data()[n]);
+  for (int64_t i = 0; i < n; ++i) {
+    const StoredRow row = reader->stored(rows(i), scratch);
+    std::copy_n(row.columns, row.n, columns.data() + begin.data()[i]);
+    std::copy_n(row.values, row.n, values.data() + begin.data()[i]);
+  }
+  return std::make_tuple(begin.to_numpy(), columns.to_numpy(), values.to_numpy());
+}
+
+}  // namespace
 }  // namespace cutwise
 
 using namespace cutwise;
 
 void bind_gather(nb::module_ &m) {
-  m.def(
-      "gather_rows",
-      [](const Matrix &matrix, In1<int64_t> rows, const std::optional<In1<int64_t>> &columns) {
-        check_rows(matrix, rows);
-        const int64_t n = rows.size(), d = matrix.n_cols(), width = columns ? static_cast<int64_t>(columns->size()) : d;
-        for (int64_t j = 0; columns && j < width; ++j)
-          require((*columns)(j) >= 0 && (*columns)(j) < d, "columns are numbered from 0");
-        NewArray<double, 2> values(n, width);
-        double *to = values.data();
-        without_gil([&] {
-          const auto reader = RowReader::of(matrix);
-          if (matrix.is_sparse() && columns) {
-            std::vector<double> whole(d, 0.0);
-            RowScratch scratch;
-            for (int64_t i = 0; i < n; ++i) {
-              const StoredRow stored = reader->stored(rows(i), scratch);
-              for (int64_t p = 0; p < stored.n; ++p) whole[stored.columns[p]] = stored.values[p];
-              for (int64_t j = 0; j < width; ++j) to[i * width + j] = whole[(*columns)(j)];
-              for (int64_t p = 0; p < stored.n; ++p) whole[stored.columns[p]] = 0.0;
-            }
-          } else if (matrix.is_sparse()) {
-            for (int64_t i = 0; i < n; ++i) reader->read(rows(i), to + i * d);
-          } else if (columns) {
-            matrix.visit([&, from = columns->data()](const auto &table) {
-              for (int64_t i = 0; i < n; ++i)
-                for (int64_t j = 0; j < width; ++j) to[i * width + j] = table(rows(i), from[j]);
-            });
-          } else {
-            reader->gather(rows.data(), n, to);
-          }
-        });
-        return values.to_numpy();
-      },
-      "matrix"_a, "rows"_a, "columns"_a.none() = nb::none(),
-      "Some rows of a matrix, in some columns or all, dense, as float64.");
-  m.def(
-      "gather_stored",
-      [](const Matrix &matrix, In1<int64_t> rows) {
-        check_rows(matrix, rows);
-        require(matrix.is_sparse(), "the matrix is sparse");
-        const auto reader = RowReader::of(matrix);
-        RowScratch scratch;
-        const int64_t n = rows.size();
-        NewArray<int64_t, 1> begin(n + 1);
-        begin.data()[0] = 0;
-        for (int64_t i = 0; i < n; ++i) begin.data()[i + 1] = begin.data()[i] + reader->stored(rows(i), scratch).n;
-        NewArray<int32_t, 1> columns(begin.data()[n]);
-        NewArray<double, 1> values(begin.data()[n]);
-        for (int64_t i = 0; i < n; ++i) {
-          const StoredRow row = reader->stored(rows(i), scratch);
-          std::copy_n(row.columns, row.n, columns.data() + begin.data()[i]);
-          std::copy_n(row.values, row.n, values.data() + begin.data()[i]);
-        }
-        return std::make_tuple(begin.to_numpy(), columns.to_numpy(), values.to_numpy());
-      },
-      "matrix"_a, "rows"_a, "Some rows of a CSR matrix, as float64: row pointers, column indices, values.");
+  m.def("gather_rows", &gather_rows, "matrix"_a, "rows"_a, "columns"_a.none() = nb::none(),
+        "Some rows of a matrix, in some columns or all, dense, as float64.");
+  m.def("gather_stored", &gather_stored, "matrix"_a, "rows"_a,
+        "Some rows of a CSR matrix, as float64: row pointers, column indices, values.");
 }

@@ -426,6 +426,27 @@ struct FeatureSearch {
   }
 };
 
+using FoundFeatureCut = std::optional<std::tuple<int64_t, int32_t, int32_t, double, double, Owned<int32_t, 1>>>;
+
+FoundFeatureCut fewest_feature_mistakes(const FeatureTable &table, In1<int32_t> rows, In1<int32_t> cluster,
+                                        const Weights &weights, In1<int32_t> survivors, bool one_sided, bool any_level,
+                                        int n_jobs) {
+  require(has_shape(cluster, table.n_rows), "cluster has one entry per row");
+  FeatureNode node{table,
+                   rows.data(),
+                   static_cast<int64_t>(rows.size()),
+                   cluster.data(),
+                   checked(weights, table.n_rows),
+                   survivors_of(survivors, table.k)};
+  auto found = without_gil([&] {
+    node.prepare();
+    return FeatureSearch{node, {one_sided, any_level}}.run(n_jobs);
+  });
+  if (found.cut.column < 0) return std::nullopt;
+  return std::make_tuple(found.cut.mistakes, found.cut.column, found.cut.feature, found.lower, found.upper,
+                         to_numpy(std::move(found.left)));
+}
+
 }  // namespace
 }  // namespace cutwise
 
@@ -470,27 +491,9 @@ add_features(column, values): adds features, (n_features, n_values). drop_featur
       R"(A FeatureTable without features yet.
 
 labels (n_rows,): reference clusters, 0 to k - 1. A center's coordinate in a feature is the mean over the rows of its cluster.)");
-  using FoundFeatureCut = std::optional<std::tuple<int64_t, int32_t, int32_t, double, double, Owned<int32_t, 1>>>;
   m.def(
-      "fewest_feature_mistakes",
-      [](const FeatureTable &table, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights, In1<int32_t> survivors,
-         bool one_sided, bool any_level, int n_jobs) -> FoundFeatureCut {
-        require(has_shape(cluster, table.n_rows), "cluster has one entry per row");
-        FeatureNode node{table,
-                         rows.data(),
-                         static_cast<int64_t>(rows.size()),
-                         cluster.data(),
-                         checked(weights, table.n_rows),
-                         survivors_of(survivors, table.k)};
-        auto found = without_gil([&] {
-          node.prepare();
-          return FeatureSearch{node, {one_sided, any_level}}.run(n_jobs);
-        });
-        if (found.cut.column < 0) return std::nullopt;
-        return std::make_tuple(found.cut.mistakes, found.cut.column, found.cut.feature, found.lower, found.upper,
-                               to_numpy(std::move(found.left)));
-      },
-      "table"_a, "rows"_a, "cluster"_a, "weights"_a.none(), "survivors"_a, "one_sided"_a, "any_level"_a, "n_jobs"_a = 1,
+      "fewest_feature_mistakes", &fewest_feature_mistakes, "table"_a, "rows"_a, "cluster"_a, "weights"_a.none(), "survivors"_a,
+      "one_sided"_a, "any_level"_a, "n_jobs"_a = 1,
       R"(The cut of a surrogate feature that separates the fewest rows from their centers (Fleissner et al. 2024, Algorithm 1).
 
 A cut at a level has rows and surviving centers on both sides, above the level and at or below it, and one of its sides is an

@@ -546,13 +546,80 @@ struct InducedSearch {
   }
 };
 
+// Score, induced cost, feature, threshold, whether each side has at least as many distinct rows as centers.
+using FoundInduced = std::optional<std::tuple<double, int64_t, int32_t, double, bool>>;
+
+template <class State>
+FoundInduced best_induced_cut(const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<typename State::Cost> excess,
+                              In2<typename State::Word> states, const Weights &weights, std::optional<In3<int64_t>> histogram,
+                              In2<int64_t> totals, In2<int64_t> nearest_costs, In2<double> coordinates, In1<int32_t> survivors,
+                              double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right, const NodeLimits *limits,
+                              int n_jobs) {
+  const int64_t k = excess.shape(1);
+  require(has_shape(excess, encoded.n_rows) && has_shape(states, encoded.n_rows, State::width()),
+          "costs and states have one line per encoded row");
+  const auto *state = reinterpret_cast<const State *>(states.data());
+  require(has_shape(nearest_costs, k, 2), "nearest_costs is of shape (k, 2)");
+  require(has_shape(coordinates, k, encoded.n_cols()), "coordinates is of shape (k, d)");
+  require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
+  require(has_shape(totals, k, 1) || has_shape(totals, k, 2), "totals is of shape (k, 1 or 2)");
+  require(has_shape(histogram, encoded.n_slots, k, totals.shape(1)),
+          "histogram has one line per slot, and as many cells as totals");
+  require(has_shape(kills_left, encoded.n_cols()) && has_shape(kills_right, encoded.n_cols()),
+          "kills_left and kills_right have one entry per column");
+  InducedSearch<State> search{{NodeRows(encoded, matrix, rows), data_or_null(histogram), totals.data(),
+                               static_cast<int>(totals.shape(1)), coordinates, survivors, limits}};
+  search.node.cluster = State::nearest_of(state);
+  search.node.loss = State::loss_of(state);
+  search.node.count = {checked(weights, encoded.n_rows)};
+  search.excess = excess.data();
+  search.second = State::second_of(state);
+  {
+    const GilRelease release;
+    int64_t counted = 0;
+    for (size_t j = 0; j < survivors.size(); ++j) {
+      const int64_t c = survivors(j);
+      search.base += nearest_costs.data()[2 * c];
+      search.current += nearest_costs.data()[2 * c] + nearest_costs.data()[2 * c + 1];
+      if (totals.shape(1) == 2) counted += totals.data()[c * 2 + 1];
+    }
+    search.depth = {search.current, counted,           static_cast<int64_t>(survivors.size()),
+                    penalty,        kills_left.data(), kills_right.data()};
+    search.run(n_jobs);
+  }
+  if (search.best.cut.feature < 0) return std::nullopt;
+  return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold,
+                         search.is_valid);
+}
+
+std::optional<std::tuple<double, int64_t, int32_t, double>> best_cut_of_sides(
+    const Encoded &bins, const Matrix &matrix, In2<int64_t> sums, int64_t base, In2<double> coordinates, In1<int32_t> survivors,
+    double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right, In3<double> valid, const NodeLimits *limits) {
+  const int64_t k = coordinates.shape(0), d = bins.n_cols(), width = 2 * k + 1;
+  require(bins.requested && has_shape(sums, bins.n_slots, width), "sums has a line for each bin");
+  require(d > 0 && has_shape(coordinates, k, d) && has_shape(kills_left, d) && has_shape(kills_right, d) &&
+              has_shape(valid, 2, d, k),
+          "there is one of everything for each column");
+  InducedSearch<LargeState> search{{NodeRows(bins, matrix), nullptr, nullptr, 1, coordinates, survivors, limits}};
+  search.base = search.current = base;
+  int64_t points = 0;
+  for (int64_t b = 0; b < bins.columns[0].n_bins; ++b) {
+    points += sums.data()[b * width + 1];
+    search.current += sums.data()[b * width + 2];
+  }
+  search.depth = {search.current,    points, static_cast<int64_t>(survivors.size()), penalty, kills_left.data(),
+                  kills_right.data()};
+  search.run_around(sums.data(), valid.data());
+  if (search.best.cut.feature < 0) return std::nullopt;
+  return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold);
+}
+
 }  // namespace
 }  // namespace cutwise
 
 using namespace cutwise;
 
 void bind_induced(nb::module_ &m) {
-  using FoundInduced = std::optional<std::tuple<double, int64_t, int32_t, double, bool>>;
   for_types<SmallState, MiddleState, LargeState>(
       R"(The cut of least Price + penalty * DExp with a surviving center on each side (Laber, Murtinho, Oliveira 2023, Algorithms 1-3).
 
@@ -567,77 +634,13 @@ Returns (score, induced cost, feature, threshold, whether each side has at least
 no cut separates the centers.)",
       [&](auto of_type, const char *doc) {
         using State = decltype(of_type);
-        m.def(
-            "best_induced_cut",
-            [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<typename State::Cost> excess,
-               In2<typename State::Word> states, const Weights &weights, std::optional<In3<int64_t>> histogram,
-               In2<int64_t> totals, In2<int64_t> nearest_costs, In2<double> coordinates, In1<int32_t> survivors, double penalty,
-               In1<uint8_t> kills_left, In1<uint8_t> kills_right, const NodeLimits *limits, int n_jobs) -> FoundInduced {
-              const int64_t k = excess.shape(1);
-              require(has_shape(excess, encoded.n_rows) && has_shape(states, encoded.n_rows, State::width()),
-                      "costs and states have one line per encoded row");
-              const auto *state = reinterpret_cast<const State *>(states.data());
-              require(has_shape(nearest_costs, k, 2), "nearest_costs is of shape (k, 2)");
-              require(has_shape(coordinates, k, encoded.n_cols()), "coordinates is of shape (k, d)");
-              require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
-              require(has_shape(totals, k, 1) || has_shape(totals, k, 2), "totals is of shape (k, 1 or 2)");
-              require(has_shape(histogram, encoded.n_slots, k, totals.shape(1)),
-                      "histogram has one line per slot, and as many cells as totals");
-              require(has_shape(kills_left, encoded.n_cols()) && has_shape(kills_right, encoded.n_cols()),
-                      "kills_left and kills_right have one entry per column");
-              InducedSearch<State> search{{NodeRows(encoded, matrix, rows), data_or_null(histogram), totals.data(),
-                                           static_cast<int>(totals.shape(1)), coordinates, survivors, limits}};
-              search.node.cluster = State::nearest_of(state);
-              search.node.loss = State::loss_of(state);
-              search.node.count = {checked(weights, encoded.n_rows)};
-              search.excess = excess.data();
-              search.second = State::second_of(state);
-              {
-                const GilRelease release;
-                int64_t counted = 0;
-                for (size_t j = 0; j < survivors.size(); ++j) {
-                  const int64_t c = survivors(j);
-                  search.base += nearest_costs.data()[2 * c];
-                  search.current += nearest_costs.data()[2 * c] + nearest_costs.data()[2 * c + 1];
-                  if (totals.shape(1) == 2) counted += totals.data()[c * 2 + 1];
-                }
-                search.depth = {search.current, counted,           static_cast<int64_t>(survivors.size()),
-                                penalty,        kills_left.data(), kills_right.data()};
-                search.run(n_jobs);
-              }
-              if (search.best.cut.feature < 0) return std::nullopt;
-              return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold,
-                                     search.is_valid);
-            },
-            "encoded"_a, "matrix"_a, "rows"_a, "excess"_a.noconvert(), "states"_a.noconvert(), "weights"_a.none(),
-            "histogram"_a.none(), "totals"_a, "nearest_costs"_a, "coordinates"_a, "survivors"_a, "penalty"_a, "kills_left"_a,
-            "kills_right"_a, "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
+        m.def("best_induced_cut", &best_induced_cut<State>, "encoded"_a, "matrix"_a, "rows"_a, "excess"_a.noconvert(),
+              "states"_a.noconvert(), "weights"_a.none(), "histogram"_a.none(), "totals"_a, "nearest_costs"_a, "coordinates"_a,
+              "survivors"_a, "penalty"_a, "kills_left"_a, "kills_right"_a, "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
       });
   m.def(
-      "best_cut_of_sides",
-      [](const Encoded &bins, const Matrix &matrix, In2<int64_t> sums, int64_t base, In2<double> coordinates,
-         In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right, In3<double> valid,
-         const NodeLimits *limits) -> std::optional<std::tuple<double, int64_t, int32_t, double>> {
-        const int64_t k = coordinates.shape(0), d = bins.n_cols(), width = 2 * k + 1;
-        require(bins.requested && has_shape(sums, bins.n_slots, width), "sums has a line for each bin");
-        require(d > 0 && has_shape(coordinates, k, d) && has_shape(kills_left, d) && has_shape(kills_right, d) &&
-                    has_shape(valid, 2, d, k),
-                "there is one of everything for each column");
-        InducedSearch<LargeState> search{{NodeRows(bins, matrix), nullptr, nullptr, 1, coordinates, survivors, limits}};
-        search.base = search.current = base;
-        int64_t points = 0;
-        for (int64_t b = 0; b < bins.columns[0].n_bins; ++b) {
-          points += sums.data()[b * width + 1];
-          search.current += sums.data()[b * width + 2];
-        }
-        search.depth = {search.current,    points, static_cast<int64_t>(survivors.size()), penalty, kills_left.data(),
-                        kills_right.data()};
-        search.run_around(sums.data(), valid.data());
-        if (search.best.cut.feature < 0) return std::nullopt;
-        return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold);
-      },
-      "bins"_a, "matrix"_a, "sums"_a, "base"_a, "coordinates"_a, "survivors"_a, "penalty"_a, "kills_left"_a, "kills_right"_a,
-      "valid"_a, "limits"_a.none(),
+      "best_cut_of_sides", &best_cut_of_sides, "bins"_a, "matrix"_a, "sums"_a, "base"_a, "coordinates"_a, "survivors"_a,
+      "penalty"_a, "kills_left"_a, "kills_right"_a, "valid"_a, "limits"_a.none(),
       R"(The best cut between bins without rows, by the score of best_induced_cut; bins inside which a better one may lie are requested.
 
 sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: the cost of all rows that no cut changes. valid

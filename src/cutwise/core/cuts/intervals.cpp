@@ -324,6 +324,35 @@ FoundInterval run(const IntervalSearch<Rows> &search, int n_jobs) {
                          best.outside_label);
 }
 
+template <class Cost>
+auto best_surrogate_interval(const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In2<Cost> costs,
+                             In1<int64_t> totals, int64_t limit, int n_jobs) {
+  const int64_t k = costs.shape(1);
+  require(has_shape(costs, ranks.n_rows), "costs has one line per row");
+  require(has_shape(totals, k), "totals has one entry per cluster");
+  const int64_t *weight = checked(weights, ranks.n_rows);
+  const auto n = static_cast<int64_t>(rows.size());
+  const IntervalSearch<CostSums<Cost>> search{ranks, rows.data(), n, weight, {costs.data(), k}, {k, totals.data(), false},
+                                              limit, 0.0};
+  return run(search, n_jobs);
+}
+
+auto best_disagreement_interval(const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In1<int32_t> labels,
+                                In1<int64_t> totals, bool gini, int64_t limit, double second_limit, int n_jobs) {
+  const int64_t k = totals.size();
+  require(has_shape(labels, ranks.n_rows), "labels has one entry per row");
+  // The cost of a label is the weight of all other labels.
+  int64_t all = 0;
+  for (int64_t j = 0; j < k; ++j) all += totals.data()[j];
+  std::vector<int64_t> costs(k);
+  for (int64_t j = 0; j < k; ++j) costs[j] = all - totals.data()[j];
+  const int64_t *weight = checked(weights, ranks.n_rows);
+  const IntervalSearch<RowLabels> search{
+      ranks, rows.data(), static_cast<int64_t>(rows.size()), weight, {labels.data(), weight, k}, {k, costs.data(), gini},
+      limit, second_limit};
+  return run(search, n_jobs);
+}
+
 }  // namespace
 }  // namespace cutwise
 
@@ -342,41 +371,13 @@ In columns of at most 1,000 distinct values in the node all pairs of values are 
 more groups of equal weight, and the ends of the best pair moved to the best single values next to them.)",
       [&](auto zero, const char *doc) {
         using Cost = decltype(zero);
-        m.def(
-            "best_surrogate_interval",
-            [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In2<Cost> costs, In1<int64_t> totals,
-               int64_t limit, int n_jobs) {
-              const int64_t k = costs.shape(1);
-              require(has_shape(costs, ranks.n_rows), "costs has one line per row");
-              require(has_shape(totals, k), "totals has one entry per cluster");
-              const int64_t *weight = checked(weights, ranks.n_rows);
-              const auto n = static_cast<int64_t>(rows.size());
-              const IntervalSearch<CostSums<Cost>> search{
-                  ranks, rows.data(), n, weight, {costs.data(), k}, {k, totals.data(), false}, limit, 0.0};
-              return run(search, n_jobs);
-            },
-            "ranks"_a, "rows"_a, "weights"_a.none(), "costs"_a.noconvert(), "totals"_a, "limit"_a, "n_jobs"_a = 1, doc);
+        m.def("best_surrogate_interval", &best_surrogate_interval<Cost>, "ranks"_a, "rows"_a, "weights"_a.none(),
+              "costs"_a.noconvert(), "totals"_a, "limit"_a, "n_jobs"_a = 1, doc);
       });
 
-  m.def(
-      "best_disagreement_interval",
-      [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In1<int32_t> labels, In1<int64_t> totals, bool gini,
-         int64_t limit, double second_limit, int n_jobs) {
-        const int64_t k = totals.size();
-        require(has_shape(labels, ranks.n_rows), "labels has one entry per row");
-        // The cost of a label is the weight of all other labels.
-        int64_t all = 0;
-        for (int64_t j = 0; j < k; ++j) all += totals.data()[j];
-        std::vector<int64_t> costs(k);
-        for (int64_t j = 0; j < k; ++j) costs[j] = all - totals.data()[j];
-        const int64_t *weight = checked(weights, ranks.n_rows);
-        const IntervalSearch<RowLabels> search{
-            ranks, rows.data(), static_cast<int64_t>(rows.size()), weight, {labels.data(), weight, k}, {k, costs.data(), gini},
-            limit, second_limit};
-        return run(search, n_jobs);
-      },
-      "ranks"_a, "rows"_a, "weights"_a.none(), "labels"_a, "totals"_a, "gini"_a, "limit"_a, "second_limit"_a, "n_jobs"_a = 1,
-      R"(The interval that leaves the fewest rows outside their side's commonest label.
+  m.def("best_disagreement_interval", &best_disagreement_interval, "ranks"_a, "rows"_a, "weights"_a.none(), "labels"_a,
+        "totals"_a, "gini"_a, "limit"_a, "second_limit"_a, "n_jobs"_a = 1,
+        R"(The interval that leaves the fewest rows outside their side's commonest label.
 
 labels (n_rows,): 0 to k - 1. totals (k,): weights of the node's rows by label. gini: impurity decides between equals, and
 second_limit is the impurity that an interval has to beat whose disagreement equals limit. Returns (disagreement, impurity,

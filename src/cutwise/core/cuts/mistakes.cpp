@@ -133,33 +133,69 @@ struct MistakeSearch {
   }
 };
 
+auto mistaken_rows(In1<int32_t> rows, In1<int32_t> cluster, In1<int32_t> survivors, int64_t k) {
+  std::vector<int32_t> separated, already_mistaken;
+  without_gil([&] {
+    // By cluster + 1: 0 where it survives, 1 for rows separated by an earlier cut, 2 where the last cut separated it.
+    std::vector<uint8_t> status(k + 1, 2);
+    status[0] = 1;
+    for (size_t i = 0; i < survivors.size(); ++i) status[survivors.data()[i] + 1] = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const int32_t row = rows.data()[i];
+      const uint8_t here = status[cluster.data()[row] + 1];
+      if (here == 0) continue;
+      already_mistaken.push_back(row);
+      if (here == 2) separated.push_back(row);
+    }
+  });
+  return std::make_tuple(to_numpy(std::move(separated)), to_numpy(std::move(already_mistaken)));
+}
+
+template <class Cell>
+auto fewest_mistakes(const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster,
+                     const Weights &weights, In1<int32_t> already_mistaken, std::optional<In3<Cell>> histogram,
+                     In2<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, const NodeLimits *limits,
+                     int n_jobs) {
+  const int64_t k = coordinates.shape(0);
+  require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
+  require(has_shape(histogram, encoded.n_slots, k, 1), "histogram is of shape (n_slots, k, 1)");
+  require(has_shape(coordinates, k, encoded.n_cols()), "coordinates has one entry per column");
+  require(has_shape(totals, k, 1), "totals is of shape (k, 1)");
+  require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
+  std::vector<int32_t> feature;
+  std::vector<double> threshold;
+  int64_t mistakes;
+  const int64_t *weight = checked(weights, encoded.n_rows);
+  typename MistakeSearch<Cell>::Node node(NodeRows(encoded, matrix, rows), data_or_null(histogram), totals.data(), 1,
+                                          coordinates, survivors, limits);
+  node.cluster = {cluster.data()};
+  node.loss = {weight};
+  without_gil([&] {
+    MistakeSearch<Cell> search{node, copied(already_mistaken)};
+    search.run(n_jobs);
+    mistakes = search.fewest;
+    if (mistakes == kNone) mistakes = -1;
+    for (auto &[f, column] : search.best) {
+      if (column.mistakes != mistakes) continue;
+      std::sort(column.thresholds.begin(), column.thresholds.end());
+      column.thresholds.erase(std::unique(column.thresholds.begin(), column.thresholds.end()), column.thresholds.end());
+      for (double t : column.thresholds) {
+        feature.push_back(f);
+        threshold.push_back(t);
+      }
+    }
+  });
+  return std::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
+}
+
 }  // namespace
 }  // namespace cutwise
 
 using namespace cutwise;
 
 void bind_mistakes(nb::module_ &m) {
-  m.def(
-      "mistaken_rows",
-      [](In1<int32_t> rows, In1<int32_t> cluster, In1<int32_t> survivors, int64_t k) {
-        std::vector<int32_t> separated, already_mistaken;
-        without_gil([&] {
-          // By cluster + 1: 0 where it survives, 1 for rows separated by an earlier cut, 2 where the last cut separated it.
-          std::vector<uint8_t> status(k + 1, 2);
-          status[0] = 1;
-          for (size_t i = 0; i < survivors.size(); ++i) status[survivors.data()[i] + 1] = 0;
-          for (size_t i = 0; i < rows.size(); ++i) {
-            const int32_t row = rows.data()[i];
-            const uint8_t here = status[cluster.data()[row] + 1];
-            if (here == 0) continue;
-            already_mistaken.push_back(row);
-            if (here == 2) separated.push_back(row);
-          }
-        });
-        return std::make_tuple(to_numpy(std::move(separated)), to_numpy(std::move(already_mistaken)));
-      },
-      "rows"_a, "cluster"_a, "survivors"_a, "k"_a,
-      R"(The rows that the last cut separated from their cluster, and all rows of a child without a surviving cluster.
+  m.def("mistaken_rows", &mistaken_rows, "rows"_a, "cluster"_a, "survivors"_a, "k"_a,
+        R"(The rows that the last cut separated from their cluster, and all rows of a child without a surviving cluster.
 
 rows: those of the child. cluster (n_rows,): the cluster of every row, -1 if an earlier cut separated them.)");
   for_types<int64_t, uint16_t>(
@@ -173,45 +209,8 @@ centers), and the features and thresholds (left ends of gaps) of every cut with 
 Moshkovitz, Dasgupta, Rashtchian, Frost (2020).)",
       [&](auto zero, const char *doc) {
         using Cell = decltype(zero);
-        m.def(
-            "fewest_mistakes",
-            [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
-               In1<int32_t> already_mistaken, std::optional<In3<Cell>> histogram, In2<int64_t> totals, In2<double> coordinates,
-               In1<int32_t> survivors, const NodeLimits *limits, int n_jobs) {
-              const int64_t k = coordinates.shape(0);
-              require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
-              require(has_shape(histogram, encoded.n_slots, k, 1), "histogram is of shape (n_slots, k, 1)");
-              require(has_shape(coordinates, k, encoded.n_cols()), "coordinates has one entry per column");
-              require(has_shape(totals, k, 1), "totals is of shape (k, 1)");
-              require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
-              std::vector<int32_t> feature;
-              std::vector<double> threshold;
-              int64_t mistakes;
-              const int64_t *weight = checked(weights, encoded.n_rows);
-              typename MistakeSearch<Cell>::Node node(NodeRows(encoded, matrix, rows), data_or_null(histogram), totals.data(),
-                                                      1, coordinates, survivors, limits);
-              node.cluster = {cluster.data()};
-              node.loss = {weight};
-              without_gil([&] {
-                MistakeSearch<Cell> search{node, copied(already_mistaken)};
-                search.run(n_jobs);
-                mistakes = search.fewest;
-                if (mistakes == kNone) mistakes = -1;
-                for (auto &[f, column] : search.best) {
-                  if (column.mistakes != mistakes) continue;
-                  std::sort(column.thresholds.begin(), column.thresholds.end());
-                  column.thresholds.erase(std::unique(column.thresholds.begin(), column.thresholds.end()),
-                                          column.thresholds.end());
-                  for (double t : column.thresholds) {
-                    feature.push_back(f);
-                    threshold.push_back(t);
-                  }
-                }
-              });
-              return std::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
-            },
-            "encoded"_a, "matrix"_a, "rows"_a, "cluster"_a, "weights"_a.none(), "already_mistaken"_a,
-            "histogram"_a.noconvert().none(), "totals"_a, "coordinates"_a, "survivors"_a, "limits"_a.none() = nb::none(),
-            "n_jobs"_a = 1, doc);
+        m.def("fewest_mistakes", &fewest_mistakes<Cell>, "encoded"_a, "matrix"_a, "rows"_a, "cluster"_a, "weights"_a.none(),
+              "already_mistaken"_a, "histogram"_a.noconvert().none(), "totals"_a, "coordinates"_a, "survivors"_a,
+              "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
       });
 }

@@ -608,6 +608,77 @@ std::optional<std::pair<size_t, ModesCut>> least_induced_modes(
   return best;
 }
 
+FoundMistakes fewest_mode_mistakes(In2<int64_t> sums, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes,
+                                   std::optional<In2<int64_t>> costs, std::optional<In1<int64_t>> counts,
+                                   const NodeLimits *limits) {
+  const int64_t k = static_cast<int64_t>(sums.shape(1));
+  require(!limits || (counts && counts->size() == sums.shape(0)), "with limits there is one count a level");
+  require(weight.size() == sums.shape(0), "one weight a level");
+  require(!costs || (costs->shape(0) == sums.shape(0) && costs->shape(1) == sums.shape(1)), "costs is like sums");
+  const std::vector<int64_t> of_level = copied(weight);
+  const ModeGroups groups(survivors, k, modes, of_level);
+  const GilRelease release;
+  return fewest_mistakes(groups, sums.data(), data_or_null(costs), k, of_level, limits, data_or_null(counts));
+}
+
+template <class State>
+auto mode_shares(In1<int32_t> codes, In2<typename State::Cost> excess, In1<int64_t> weight, In1<int32_t> survivors,
+                 In1<int32_t> modes) {
+  const auto n = static_cast<int64_t>(codes.size()), k = static_cast<int64_t>(excess.shape(1));
+  const std::vector<int64_t> of_level = copied(weight);
+  require(excess.shape(0) == codes.size(), "one line a row");
+  for (size_t i = 0; i < codes.size(); ++i)
+    require(codes(i) >= 0 && codes(i) < static_cast<int32_t>(of_level.size()), "codes are levels");
+  const ModeGroups groups(survivors, k, modes, of_level);
+  std::vector<int32_t> rows(codes.size()), level;
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<uint64_t> of_groups;
+  std::vector<int64_t> loss;
+  without_gil([&] {
+    const DepthScore none;
+    InducedModes<State> found{groups, none, of_level, k};
+    found.rows = {nullptr, rows.data(), n, excess.data()};
+    found.rows.codes.assign(codes.data(), codes.data() + n);
+    found.add_shares(false);
+    for (const auto &share : found.shares) {
+      level.push_back(share.level);
+      of_groups.push_back(share.groups);
+      loss.push_back(share.loss);
+    }
+  });
+  return std::make_tuple(to_numpy(std::move(level)), to_numpy(std::move(of_groups)), to_numpy(std::move(loss)));
+}
+
+FoundModes least_modes_by_shares(In1<int32_t> level, In1<uint64_t> of_groups, In1<int64_t> loss, In1<int64_t> weight,
+                                 In1<int64_t> distinct, In1<int32_t> survivors, In1<int32_t> modes, int64_t k, int64_t current,
+                                 double penalty, bool kills_left, bool kills_right, std::optional<double> known_score,
+                                 std::optional<In1<int64_t>> counts, const NodeLimits *limits) {
+  const std::vector<int64_t> of_level = copied(weight);
+  require(of_groups.size() == level.size() && loss.size() == level.size(), "a share has a level, groups and a loss");
+  require(distinct.size() == weight.size(), "one count of distinct rows a level");
+  require(!limits || (counts && counts->size() == weight.size()), "with limits there is one count a level");
+  const ModeGroups groups(survivors, k, modes, of_level);
+  if (groups.n_groups < 2) return std::nullopt;
+  const uint8_t kills[2] = {kills_left, kills_right};
+  const int64_t points = std::accumulate(of_level.begin(), of_level.end(), int64_t{0});
+  const DepthScore depth{current, points, static_cast<int64_t>(groups.survivors.size()), penalty, kills, kills + 1};
+  InducedModes<SmallState> search{groups,
+                                  depth,
+                                  of_level,
+                                  k,
+                                  0,
+                                  limits,
+                                  data_or_null(counts),
+                                  known_score.value_or(std::numeric_limits<double>::infinity()),
+                                  distinct.data()};
+  for (size_t i = 0; i < level.size(); ++i) {
+    require(level(i) >= 0 && level(i) < static_cast<int32_t>(of_level.size()) && of_groups(i) >> groups.n_groups == 0,
+            "shares are of levels and groups");
+    search.shares.push_back({level(i), static_cast<uint32_t>(of_groups(i)), loss(i)});
+  }
+  return search.run(nullptr, {}, nullptr);
+}
+
 }  // namespace
 }  // namespace cutwise
 
@@ -620,22 +691,9 @@ void bind_modes(nb::module_ &m) {
       R"(For every category, whether some set of levels may lose at most `most` by separating rows from the modes of their centers.
 
 histogram (n_slots, k, width): losses, in the first of the width numbers. modes (n_categories, k): the mode of each center.)");
-  m.def(
-      "fewest_mode_mistakes",
-      [](In2<int64_t> sums, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes, std::optional<In2<int64_t>> costs,
-         std::optional<In1<int64_t>> counts, const NodeLimits *limits) -> FoundMistakes {
-        const int64_t k = static_cast<int64_t>(sums.shape(1));
-        require(!limits || (counts && counts->size() == sums.shape(0)), "with limits there is one count a level");
-        require(weight.size() == sums.shape(0), "one weight a level");
-        require(!costs || (costs->shape(0) == sums.shape(0) && costs->shape(1) == sums.shape(1)), "costs is like sums");
-        const std::vector<int64_t> of_level = copied(weight);
-        const ModeGroups groups(survivors, k, modes, of_level);
-        const GilRelease release;
-        return fewest_mistakes(groups, sums.data(), data_or_null(costs), k, of_level, limits, data_or_null(counts));
-      },
-      "sums"_a, "weight"_a, "survivors"_a, "modes"_a, "costs"_a.none() = nb::none(), "counts"_a.none() = nb::none(),
-      "limits"_a.none() = nb::none(),
-      R"(The set of levels, against all others, that separates the fewest rows from the modes of their centers.
+  m.def("fewest_mode_mistakes", &fewest_mode_mistakes, "sums"_a, "weight"_a, "survivors"_a, "modes"_a,
+        "costs"_a.none() = nb::none(), "counts"_a.none() = nb::none(), "limits"_a.none() = nb::none(),
+        R"(The set of levels, against all others, that separates the fewest rows from the modes of their centers.
 
 sums (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all rows of the node. modes
 (n_survivors,): the mode of each survivor. costs (n_levels, k) or None: summed costs of the node's rows. Among equal sets the one
@@ -664,70 +722,12 @@ codes (n,): the level of every row. excess (n, k). weight (n_levels,): of the no
 loss when the nearest groups of a row, those of the bit mask `groups`, are on the other side, beyond that of its smaller sets.)",
       [&](auto of_type, const char *doc) {
         using State = decltype(of_type);
-        using Cost = typename State::Cost;
-        m.def(
-            "mode_shares",
-            [](In1<int32_t> codes, In2<Cost> excess, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes) {
-              const auto n = static_cast<int64_t>(codes.size()), k = static_cast<int64_t>(excess.shape(1));
-              const std::vector<int64_t> of_level = copied(weight);
-              require(excess.shape(0) == codes.size(), "one line a row");
-              for (size_t i = 0; i < codes.size(); ++i)
-                require(codes(i) >= 0 && codes(i) < static_cast<int32_t>(of_level.size()), "codes are levels");
-              const ModeGroups groups(survivors, k, modes, of_level);
-              std::vector<int32_t> rows(codes.size()), level;
-              std::iota(rows.begin(), rows.end(), 0);
-              std::vector<uint64_t> of_groups;
-              std::vector<int64_t> loss;
-              without_gil([&] {
-                const DepthScore none;
-                InducedModes<State> found{groups, none, of_level, k};
-                found.rows = {nullptr, rows.data(), n, excess.data()};
-                found.rows.codes.assign(codes.data(), codes.data() + n);
-                found.add_shares(false);
-                for (const auto &share : found.shares) {
-                  level.push_back(share.level);
-                  of_groups.push_back(share.groups);
-                  loss.push_back(share.loss);
-                }
-              });
-              return std::make_tuple(to_numpy(std::move(level)), to_numpy(std::move(of_groups)), to_numpy(std::move(loss)));
-            },
-            "codes"_a, "excess"_a.noconvert(), "weight"_a, "survivors"_a, "modes"_a, doc);
+        m.def("mode_shares", &mode_shares<State>, "codes"_a, "excess"_a.noconvert(), "weight"_a, "survivors"_a, "modes"_a, doc);
       });
-  m.def(
-      "least_modes_by_shares",
-      [](In1<int32_t> level, In1<uint64_t> of_groups, In1<int64_t> loss, In1<int64_t> weight, In1<int64_t> distinct,
-         In1<int32_t> survivors, In1<int32_t> modes, int64_t k, int64_t current, double penalty, bool kills_left,
-         bool kills_right, std::optional<double> known_score, std::optional<In1<int64_t>> counts,
-         const NodeLimits *limits) -> FoundModes {
-        const std::vector<int64_t> of_level = copied(weight);
-        require(of_groups.size() == level.size() && loss.size() == level.size(), "a share has a level, groups and a loss");
-        require(distinct.size() == weight.size(), "one count of distinct rows a level");
-        require(!limits || (counts && counts->size() == weight.size()), "with limits there is one count a level");
-        const ModeGroups groups(survivors, k, modes, of_level);
-        if (groups.n_groups < 2) return std::nullopt;
-        const uint8_t kills[2] = {kills_left, kills_right};
-        const int64_t points = std::accumulate(of_level.begin(), of_level.end(), int64_t{0});
-        const DepthScore depth{current, points, static_cast<int64_t>(groups.survivors.size()), penalty, kills, kills + 1};
-        InducedModes<SmallState> search{groups,
-                                        depth,
-                                        of_level,
-                                        k,
-                                        0,
-                                        limits,
-                                        data_or_null(counts),
-                                        known_score.value_or(std::numeric_limits<double>::infinity()),
-                                        distinct.data()};
-        for (size_t i = 0; i < level.size(); ++i) {
-          require(level(i) >= 0 && level(i) < static_cast<int32_t>(of_level.size()) && of_groups(i) >> groups.n_groups == 0,
-                  "shares are of levels and groups");
-          search.shares.push_back({level(i), static_cast<uint32_t>(of_groups(i)), loss(i)});
-        }
-        return search.run(nullptr, {}, nullptr);
-      },
-      "level"_a, "groups"_a, "loss"_a, "weight"_a, "distinct"_a, "survivors"_a, "modes"_a, "k"_a, "current"_a, "penalty"_a,
-      "kills_left"_a, "kills_right"_a, "known_score"_a.none(), "counts"_a.none(), "limits"_a.none(),
-      R"(The set of levels of least_induced_modes for one category, from the level, groups and loss of mode_shares.
+  m.def("least_modes_by_shares", &least_modes_by_shares, "level"_a, "groups"_a, "loss"_a, "weight"_a, "distinct"_a,
+        "survivors"_a, "modes"_a, "k"_a, "current"_a, "penalty"_a, "kills_left"_a, "kills_right"_a, "known_score"_a.none(),
+        "counts"_a.none(), "limits"_a.none(),
+        R"(The set of levels of least_induced_modes for one category, from the level, groups and loss of mode_shares.
 
 weight, distinct (n_levels,): the weight and the number of distinct rows of every level. current: the cost of the node.)");
 }

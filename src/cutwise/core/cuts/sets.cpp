@@ -225,52 +225,52 @@ struct SetSearch {
   }
 };
 
+auto least_costs_of_sets(const std::vector<const Levels *> &levels, In3<int64_t> histogram, bool is_counts) {
+  const auto k = static_cast<int64_t>(histogram.shape(1));
+  require(histogram.shape(2) == 1, "histogram has one number a cell");
+  NewArray<int64_t, 1> found(levels.size());
+  for (size_t j = 0; j < levels.size(); ++j) {
+    const std::vector<int64_t> sums = levels[j]->sums(histogram);
+    const auto least = [&](const auto &of) {
+      SetSearch<std::decay_t<decltype(of)>> search{
+          of, sums.data(), static_cast<size_t>(levels[j]->size()), k, nullptr, nullptr, {}, {}, {}, {}};
+      search.prepare();
+      const std::vector<int64_t> of_pair = search.costs_of_pairs();
+      return *std::min_element(of_pair.begin(), of_pair.end());
+    };
+    found.data()[j] =
+        is_counts ? least(LabelCounts{nullptr, nullptr, k, Purity::kMajority}) : least(CostSums<int64_t>{nullptr, k});
+  }
+  return found.to_numpy();
+}
+
+auto best_level_set(In2<int64_t> sums, bool is_counts, bool gini, std::optional<In1<int64_t>> counts,
+                    const NodeLimits *limits) {
+  const int64_t k = sums.shape(1);
+  require(!limits || (counts && counts->size() == sums.shape(0)), "with limits there is one count a level");
+  auto run = [&](const auto &of) {
+    SetSearch<std::decay_t<decltype(of)>> search{
+        of, sums.data(), sums.shape(0), k, limits ? counts->data() : nullptr, limits, {}, {}, {}, {}};
+    const GilRelease release;
+    return search.run();
+  };
+  if (is_counts) return run(LabelCounts{nullptr, nullptr, k, gini ? Purity::kMajorityThenGini : Purity::kMajority});
+  return run(CostSums<int64_t>{nullptr, k});
+}
+
 }  // namespace
 }  // namespace cutwise
 
 using namespace cutwise;
 
 void bind_sets(nb::module_ &m) {
-  m.def(
-      "least_costs_of_sets",
-      [](const std::vector<const Levels *> &levels, In3<int64_t> histogram, bool is_counts) {
-        const auto k = static_cast<int64_t>(histogram.shape(1));
-        require(histogram.shape(2) == 1, "histogram has one number a cell");
-        NewArray<int64_t, 1> found(levels.size());
-        for (size_t j = 0; j < levels.size(); ++j) {
-          const std::vector<int64_t> sums = levels[j]->sums(histogram);
-          const auto least = [&](const auto &of) {
-            SetSearch<std::decay_t<decltype(of)>> search{
-                of, sums.data(), static_cast<size_t>(levels[j]->size()), k, nullptr, nullptr, {}, {}, {}, {}};
-            search.prepare();
-            const std::vector<int64_t> of_pair = search.costs_of_pairs();
-            return *std::min_element(of_pair.begin(), of_pair.end());
-          };
-          found.data()[j] =
-              is_counts ? least(LabelCounts{nullptr, nullptr, k, Purity::kMajority}) : least(CostSums<int64_t>{nullptr, k});
-        }
-        return found.to_numpy();
-      },
-      "levels"_a, "histogram"_a, "is_counts"_a,
-      R"(For every category the least cost of a set of levels and its complement, each served by one cluster.
+  m.def("least_costs_of_sets", &least_costs_of_sets, "levels"_a, "histogram"_a, "is_counts"_a,
+        R"(For every category the least cost of a set of levels and its complement, each served by one cluster.
 
 histogram (n_slots, k, 1): summed costs of the rows by slot and cluster or, with is_counts, their weight by slot and label.)");
-  m.def(
-      "best_level_set",
-      [](In2<int64_t> sums, bool is_counts, bool gini, std::optional<In1<int64_t>> counts, const NodeLimits *limits) {
-        const int64_t k = sums.shape(1);
-        require(!limits || (counts && counts->size() == sums.shape(0)), "with limits there is one count a level");
-        auto run = [&](const auto &of) {
-          SetSearch<std::decay_t<decltype(of)>> search{
-              of, sums.data(), sums.shape(0), k, limits ? counts->data() : nullptr, limits, {}, {}, {}, {}};
-          const GilRelease release;
-          return search.run();
-        };
-        if (is_counts) return run(LabelCounts{nullptr, nullptr, k, gini ? Purity::kMajorityThenGini : Purity::kMajority});
-        return run(CostSums<int64_t>{nullptr, k});
-      },
-      "sums"_a, "is_counts"_a, "gini"_a = false, "counts"_a.none() = nb::none(), "limits"_a.none() = nb::none(),
-      R"(The set of levels for which it and its complement cost least, each served by one cluster.
+  m.def("best_level_set", &best_level_set, "sums"_a, "is_counts"_a, "gini"_a = false, "counts"_a.none() = nb::none(),
+        "limits"_a.none() = nb::none(),
+        R"(The set of levels for which it and its complement cost least, each served by one cluster.
 
 sums (n_levels, k): summed costs of the rows by level and cluster or, with is_counts, their weight by level and label. gini:
 impurity decides between equal costs, among the sets of pairs of labels and, for every label, the sets of the levels where its

@@ -242,8 +242,57 @@ FoundCut found(SurrogateSearch<Sums, Cell> &search, int n_jobs) {
   return std::make_tuple(best.score, best.secondary, best.cut.feature, best.cut.threshold, best.left_label, best.right_label);
 }
 
-}  // namespace
+template <class Cost>
+auto best_surrogate_cut(const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs,
+                        std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> is_zero_cost,
+                        const NodeLimits *limits, int n_jobs) {
+  const int64_t k = costs.shape(1);
+  require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
+  require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
+  require(has_shape(totals, k), "totals has one entry per cluster");
+  require(has_shape(is_zero_cost, encoded.n_rows), "is_zero_cost has one entry per encoded row");
+  const NodeRows node(encoded, matrix, rows);
+  const CostSums<Cost> sums{costs.data(), k};
+  SurrogateSearch<CostSums<Cost>, int64_t> search{
+      node, data_or_null(histogram), data_or_null(is_zero_cost), sums, k, copied(totals), limits};
+  return found(search, n_jobs);
+}
 
+template <class Cell>
+auto best_disagreement_cut(const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels,
+                           const Weights &weights, std::optional<In2<Cell>> histogram, In1<int64_t> totals, bool gini,
+                           const NodeLimits *limits, int n_jobs, bool gini_alone) {
+  const int64_t k = totals.size();
+  const Purity purity = gini_alone ? Purity::kGini : gini ? Purity::kMajorityThenGini : Purity::kMajority;
+  require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
+  require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
+  const NodeRows node(encoded, matrix, rows);
+  // Where there are many labels and no histogram, the labels are renumbered to those that occur in the node.
+  std::vector<int64_t> counts = copied(totals);
+  std::vector<int32_t> present;
+  for (int32_t label = 0; label < k; ++label)
+    if (counts[label] != 0) present.push_back(label);
+  const bool renumbers = !histogram && !present.empty() && static_cast<int64_t>(present.size()) < k;
+  std::unique_ptr<int32_t[]> renumbered(renumbers ? new int32_t[encoded.n_rows] : nullptr);
+  if (renumbers) {
+    std::vector<int32_t> number(k);
+    for (size_t j = 0; j < present.size(); ++j) {
+      number[present[j]] = static_cast<int32_t>(j);
+      counts[j] = counts[present[j]];
+    }
+    counts.resize(present.size());
+    for (int64_t i = 0; i < node.n; ++i) renumbered[node.rows[i]] = number[labels.data()[node.rows[i]]];
+  }
+  const auto n_labels = static_cast<int64_t>(counts.size());
+  const LabelCounts sums{renumbers ? renumbered.get() : labels.data(), checked(weights, encoded.n_rows), n_labels, purity};
+  SurrogateSearch<LabelCounts, Cell> search{node, data_or_null(histogram), nullptr, sums, n_labels, std::move(counts), limits};
+  FoundCut best = found(search, n_jobs);
+  if (renumbers && best)
+    for (int32_t *label : {&std::get<4>(*best), &std::get<5>(*best)}) *label = present[*label];
+  return best;
+}
+
+}  // namespace
 }  // namespace cutwise
 
 using namespace cutwise;
@@ -257,24 +306,8 @@ is_zero_cost (n_rows,) or None: 1 for rows whose costs are all 0, which the hist
 threshold, left label, right label), where the threshold is the left end of the gap, or None when no cut separates the rows.)",
       [&](auto zero, const char *doc) {
         using Cost = decltype(zero);
-        m.def(
-            "best_surrogate_cut",
-            [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs,
-               std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> is_zero_cost,
-               const NodeLimits *limits, int n_jobs) {
-              const int64_t k = costs.shape(1);
-              require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
-              require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
-              require(has_shape(totals, k), "totals has one entry per cluster");
-              require(has_shape(is_zero_cost, encoded.n_rows), "is_zero_cost has one entry per encoded row");
-              const NodeRows node(encoded, matrix, rows);
-              const CostSums<Cost> sums{costs.data(), k};
-              SurrogateSearch<CostSums<Cost>, int64_t> search{
-                  node, data_or_null(histogram), data_or_null(is_zero_cost), sums, k, copied(totals), limits};
-              return found(search, n_jobs);
-            },
-            "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "histogram"_a.none(), "totals"_a, "is_zero_cost"_a.none(),
-            "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
+        m.def("best_surrogate_cut", &best_surrogate_cut<Cost>, "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(),
+              "histogram"_a.none(), "totals"_a, "is_zero_cost"_a.none(), "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
       });
 
   nb::class_<NodeLimits>(m, "NodeLimits", "The user's limits on the cuts of a node.")
@@ -293,43 +326,8 @@ rounded down on each side. Returns (disagreement, impurity, feature, threshold, 
 separates the rows.)",
       [&](auto zero, const char *doc) {
         using Cell = decltype(zero);
-        m.def(
-            "best_disagreement_cut",
-            [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
-               std::optional<In2<Cell>> histogram, In1<int64_t> totals, bool gini, const NodeLimits *limits, int n_jobs,
-               bool gini_alone) {
-              const int64_t k = totals.size();
-              const Purity purity = gini_alone ? Purity::kGini : gini ? Purity::kMajorityThenGini : Purity::kMajority;
-              require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
-              require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
-              const NodeRows node(encoded, matrix, rows);
-              // Where there are many labels and no histogram, the labels are renumbered to those that occur in the node.
-              std::vector<int64_t> counts = copied(totals);
-              std::vector<int32_t> present;
-              for (int32_t label = 0; label < k; ++label)
-                if (counts[label] != 0) present.push_back(label);
-              const bool renumbers = !histogram && !present.empty() && static_cast<int64_t>(present.size()) < k;
-              std::unique_ptr<int32_t[]> renumbered(renumbers ? new int32_t[encoded.n_rows] : nullptr);
-              if (renumbers) {
-                std::vector<int32_t> number(k);
-                for (size_t j = 0; j < present.size(); ++j) {
-                  number[present[j]] = static_cast<int32_t>(j);
-                  counts[j] = counts[present[j]];
-                }
-                counts.resize(present.size());
-                for (int64_t i = 0; i < node.n; ++i) renumbered[node.rows[i]] = number[labels.data()[node.rows[i]]];
-              }
-              const auto n_labels = static_cast<int64_t>(counts.size());
-              const LabelCounts sums{renumbers ? renumbered.get() : labels.data(), checked(weights, encoded.n_rows), n_labels,
-                                     purity};
-              SurrogateSearch<LabelCounts, Cell> search{node,     data_or_null(histogram), nullptr, sums,
-                                                        n_labels, std::move(counts),       limits};
-              FoundCut best = found(search, n_jobs);
-              if (renumbers && best)
-                for (int32_t *label : {&std::get<4>(*best), &std::get<5>(*best)}) *label = present[*label];
-              return best;
-            },
-            "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "histogram"_a.noconvert().none(), "totals"_a,
-            "gini"_a, "limits"_a.none() = nb::none(), "n_jobs"_a = 1, "gini_alone"_a = false, doc);
+        m.def("best_disagreement_cut", &best_disagreement_cut<Cell>, "encoded"_a, "matrix"_a, "rows"_a, "labels"_a,
+              "weights"_a.none(), "histogram"_a.noconvert().none(), "totals"_a, "gini"_a, "limits"_a.none() = nb::none(),
+              "n_jobs"_a = 1, "gini_alone"_a = false, doc);
       });
 }
