@@ -218,16 +218,8 @@ struct InducedModes {
   void add_shares(bool adds_up = true) {
     constexpr int64_t kMostCells = 1 << 20;
     const auto q = static_cast<size_t>(modes.n_groups), n_levels = weight.size();
-    std::vector<std::vector<int32_t>> centers(q);
-    std::vector<int32_t> group_of(k, -1);
-    for (size_t s = 0; s < modes.survivors.size(); ++s) {
-      centers[modes.group[s]].push_back(modes.survivors[s]);
-      group_of[modes.survivors[s]] = modes.group[s];
-    }
-    const size_t at_once = std::min<size_t>(n_levels, kMostCells >> q);
-    std::vector<int64_t> cells(at_once << q);
-    const auto order = std::make_unique<GroupOrder<Cost>>();
-    const size_t n_sets = size_t{1} << q;
+    const size_t at_once = std::min<size_t>(n_levels, kMostCells >> q), n_sets = size_t{1} << q;
+    std::vector<int64_t> cells(at_once << q);  // by level and set of groups
     for (auto *of_mask : {&lost, &on_left, &tied}) of_mask->assign(adds_up ? n_sets / 2 : 0, 0);
     std::vector<Share> given;
     given.swap(shares);
@@ -236,47 +228,64 @@ struct InducedModes {
       for (const Share &share : given)
         if (static_cast<size_t>(share.level) - begin < at_once)
           cells[(static_cast<size_t>(share.level) - begin) << q | share.groups] += share.loss;
-      for (int64_t i = 0; i < rows.n;) {
-        size_t level[kRowsAtOnce], some = 0;
-        for (; i < rows.n && some < kRowsAtOnce; ++i) {
-          level[some] = static_cast<size_t>(rows.codes[i]) - begin;
-          if (level[some] >= at_once) continue;
-          // The level is a mode and so always on the side of its group: a row that this group is nearest to loses nothing.
-          const int32_t own_group = modes.group_of_level[rows.codes[i]];
-          if (rows.states && own_group >= 0 && group_of[rows.states[rows.numbers[i]].nearest] == own_group) continue;
-          const Cost *cost = rows.excess + static_cast<int64_t>(rows.numbers[i]) * k;
-          Cost nearest = std::numeric_limits<Cost>::max();
-          for (size_t g = 0; g < q; ++g) {
-            Cost least = std::numeric_limits<Cost>::max();
-            for (const int32_t c : centers[g]) least = std::min(least, cost[c]);
-            order->cost[g][some] = least;
-            nearest = std::min(nearest, least);
-          }
-          some += own_group < 0 || order->cost[own_group][some] > nearest;
-        }
-        find_order(*order, q);
-        for (size_t g = 0; g < q; ++g)
-          for (size_t j = 0; j < some; ++j) cells[level[j] << q | order->before[g][j]] += order->more[g][j];
-      }
+      add_shares_of_rows(begin, at_once, cells);
       for (size_t cell = 0; cell < cells.size(); ++cell) {
-        const auto groups = static_cast<uint32_t>(cell & ((size_t{1} << q) - 1));
+        const auto groups = static_cast<uint32_t>(cell & (n_sets - 1));
         if (groups != 0 && cells[cell] != 0) shares.push_back({static_cast<int32_t>(begin + (cell >> q)), groups, cells[cell]});
       }
-      for (size_t v = begin; v < std::min(begin + at_once, n_levels); ++v) {
-        // Shares by set of groups; after add_subsets() the loss when all groups of the set are on the other side.
-        int64_t *of_set = cells.data() + ((v - begin) << q);
-        if (weight[v] == 0 || !adds_up) continue;
-        of_set[0] = 0;
-        add_subsets(of_set, q);
-        const int32_t own_group = modes.group_of_level[v];
-        for (size_t mask = 0; mask < lost.size(); ++mask) {
-          const int64_t left = of_set[n_sets - 1 - mask], right = of_set[mask];
-          const bool is_left = own_group < 0 ? left < right : modes.is_left(static_cast<uint32_t>(mask), own_group);
-          lost[mask] += is_left ? left : right;
-          on_left[mask] += is_left ? weight[v] : 0;
-          tied[mask] += own_group < 0 && left == right ? weight[v] : 0;
+      if (!adds_up) continue;
+      for (size_t v = begin; v < std::min(begin + at_once, n_levels); ++v)
+        if (weight[v] != 0) add_up_level(v, cells.data() + ((v - begin) << q));
+    }
+  }
+
+  // Adds the shares of the rows whose levels are the n from `begin` on to the cells of level and set of groups.
+  void add_shares_of_rows(size_t begin, size_t n, std::vector<int64_t> &cells) const {
+    const auto q = static_cast<size_t>(modes.n_groups);
+    std::vector<std::vector<int32_t>> centers(q);
+    std::vector<int32_t> group_of(k, -1);
+    for (size_t s = 0; s < modes.survivors.size(); ++s) {
+      centers[modes.group[s]].push_back(modes.survivors[s]);
+      group_of[modes.survivors[s]] = modes.group[s];
+    }
+    const auto order = std::make_unique<GroupOrder<Cost>>();
+    for (int64_t i = 0; i < rows.n;) {
+      size_t level[kRowsAtOnce], some = 0;
+      for (; i < rows.n && some < kRowsAtOnce; ++i) {
+        level[some] = static_cast<size_t>(rows.codes[i]) - begin;
+        if (level[some] >= n) continue;
+        // The level is a mode and so always on the side of its group: a row that this group is nearest to loses nothing.
+        const int32_t own_group = modes.group_of_level[rows.codes[i]];
+        if (rows.states && own_group >= 0 && group_of[rows.states[rows.numbers[i]].nearest] == own_group) continue;
+        const Cost *cost = rows.excess + static_cast<int64_t>(rows.numbers[i]) * k;
+        Cost nearest = std::numeric_limits<Cost>::max();
+        for (size_t g = 0; g < q; ++g) {
+          Cost least = std::numeric_limits<Cost>::max();
+          for (const int32_t c : centers[g]) least = std::min(least, cost[c]);
+          order->cost[g][some] = least;
+          nearest = std::min(nearest, least);
         }
+        some += own_group < 0 || order->cost[own_group][some] > nearest;
       }
+      find_order(*order, q);
+      for (size_t g = 0; g < q; ++g)
+        for (size_t j = 0; j < some; ++j) cells[level[j] << q | order->before[g][j]] += order->more[g][j];
+    }
+  }
+
+  // Adds a level to `lost`, `on_left` and `tied`. of_set: its shares by set of groups, which become the losses when all groups
+  // of the set are on the other side.
+  void add_up_level(size_t level, int64_t *of_set) {
+    const size_t n_sets = 2 * lost.size();
+    of_set[0] = 0;
+    add_subsets(of_set, static_cast<size_t>(modes.n_groups));
+    const int32_t own_group = modes.group_of_level[level];
+    for (size_t mask = 0; mask < lost.size(); ++mask) {
+      const int64_t left = of_set[n_sets - 1 - mask], right = of_set[mask];
+      const bool is_left = own_group < 0 ? left < right : modes.is_left(static_cast<uint32_t>(mask), own_group);
+      lost[mask] += is_left ? left : right;
+      on_left[mask] += is_left ? weight[level] : 0;
+      tied[mask] += own_group < 0 && left == right ? weight[level] : 0;
     }
   }
 
