@@ -157,10 +157,8 @@ std::vector<Recoding> recodings(const Encoded &before, const std::vector<Bins> &
   return all;
 }
 
-}  // namespace
-
-Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, bool sample_is_all) {
-  const double convincing = sample_is_all ? 0 : kConvincing;
+// Puts the candidates into bundles, each into one of the latest whose sampled rows it shares with no other column.
+std::vector<Bundle> bundles_of(const std::vector<BundleCandidate> &candidates, double convincing) {
   std::vector<Bundle> bundles;
   int64_t latest = -1;  // the bundle of the column before: one-hot columns stand side by side
   for (const BundleCandidate &candidate : candidates) {
@@ -200,7 +198,61 @@ Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, b
     bundle.members.emplace_back(&candidate, chosen);
     latest = found;
   }
+  return bundles;
+}
 
+// The columns with new bins, in new groups where they leave their bundles; nothing where a bundle needs more codes than a byte
+// has.
+std::optional<Encoded> laid_out_without(const std::set<int32_t> &leaving, const Encoded &encoded,
+                                        const std::vector<Bins> &bins_before, const std::vector<Bins> &bins) {
+  Encoded now;
+  now.n_rows = encoded.n_rows;
+  now.columns = encoded.columns;
+  now.n_groups = encoded.n_groups;
+  // A bundle that all columns leave stays the group of the first of them, since a group must have codes.
+  std::vector<bool> vacant(encoded.n_groups, true);
+  for (int32_t c = 0; c < now.n_cols(); ++c)
+    if (leaving.count(c) == 0) vacant[encoded.columns[c].group] = false;
+  for (int32_t c = 0; c < now.n_cols(); ++c) {
+    Column &column = now.columns[c];
+    if (column.default_bin < 0) continue;
+    column.default_bin = bin_of(bins[c], bins_before[c].high[column.default_bin]);
+    if (leaving.count(c) == 0) continue;
+    column.default_bin = -1;
+    if (vacant[column.group]) vacant[column.group] = false;
+    else column.group = now.n_groups++;
+  }
+  if (!number_slots(bins, now, &encoded)) return std::nullopt;
+  return now;
+}
+
+// Moves the codes of all rows to another layout.
+void move_codes(Encoded &encoded, Encoded &now, const std::vector<Recoding> &recoding, int n_jobs) {
+  const bool in_place = now.n_groups == encoded.n_groups;
+  if (!in_place) now.codes.resize(now.n_rows * now.n_groups);
+  uint8_t *to = in_place ? encoded.codes.data() : now.codes.data();
+  const uint8_t *from = encoded.codes.data();
+  std::vector<int32_t> changed;
+  for (int32_t g = 0; g < now.n_groups; ++g)
+    if (!in_place || recoding[g].changes) changed.push_back(g);
+  const int64_t tile_rows = std::clamp<int64_t>(kTileCodeBytes / now.n_groups, 16, kMaxRecodedRows);
+  const int64_t n_tiles = changed.empty() ? 0 : (now.n_rows + tile_rows - 1) / tile_rows;
+  parallel_for(n_jobs, n_tiles, [&](int64_t tile) {
+    const int64_t first = tile * tile_rows, last = std::min(now.n_rows, first + tile_rows);
+    for (const int32_t g : changed) {
+      const Recoding &of_group = recoding[g];
+      for (int64_t row = first; row < last; ++row)
+        to[row * now.n_groups + g] = of_group.of[from[row * encoded.n_groups + of_group.from]];
+    }
+  });
+  if (in_place) now.codes = std::move(encoded.codes);
+}
+
+}  // namespace
+
+Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, bool sample_is_all) {
+  const double convincing = sample_is_all ? 0 : kConvincing;
+  const std::vector<Bundle> bundles = bundles_of(candidates, convincing);
   std::vector<int32_t> bundle_of(n_cols, -1);
   Layout layout;
   layout.group.assign(n_cols, -1);
@@ -267,58 +319,18 @@ void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &e
     if (encoded.columns[c].default_bin >= 0 && !bins[c].exact) leaving.insert(c);
   }
 
-  // The columns as they will be.
-  Encoded now;
-  now.n_rows = encoded.n_rows;
-  const auto lay_out_columns = [&] {
-    now.columns = encoded.columns;
-    now.n_groups = encoded.n_groups;
-    // A bundle that all columns leave stays the group of the first of them, since a group must have codes.
-    std::vector<bool> vacant(encoded.n_groups, true);
-    for (int32_t c = 0; c < now.n_cols(); ++c)
-      if (leaving.count(c) == 0) vacant[encoded.columns[c].group] = false;
-    for (int32_t c = 0; c < now.n_cols(); ++c) {
-      Column &column = now.columns[c];
-      if (column.default_bin < 0) continue;
-      column.default_bin = bin_of(bins[c], bins_before[c].high[column.default_bin]);
-      if (leaving.count(c) == 0) continue;
-      column.default_bin = -1;
-      if (vacant[column.group]) vacant[column.group] = false;
-      else column.group = now.n_groups++;
-    }
-    return number_slots(bins, now, &encoded);
-  };
-  if (!lay_out_columns()) {
-    // A bundle needs more codes than a byte has: the columns that have more bins than before leave it.
+  std::optional<Encoded> now = laid_out_without(leaving, encoded, bins_before, bins);
+  if (!now) {  // the columns that have more bins than before leave their bundles
     for (int32_t c = 0; c < encoded.n_cols(); ++c)
       if (encoded.columns[c].default_bin >= 0 && bins[c].size() > bins_before[c].size()) leaving.insert(c);
-    lay_out_columns();
+    now = laid_out_without(leaving, encoded, bins_before, bins);
   }
-
-  const std::vector<Recoding> recoding = recodings(encoded, bins_before, now, bins);
-  const bool in_place = now.n_groups == encoded.n_groups;
-  if (!in_place) now.codes.resize(now.n_rows * now.n_groups);
-  uint8_t *to = in_place ? encoded.codes.data() : now.codes.data();
-  const uint8_t *from = encoded.codes.data();
-  std::vector<int32_t> changed;
-  for (int32_t g = 0; g < now.n_groups; ++g)
-    if (!in_place || recoding[g].changes) changed.push_back(g);
-  const int64_t tile_rows = std::clamp<int64_t>(kTileCodeBytes / now.n_groups, 16, kMaxRecodedRows);
-  const int64_t n_tiles = changed.empty() ? 0 : (now.n_rows + tile_rows - 1) / tile_rows;
-  parallel_for(n_jobs, n_tiles, [&](int64_t tile) {
-    const int64_t first = tile * tile_rows, last = std::min(now.n_rows, first + tile_rows);
-    for (const int32_t g : changed) {
-      const Recoding &of_group = recoding[g];
-      for (int64_t row = first; row < last; ++row)
-        to[row * now.n_groups + g] = of_group.of[from[row * encoded.n_groups + of_group.from]];
-    }
-  });
-  if (in_place) now.codes = std::move(encoded.codes);
+  move_codes(encoded, *now, recodings(encoded, bins_before, *now, bins), n_jobs);
   for (const UnseenValue &s : unseen) {
-    const Column &column = now.columns[s.column];
-    now.codes[int64_t{s.row} * now.n_groups + column.group] = code_of(now, column, bin_of(bins[s.column], s.value));
+    const Column &column = now->columns[s.column];
+    now->codes[int64_t{s.row} * now->n_groups + column.group] = code_of(*now, column, bin_of(bins[s.column], s.value));
   }
-  encoded = std::move(now);
+  encoded = std::move(*now);
 }
 
 }  // namespace cutwise
