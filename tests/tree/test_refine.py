@@ -337,7 +337,7 @@ def test_more_effort_measures_all_trees_of_the_default_and_of_less_and_so_costs_
     monkeypatch.setattr("cutwise.tree.refine_sample.GROWN_ROWS", 60)
     monkeypatch.setattr("cutwise.tree.refine_sample.GROWN_ROWS_A_CLUSTER", 1)
     if seed % 2:  # leaves are moved until that takes long
-        monkeypatch.setattr("cutwise.tree.refine.MOST_WORK", 400_000)
+        monkeypatch.setattr("cutwise.tree.refine_sample.MOST_WORK", 400_000)
     X = blobs(seed, n=600, d=5, k=9)
     centers = lloyd(X, 9, seed)
     fits = [Fit(X, centers, effort=effort) for effort in (0.1, 0.5, 1.0, 1.5, 2.0, 2.3, 4.0)]
@@ -368,7 +368,7 @@ def test_a_search_that_is_stopped_gives_a_tree_and_more_effort_goes_on_from_ther
     X = blobs(seed, n=500, d=8)
     centers = lloyd(X, 9, 0)
     free = Fit(X, centers)
-    monkeypatch.setattr("cutwise.tree.refine.MOST_WORK", 1)
+    monkeypatch.setattr("cutwise.tree.refine_sample.MOST_WORK", 1)
     stopped, more = Fit(X, centers), Fit(X, centers, effort=2.0)
     assert len(stopped.record.path) < len(free.record.path)
     assert more.record.cost < stopped.record.cost <= stopped.record.start_cost

@@ -58,8 +58,6 @@ NEAR = 0.05
 """The first starts are kept if they cost at most this share of the reference's cost more than the best one."""
 TOLERANCE = 0.006
 """Leaves are moved if this is estimated to raise the cost by less than this share of the reference's."""
-MOST_WORK = 112_000_000
-"""Number of additions, about 0.1 s, after which no more leaves of a tree are moved, unless with more effort."""
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 8, 8
 """Clusterings of the sample for further starts: number kept at a time, the better half of those computed; iterations;
 number of columns that rows are sorted by."""
@@ -331,7 +329,7 @@ class SearchCheaper(SearchProblem):
                 is_new = all(abs(step.value - other.value) > least_gain for other in swapped)
                 if is_new and len(swapped) < plan.n_swapped + i:
                     swapped.append(step)
-        most_work = MOST_WORK // sample.payload.shape[1]
+        most_work = plan.most_work // sample.payload.shape[1]
         further, paths = run([step.tree for step in swapped], swaps=True, most_work=most_work)
         if plan.is_long:
             stopped = [path for path, each in zip(paths, further, strict=True) if each >= most_work]

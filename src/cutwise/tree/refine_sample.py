@@ -57,6 +57,9 @@ FEW_ROWS, FURTHER_VALUES, ROWS_AS_BINS, MOST_FURTHER = 10_000, 42_000_000, 2_000
 ROWS_AS_BINS for the sums by bin) times columns times leaves squared add up to FURTHER_VALUES: about 0.1 s."""
 WHOLE_VALUES = 21_000_000
 """With at most this many of these values a search uses all rows."""
+MOST_WORK, LESS_WORK = 40_000_000, 20_000_000
+"""Number of additions, about 0.04 s, after which no more leaves of a tree are moved, unless with more effort; and the
+number from FEW_ROWS distinct rows on."""
 
 
 def sample_sizes(n_leaves: int, n_columns: int) -> tuple[int, int]:
@@ -72,8 +75,9 @@ class SearchPlan:
     ``n_rows``: number of distinct rows in the sample. ``n_growing``: number of them that further starts are grown on.
     ``n_starts``: number of starts. ``n_recut``: number of the best starts whose cuts are chosen again. ``n_swapped``:
     number of the best results in which leaves are moved. ``n_further``: rounds that add two starts, and the best tree
-    in which no leaves were moved yet. ``is_long``: whether leaves are moved beyond ``MOST_WORK``. ``repeated``: work of
-    searches from the best tree with some leaves moved at random, as a multiple of the earlier work.
+    in which no leaves were moved yet. ``most_work``: number of additions after which no more leaves of a tree are
+    moved, unless ``is_long``. ``repeated``: work of searches from the best tree with some leaves moved at random, as a
+    multiple of the earlier work.
     """
 
     n_rows: int
@@ -82,6 +86,7 @@ class SearchPlan:
     n_recut: int = 4
     n_swapped: int = 3
     n_further: int = 0
+    most_work: int = MOST_WORK
     is_long: bool = False
     repeated: float = 0.0
 
@@ -104,7 +109,8 @@ class SearchPlan:
 
         def with_rows(n_rows: int, **how: Any) -> SearchPlan:
             takes_all = n_all / 2 < n_rows <= FEW_ROWS
-            return cls(n_rows, n_rows if takes_all else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves), **how)
+            n_growing = n_rows if takes_all else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
+            return cls(n_rows, n_growing, most_work=MOST_WORK if n_all < FEW_ROWS else LESS_WORK, **how)
 
         n_swapped, n_further = max(1, round(3 * min(effort, 1.0))), round(3 * min(max(effort - 1.0, 0.0), 2.0))
         is_long, first = n_further > 0, {"n_swapped": n_swapped}
