@@ -279,8 +279,7 @@ class TestOfAModel:
         )
         np.testing.assert_array_equal(weighted._column_spreads, repeated._column_spreads)
 
-    def test_gaps_do_not_narrow_the_unit(self, iris, monkeypatch):
-        monkeypatch.setattr("cutwise.estimators.training.ROW_BLOCK", 3)  # in some blocks a column has no known value
+    def test_gaps_do_not_narrow_the_unit(self, iris):
         rng = np.random.default_rng(0)
         X, weight = iris.mask(rng.random(iris.shape) < 0.4), rng.integers(0, 3, len(iris))
         model = ExplainableKMeans(3, max_leaves=6, random_state=0).fit(X, sample_weight=weight)

@@ -77,8 +77,9 @@ class SummedRows(TrainingRows):
 
     def _variances(self, columns: Sequence[int]) -> Float64:
         """See :class:`TrainingRows`."""
-        rows = self._rows
-        variances: Float64 = rows.moments()[2] if rows.variances is None else rows.variances
+        if self._rows.variances is None:
+            self._rows.variances = self._rows.moments()[2]
+        variances: Float64 = self._rows.variances
         return variances[columns]
 
     def centers(
@@ -292,7 +293,14 @@ def read_clusters(
         if rows.measured is not None:
             check_n_clusters(k, rows.measured, weights, n_samples=n_samples, what=MEASURED, instead=FINER_PREPROCESSOR)
         with stages.stage("reference clustering"):
-            context = LazyContext.by(rows, _reference_centers(model, rows))
+            if model.reference is not None:
+                centers = from_centers(rows.measured or rows.example, model.reference, k).centers
+            else:
+                centers = find_centers(
+                    rows, k, n_init=check_n_init(model.n_init), random_state=model.random_state,
+                    n_jobs=check_n_jobs(model.n_jobs), verbose=max(int(model.verbose) - 1, 0),
+                )  # fmt: skip
+            context = LazyContext.by(rows, centers)
         yield context, fitted
 
 
@@ -386,13 +394,3 @@ def _fit_table_scaler(preprocessor: TableScaler, rows: BatchedRows) -> TableScal
     ]
     _, means, variances = rows.moments(with_noise=True)
     return fitted.take(rows.example, known, means, list(zip(means, map(math.sqrt, variances), strict=True)))
-
-
-def _reference_centers(model: Any, rows: BatchedRows) -> Float64:
-    """The given reference centers, or those found by k-means."""
-    if model.reference is not None:
-        return from_centers(rows.measured or rows.example, model.reference, model.n_clusters).centers
-    return find_centers(
-        rows, model.n_clusters, n_init=check_n_init(model.n_init), random_state=model.random_state,
-        n_jobs=check_n_jobs(model.n_jobs), verbose=max(int(model.verbose) - 1, 0),
-    )  # fmt: skip

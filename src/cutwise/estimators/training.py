@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, TypeVar
@@ -24,7 +23,6 @@ from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
     KMEANS,
-    ROW_BLOCK,
     LazyCosts,
     Objective,
     Reference,
@@ -54,7 +52,7 @@ from cutwise.tree.refine import Judged, SearchCheaper
 from cutwise.tree.subtree import SizedTree, clusters_by_size, sizes_of_growth
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .table_scaler import EXACT_SCALERS, TableScaler, standardize_table
+from .table_scaler import EXACT_SCALERS, TableScaler, moments, standardize_table
 
 MEASURED, FINER_PREPROCESSOR = "the preprocessor's output", "use a preprocessor that keeps more rows apart"
 """The name of the metric rows in errors, and the advice if too few of these rows differ."""
@@ -136,32 +134,24 @@ class TrainingRows:
 
         Rounded to six digits, so that the order of the rows does not matter; nan where squares are beyond float64.
         """
-        deviations = np.full(self.table.n_columns, np.nan)
-        if columns:
+        if new := [j for j in columns if j not in self._deviations]:
             with np.errstate(over="ignore", invalid="ignore"):
-                found = np.sqrt(self._variances(columns))
-            deviations[columns] = [float(f"{value:.6g}") if np.isfinite(value) else np.nan for value in found]
+                found = np.sqrt(self._variances(new))
+            rounded = (float(f"{value:.6g}") if np.isfinite(value) else np.nan for value in found)
+            self._deviations.update(zip(new, rounded, strict=True))
+        deviations = np.full(self.table.n_columns, np.nan)
+        deviations[columns] = [self._deviations[j] for j in columns]
         return deviations
 
+    @cached_property
+    def _deviations(self) -> dict[int, float]:
+        """Deviations by column, of those that were asked for: trees of one growth test the same ones."""
+        return {}
+
     def _variances(self, columns: Sequence[int]) -> Float64:
-        """Weighted variances of the known values, by one pass over blocks of rows (Chan, Golub, LeVeque 1983)."""
-        total, mean, squares = np.zeros((3, len(columns)))
-        for start in range(0, self.n_rows, ROW_BLOCK):
-            rows = np.arange(start, min(start + ROW_BLOCK, self.n_rows))
-            row_of = rows if self.encoded.row_of is None else self.encoded.row_of[rows].astype(np.int64)
-            x = core.gather_rows(self.table.matrix, row_of, np.asarray(columns, dtype=np.int64))
-            w = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[rows]
-            unknown = np.isnan(x)
-            x[unknown] = 0.0
-            weight = w @ ~unknown
-            center = np.divide(w @ x, weight, out=mean.copy(), where=weight > 0)
-            x -= center
-            x[unknown] = 0.0
-            apart, share = center - mean, np.divide(weight, total + weight, out=np.zeros_like(mean), where=weight > 0)
-            squares += w @ np.square(x, out=x) + apart**2 * (total * share)
-            total += weight
-            mean += apart * share
-        return np.asarray(squares / total, dtype=np.float64)
+        """Weighted variances of the known values."""
+        values = self.compress(as_dense(self.table.values[:, columns]))
+        return moments(values, self.sample_weight)[1]
 
     def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> Int64:
         """Integer weight of the rows of each code, 0 .. n_codes - 1."""
@@ -284,7 +274,7 @@ def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Flo
     fitted = copying_clone(preprocessor)
     own = _rows_for(fitted, X, table)
     # ``_read_metric`` reports an overflow once, with its row.
-    with np.errstate(all="ignore"), _refusing_y(preprocessor), _refusing_sparse(fitted, table):
+    with np.errstate(all="ignore"), _refusing_sparse(fitted, table):
         if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
             fitted.fit(own, sample_weight=sample_weight)
         elif sample_weight is not None and not sample_weight.all():
@@ -309,20 +299,6 @@ def _rows_for(fitted: Any, X: Any, table: Table) -> Any:
     if isinstance(fitted, TableScaler):
         return table
     return unshared(table.values if type(fitted) in EXACT_SCALERS else X, fitted)
-
-
-@contextmanager
-def _refusing_y(preprocessor: Any) -> Iterator[None]:
-    """Advise on a transformer that learns from labels; its own error only says that it needs y."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if not re.search(r"argument: 'y'|requires y to be passed", str(error)):
-            raise
-        raise InvalidInputError(
-            f"preprocessor={shown(preprocessor)} learns from y, and clusters are measured in X alone. Use one that "
-            "needs no y, such as StandardScaler(), or transform X with it first: the rules are then in its output."
-        ) from error
 
 
 def _refusing_sparse(fitted: Any, table: Table) -> AbstractContextManager[None]:

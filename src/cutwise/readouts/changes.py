@@ -108,7 +108,23 @@ def smallest_changes(
                 for moves in _moves(columns[feature][rows], region, kind, float(unit[feature])):
                     moves["feature"], moves["leaf"] = feature, leaf
                     _keep_smaller(best[:, code], rows, moves)
-    return _as_changes(best, own, labeled, columns)
+
+    found: list[dict[Any, Change | None]] = []
+    for row, (code, of_row) in enumerate(zip(own.tolist(), best.tolist(), strict=True)):
+        changes: dict[Any, Change | None] = {}
+        for label, (size, feature, leaf, target, lower, upper) in zip(labeled.labels, of_row, strict=True):
+            if feature < 0:
+                changes[label] = None
+                continue
+            kind, compared = labeled.columns.kinds[feature], (float(columns[feature][row]), target)
+            value, target = (own_value(kind, x) for x in compared)
+            name, column = labeled.cluster_names.get(label), labeled.names[feature]
+            changes[label] = Change(
+                label, name, leaf, feature, column, value, target, lower, upper, size, kind, compared
+            )
+        del changes[labeled.labels[code]]
+        found.append(changes)
+    return found
 
 
 _MOVE = [("size", "f8"), ("feature", "i4"), ("leaf", "i4"), ("target", "f8"), ("lower", "f8"), ("upper", "f8")]
@@ -160,28 +176,6 @@ def _moves(
         with np.errstate(over="ignore"):
             moves["size"] = np.where(np.isnan(values), 1.0, np.abs(moves["target"] - values) / unit)
         yield moves
-
-
-def _as_changes(
-    best: npt.NDArray[Any], own: npt.NDArray[np.int32], labeled: LabeledTree, columns: Mapping[int, Any]
-) -> list[dict[Any, Change | None]]:
-    found: list[dict[Any, Change | None]] = []
-    names, known_as, kinds = labeled.names, labeled.cluster_names, labeled.columns.kinds
-    for row, (code, moves) in enumerate(zip(own.tolist(), best.tolist(), strict=True)):
-        changes: dict[Any, Change | None] = {}
-        for label, (size, feature, leaf, target, lower, upper) in zip(labeled.labels, moves, strict=True):
-            if feature < 0:
-                changes[label] = None
-                continue
-            kind, compared = kinds[feature], (float(columns[feature][row]), target)
-            value, target = (own_value(kind, x) for x in compared)
-            name, column = known_as.get(label), names[feature]
-            changes[label] = Change(
-                label, name, leaf, feature, column, value, target, lower, upper, size, kind, compared
-            )
-        del changes[labeled.labels[code]]
-        found.append(changes)
-    return found
 
 
 def changes_in_words(changes: Mapping[Any, Change | None], cluster_names: Mapping[Any, str] | None = None) -> str:
