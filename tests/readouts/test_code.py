@@ -145,8 +145,3 @@ def test_a_single_leaf():
 def test_a_function_name_that_python_does_not_take_is_refused(function):
     with pytest.raises(InvalidInputError, match="not a name for a Python function"):
         tree_python(LabeledTree(small_tree(), ["income", "age"]), function=function)
-
-
-def test_names_that_do_not_fit_are_refused():
-    with pytest.raises(InvalidInputError, match="2 columns, and 1 names"):
-        tree_python(LabeledTree(small_tree(), ["income"]))

@@ -48,7 +48,7 @@ def test_whole_weights_are_repeated_rows():
 def test_counts_survive_json_and_cannot_be_written():
     _, tree, leaf, codes = problem(2)
     counts = count_leaves(tree, leaf, codes, 5)
-    again = LeafCounts.from_dict(json.loads(json.dumps(counts.to_dict(), allow_nan=False)))
+    again = LeafCounts(**json.loads(json.dumps(counts.to_dict(), allow_nan=False)))
     for name in NAMES:
         np.testing.assert_array_equal(getattr(again, name), getattr(counts, name))
         assert not getattr(again, name).flags.writeable

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from cutwise import Batches, ClusterExplainer
-from cutwise.exceptions import ColumnMismatchError, ColumnNamesWarning, InvalidInputError
+from cutwise.exceptions import ColumnMismatchError, ColumnNamesWarning
 from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves
 from cutwise.readouts.rules import build_rules
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -243,19 +243,6 @@ def test_a_chain_of_5000_tests_becomes_rules_and_text():
     assert str(rules[4999]).endswith(": 4999 < x <= 5000")
     assert all(cluster.purity == cluster.coverage == 1 for cluster in rules)
     assert len(str(rules).split("\n")) == 5001
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"names": ["a", "b"]}, "3 columns, and 2 names"),
-        ({"classes": np.array(["a", "b"])}, "2 cluster labels"),
-    ],
-)
-def test_what_does_not_fit_the_tree_is_refused(change, message):
-    tree, _, _, _, counts = made(0)
-    with pytest.raises(InvalidInputError, match=message):
-        LabeledTree(tree, **{"names": ["a", "b", "c"], "counts": counts, **change})
 
 
 def test_a_tree_whose_rows_nobody_counted_has_rules_without_sizes():

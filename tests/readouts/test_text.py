@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LabeledTree, count_leaves
 from cutwise.readouts.rules import tree_text
 from tests.each import each
@@ -73,11 +72,3 @@ def test_a_tree_of_depth_5000_is_written(to_the_left):
     lines = tree_text(LabeledTree(tree, ["x"])).split("\n")
     assert len(lines) == tree.n_nodes
     assert sum("cluster" in line for line in lines) == 5001
-
-
-def test_what_does_not_fit_the_tree_is_refused():
-    tree = small_tree()
-    with pytest.raises(InvalidInputError, match="2 columns, and 1 names"):
-        tree_text(LabeledTree(tree, ["income"]))
-    with pytest.raises(InvalidInputError, match="codes up to 2"):
-        tree_text(LabeledTree(tree, ["income", "age"], classes=np.array(["a", "b"])))

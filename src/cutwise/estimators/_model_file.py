@@ -92,21 +92,11 @@ def pack_param(value: Any) -> Any:
         items = [pack_param(item) for item in value]
         if not any(isinstance(item, dict) and "float" not in item for item in items):  # of plain values
             return {type(value).__name__: items}
-    array = _as_plain_array(value)
-    if array is not None:
-        return {"array": pack_array(array)}
-    return {"described": " ".join(repr(value).split())[:500]}
-
-
-def _as_plain_array(value: Any) -> np.ndarray | None:
-    """Centers given as an array, nested lists or a data frame; None for anything else."""
-    if not isinstance(value, list | tuple) and not hasattr(value, "__array__"):
-        return None
-    try:
+    if isinstance(value, list | tuple) or hasattr(value, "__array__"):  # centers
         array = np.asarray(value)
-    except (TypeError, ValueError):
-        return None
-    return array if array.dtype.kind in "iubf" and array.ndim > 0 else None
+        if array.dtype.kind in "iubf" and array.ndim > 0:
+            return {"array": pack_array(array)}
+    return {"described": " ".join(repr(value).split())[:500]}
 
 
 def unpack_param(value: Any) -> Any:
@@ -226,12 +216,6 @@ def params_of(kind: Any) -> list[str]:
 class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     """Part of an estimator: writes its fitted state to JSON and reads it."""
 
-    _of_rows: ClassVar[tuple[str, ...]] = (
-        "cost", "surrogate_cost", "cost_ratio", "total_cost", "limits_price", "adjusted_rand_index",
-        "normalized_mutual_info",
-    )  # fmt: skip
-    """Fitted numbers that are valid only for the rows and the tree of fit."""
-
     _figures: ClassVar[tuple[str, ...]] = ("cost", "surrogate_cost", "cost_ratio", "total_cost")
     """Fitted numbers in a file by name; the attribute has this name and an underscore."""
 
@@ -310,15 +294,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             "fitted": self._fitted_state(),
         }
         document["checksum"] = checksum(document)
-        text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
-        try:
-            content = text.encode()
-        except UnicodeEncodeError as error:
-            raise InvalidInputError(
-                f"The model holds a text that no file can hold: {text[error.start - 20 : error.end + 20]!r} has half "
-                "of a character in it. Rename that column or cluster."
-            ) from error
-        write_whole(path, content)
+        write_whole(path, json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n")
 
     def _fitted_state(self) -> dict[str, Any]:
         """The fitted state of a model for JSON."""
@@ -376,7 +352,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self._beside = state.get("beside", ())
         named = zip(self.classes_.tolist(), state.get("cluster_names", ()), strict="cluster_names" in state)
         self.cluster_names_ = read_cluster_names(self.classes_.tolist(), dict(named))
-        self._leaf_counts = LeafCounts.from_dict(state["leaf_counts"])
+        self._leaf_counts = LeafCounts(**state["leaf_counts"])
         gaps, spreads = state["gaps"], state.get("column_spreads")
         self._gaps = None if gaps is None else unpack_array(gaps)
         self._column_spreads = None if spreads is None else unpack_array(spreads)
@@ -385,23 +361,19 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             setattr(self, f"{name}_", float(state.get(name, "nan")))
         for name in self._further:
             setattr(self, f"{name}_", state[name])
-        if state.get("digest") not in (None, _digest(tree, self._leaf_counts)):
-            self._clear_figures()
+        if state.get("digest") not in (None, _digest(tree, self._leaf_counts)):  # the tree in the file was edited
+            none = np.zeros(tree.n_nodes, dtype=np.int64)
+            self.tree_ = replace(tree, n_node_samples=none, n_node_mistakes=none)
+            self._leaf_counts = LeafCounts.unknown(tree.n_leaves, len(self.classes_))
+            self._gaps = None
+            self._forget_costs()
         self._restore_space(state)
         self._remember_params()
-
-    def _clear_figures(self) -> None:
-        """Drop figures of the tree that was fitted, since the tree in the file was edited."""
-        none = np.zeros(self.tree_.n_nodes, dtype=np.int64)
-        self.tree_ = replace(self.tree_, n_node_samples=none, n_node_mistakes=none)
-        self._leaf_counts = LeafCounts.unknown(self.tree_.n_leaves, len(self.classes_))
-        self._gaps = None
-        self._forget_costs()
 
     def _forget_costs(self) -> None:
         """Drop costs and their certificates, since the tree or the counted rows are not those of fit."""
         self._imm_applies = False
-        for name in set(self._of_rows).intersection(self._figures):
+        for name in set(self._figures).difference(("gamma", "approximation_error")):
             setattr(self, f"{name}_", float("nan"))
 
     def _restore_space(self, state: Mapping[str, Any]) -> None:

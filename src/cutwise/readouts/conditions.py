@@ -244,7 +244,7 @@ class Levels(NamedTuple):
         return [Condition(feature, name, outside=self.outside, levels=self.codes, kind=kind)]
 
 
-def _start(test: NodeTest) -> Region | Levels:
+def all_values(test: NodeTest) -> Region | Levels:
     """All values of a column, before its first test."""
     return Levels() if test.levels else Region()
 
@@ -253,47 +253,25 @@ def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region 
     """Walk the leaves from left to right, each with the tests of its path merged by column.
 
     Yields ``leaf``: node number. ``regions``: by column, the values that pass, in the order in which the path first
-    tests the columns; valid until the next step. ``size``: explanation size, the sum of the regions' sizes.
-
-    All leaves share one mapping, and changes are undone on the way back, so time is linear in the number of nodes.
+    tests the columns. ``size``: explanation size, the sum of the regions' sizes.
     """
-    parents, depth = tree.parents.tolist(), tree.node_depth.tolist()
     is_leaf = (tree.feature < 0).tolist()
-    regions: dict[int, Region | Levels] = {}
-    changes: list[tuple[int, Region | Levels | None]] = []
-    size = 0
-    for node, parent in enumerate(parents):
-        while len(changes) > max(depth[node] - 1, 0):
-            column, before = changes.pop()
-            size -= regions[column].size
-            if before is None:
-                del regions[column]  # it was added last, so the order of the others does not change
-            else:
-                size += before.size
-                regions[column] = before
+    regions_of: dict[int, dict[int, Region | Levels]] = {}
+    for node, parent in enumerate(tree.parents.tolist()):
+        regions: dict[int, Region | Levels] = {}
         if parent >= 0:
-            test = tree.test(parent)
-            column = test.feature
-            before = regions.get(column)
-            region = (before or _start(test)).passing(test, inside=node == parent + 1)
-            changes.append((column, before))
-            size += region.size - (before.size if before else 0)
-            regions[column] = region
+            test, inside = tree.test(parent), node == parent + 1
+            regions = dict(regions_of[parent]) if inside else regions_of.pop(parent)
+            regions[test.feature] = (regions.get(test.feature) or all_values(test)).passing(test, inside=inside)
         if is_leaf[node]:
-            yield node, regions, size
+            yield node, regions, sum(region.size for region in regions.values())
+        else:
+            regions_of[node] = regions
 
 
 def is_reachable(regions: Mapping[int, Region | Levels]) -> bool:
     """Whether any row can pass all regions of a path."""
     return not any(region.is_empty for region in regions.values())
-
-
-def branch_condition(tree: ThresholdTree, node: int, columns: Columns) -> Condition:
-    """The condition under which a row at the parent of a node goes on to it."""
-    parent = int(tree.parents[node])
-    test = tree.test(parent)
-    region = _start(test).passing(test, inside=node == parent + 1)
-    return region.conditions(test.feature, columns.names[test.feature], columns.kinds[test.feature])[0]
 
 
 def conditions_of(regions: Mapping[int, Region | Levels], columns: Columns) -> tuple[Condition, ...]:
@@ -313,7 +291,7 @@ def path_rule(path: Iterable[tuple[NodeTest, bool]], columns: Columns) -> str:
     """Write the tests of a path, each with whether a row is inside, as one rule."""
     regions: dict[int, Region | Levels] = {}
     for test, inside in path:
-        regions[test.feature] = (regions.get(test.feature) or _start(test)).passing(test, inside=inside)
+        regions[test.feature] = (regions.get(test.feature) or all_values(test)).passing(test, inside=inside)
     return " and ".join(map(str, conditions_of(regions, columns)))
 
 
@@ -331,5 +309,4 @@ def explanation_sizes(tree: ThresholdTree) -> npt.NDArray[np.int64]:
 
 def column_of(table: Table, column: int) -> npt.NDArray[np.generic]:
     """Read one column; shape (n_rows,), dense, in the table's dtype."""
-    values: Any = table.values
-    return as_dense(values[:, [column]])[:, 0] if table.is_sparse else np.asarray(values[:, column])
+    return as_dense(table.values[:, [column]])[:, 0]

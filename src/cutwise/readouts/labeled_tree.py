@@ -20,7 +20,7 @@ from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you
 from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .conditions import Condition, branch_condition, conditions_of, is_reachable, walk_leaves
+from .conditions import Condition, all_values, conditions_of, is_reachable, walk_leaves
 
 
 class LabeledTree:
@@ -31,7 +31,6 @@ class LabeledTree:
     unknown. ``classes`` (n_clusters,): the label of every cluster code; the codes when left out. ``cluster_names``:
     from ``read_cluster_names``. ``has_names``: whether the names came with the table, so that other tables need them;
     when left out, whether names are given. ``refuses_unknown``: whether rows with levels unseen at fit get no cluster.
-    Raises ``InvalidInputError``: names, classes or counts that do not fit the tree.
     """
 
     def __init__(
@@ -50,21 +49,10 @@ class LabeledTree:
         if names is None:
             names = Columns(tuple(f"x{i}" for i in range(tree.n_features)), has_names=False)
         self.columns = names if isinstance(names, Columns) else Columns(tuple(names), has_names is None or has_names)
-        if len(self.names) != tree.n_features:
-            raise InvalidInputError(
-                f"The tree has {tree.n_features} columns, and {len(self.names)} names were given. "
-                "Give one name a column."
-            )
         self.counts = counts if counts is None or counts.known else None
-        used = int(tree.cluster.max()) + 1
         # The tree alone does not know of clusters without a leaf.
-        n_clusters = used if counts is None else len(counts.cluster_weight)
+        n_clusters = int(tree.cluster.max()) + 1 if counts is None else len(counts.cluster_weight)
         self.classes = np.arange(n_clusters) if classes is None else np.asarray(classes)
-        if len(self.classes) < used:
-            raise InvalidInputError(
-                f"There are {len(self.classes)} cluster labels, but the tree holds codes up to {used - 1}. "
-                "Give the label of every code."
-            )
         self.cluster_names = dict(cluster_names or {})
 
     @property
@@ -118,7 +106,10 @@ class LabeledTree:
 
     def condition(self, node: int) -> Condition:
         """The condition under which a row at the parent of a node goes on to it."""
-        return branch_condition(self.tree, node, self.columns)
+        parent = int(self.tree.parents[node])
+        test = self.tree.test(parent)
+        region = all_values(test).passing(test, inside=node == parent + 1)
+        return conditions_of({test.feature: region}, self.columns)[0]
 
     def leaf_conditions(self) -> Iterator[tuple[int, tuple[Condition, ...]]]:
         """Walk the reachable leaves from left to right: node number, and the fewest conditions that lead there.
@@ -130,21 +121,18 @@ class LabeledTree:
         tree, passing = self.tree, np.ones(self.tree.n_nodes)
         if self.counted:
             passing[1:] = self.size[1:] / np.maximum(self.size[tree.parents[1:]], 1)
-        depth, features = tree.node_depth.tolist(), tree.feature[tree.parents].tolist()
-        # By column of the path: the share of the rows reaching its tests that passed them.
-        share: dict[int, float] = {}
-        path: list[tuple[int, float]] = []  # the columns of the path, each with its share before the test
-        reached = 0
+        parents, features = tree.parents.tolist(), tree.feature[tree.parents].tolist()
         for leaf, regions, _ in walk_leaves(tree):
-            for node in range(reached + 1, leaf + 1):
-                while len(path) >= depth[node]:
-                    column, share[column] = path.pop()
-                path.append((features[node], share.get(features[node], 1.0)))
-                share[features[node]] = path[-1][1] * float(passing[node])
-            reached = leaf
-            if is_reachable(regions):
-                columns = sorted(regions, key=share.__getitem__)
-                yield leaf, conditions_of({column: regions[column] for column in columns}, self.columns)
+            if not is_reachable(regions):
+                continue
+            path = [leaf]
+            while (parent := parents[path[-1]]) >= 0:
+                path.append(parent)
+            share = dict.fromkeys(regions, 1.0)  # of the rows reaching the tests of a column those that passed them
+            for node in path[-2::-1]:
+                share[features[node]] *= float(passing[node])
+            columns = sorted(regions, key=share.__getitem__)
+            yield leaf, conditions_of({column: regions[column] for column in columns}, self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,11 +194,6 @@ class LeafCounts:
     def to_dict(self) -> dict[str, Any]:
         """The counts as lists for JSON."""
         return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> LeafCounts:
-        """Restore counts from the result of ``to_dict``."""
-        return cls(**data)
 
 
 def count_leaves(
@@ -285,42 +268,31 @@ def read_cluster_names(
     merged: dict[Any, str | None] = dict(known or {})
     for label, name in names.items():
         if label not in own:
-            raise _unknown(label, labels)
-        merged[own[label]] = None if name is None else _checked(own[label], name)
+            hint = did_you_mean(label, [own for own in labels if isinstance(own, str)])
+            if alike := [own for own in labels if str(own) == str(label)]:
+                hint = f" Did you mean {alike[0]!r}?"
+            raise InvalidInputError(
+                f"names: there is no cluster {label!r}.{hint} The clusters are {listed(labels, most=20)}."
+            )
+        if name is not None and not isinstance(name, str):
+            raise UnsupportedInputError(
+                f"The name of cluster {label!r} is {name!r}, and a name is text. Give a string, or None for no name."
+            )
+        if name is not None and not name.strip():
+            raise InvalidInputError(f"The name of cluster {label!r} is empty. Give it some text, or None for no name.")
+        merged[own[label]] = None if name is None else str(name)
     given = {label: name for label in labels if (name := merged.get(label)) is not None}
-    _refuse_clashes(labels, given)
-    return given
-
-
-def _checked(label: Any, name: Any) -> str:
-    if not isinstance(name, str):
-        raise UnsupportedInputError(
-            f"The name of cluster {label!r} is {name!r}, and a name is text. Give a string, or None for no name."
-        )
-    if not name.strip():
-        raise InvalidInputError(f"The name of cluster {label!r} is empty. Give it some text, or None for no name.")
-    return str(name)
-
-
-def _unknown(label: Any, labels: Sequence[Any]) -> InvalidInputError:
-    hint = did_you_mean(label, [own for own in labels if isinstance(own, str)])
-    alike = [own for own in labels if str(own) == str(label)]
-    if alike:
-        hint = f" Did you mean {alike[0]!r}?"
-    return InvalidInputError(f"names: there is no cluster {label!r}.{hint} The clusters are {listed(labels, most=20)}.")
-
-
-def _refuse_clashes(labels: Sequence[Any], names: Mapping[Any, str]) -> None:
     owner: dict[str, Any] = {}
-    for label, name in names.items():
-        if name in owner:
+    for label, text in given.items():
+        if text in owner:
             raise InvalidInputError(
-                f"Clusters {owner[name]!r} and {label!r} are both named {name!r}. Give each a name of its own."
+                f"Clusters {owner[text]!r} and {label!r} are both named {text!r}. Give each a name of its own."
             )
-        owner[name] = label
+        owner[text] = label
     for label in labels:
-        own = str(label)
-        if own in owner and owner[own] != label:
+        if owner.get(str(label), label) != label:
             raise InvalidInputError(
-                f"Cluster {owner[own]!r} is named {own!r}, which is the label of another cluster. Choose another name."
+                f"Cluster {owner[str(label)]!r} is named {str(label)!r}, which is the label of another cluster. Choose "
+                "another name."
             )
+    return given
