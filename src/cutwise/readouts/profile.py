@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from cutwise import core
 from cutwise.core import Float64, Int32, Int64
@@ -142,22 +143,16 @@ def profile_clusters(
         elif np.isnan(least := float(values.min())) and (known := ~np.isnan(values)).any():
             values, ordered = values[known], ordered[known]
         least, most = float(values.min()), float(values.max())
-        # Sums and differences near the ends of float64 would overflow or vanish: such columns are described in units
-        # of a power of two, which loses nothing.
-        largest = max(-least, most)
-        unit = 1.0 if 1e-150 < largest < 1e150 or largest == 0 else math.ldexp(0.5, math.frexp(largest)[1])
-        if unit != 1.0:
-            values, least, most = values / unit, least / unit, most / unit
         counted = _OrderedValues(values, ordered, n_clusters)
         present = np.flatnonzero(counted.size[:-1])
-        own, center, variance = _moments(values, ordered, n_clusters)
-        own, std = own[present], math.sqrt(variance) if least < most else 0.0
+        means, (center,), (variance,) = _moments(as_matrix(values[:, np.newaxis]), ordered, n_clusters)
+        own, std = means[present, 0], math.sqrt(variance) if least < most else 0.0
         medians, (low, high) = _medians_and_tails(counted.at(_ranks(counted.size)), counted.size)
-        mean[present, j], median[present, j] = own * unit, medians[present] * unit
+        mean[present, j], median[present, j] = own, medians[present]
         difference[present, j] = (own - center) / std if std > 0 else 0.0
-        whole_mean[j], whole_median[j], whole_std[j] = center * unit, medians[-1] * unit, std * unit
+        whole_mean[j], whole_median[j], whole_std[j] = center, medians[-1], std
         limits = _edges(low, high, least, most, whole=bool(table.is_integer[column]))
-        edges.append(limits * unit)
+        edges.append(limits)
         counts.append(counted.between(limits))
     found = Profile(
         np.asarray(profiled, dtype=np.int64), size, mean, median, whole_mean, whole_median, whole_std, difference,
@@ -166,13 +161,20 @@ def profile_clusters(
     return _by_levels(found, by_level, tested or {})
 
 
-def _moments(values: Float64, codes: npt.NDArray[np.integer], n_clusters: int) -> tuple[Float64, float, float]:
-    """Means by cluster, nan without values, and mean and variance of all values, whatever their order."""
-    column, all_rows = as_matrix(values[:, np.newaxis]), np.zeros(len(values), dtype=np.int32)
-    own, _ = core.cluster_means(column, codes.astype(np.int32), n_clusters)
-    center, _ = core.cluster_means(column, all_rows, 1)
-    square, _ = core.cluster_means(column, all_rows, 1, squares_around=center[0])
-    return own[:, 0], float(center[0, 0]), float(square[0, 0])
+def _moments(
+    columns: Any, codes: npt.NDArray[np.integer], n_clusters: int, stored: Any = None
+) -> tuple[Float64, Float64, Float64]:
+    """Means by cluster, nan without rows, and mean and variance of all rows, whatever their order.
+
+    ``stored``: the columns of a sparse table.
+    """
+    all_rows = np.zeros(len(codes), dtype=np.int32)
+    own, _ = core.cluster_means(columns, codes.astype(np.int32), n_clusters)
+    center, _ = core.cluster_means(columns, all_rows, 1)
+    if stored is not None:
+        return own, center[0], mean_variance_axis(stored.astype(np.float64), axis=0)[1]
+    square, _ = core.cluster_means(columns, all_rows, 1, squares_around=center[0])
+    return own, center[0], square[0]
 
 
 class _OrderedValues:
@@ -310,33 +312,13 @@ def telling_columns(
     ``table``: n rows. ``codes`` (n,): the cluster of every row. Clusters take turns: the best column of each comes
     first, then the second of each. Differences are those of ``Profile``; categories, which have none, come last.
     """
-    size = np.maximum(np.bincount(codes, minlength=n_clusters), 1)[:, np.newaxis]
-    values: Any = table.values
-    difference = np.zeros((n_clusters, table.n_columns))
-    # Of a sparse table only stored values are read, all columns at a time.
-    step = table.n_columns if table.is_sparse else max(2**22 // max(table.n_rows, 1), 1)
-    for first in range(0, table.n_columns, step):
-        if table.is_sparse:
-            column, n, d = values.indices, table.n_rows, table.n_columns
-            part = values.data.astype(np.float64)
-            largest = np.full(d, 1e-300)
-            np.maximum.at(largest, column, np.abs(part))
-            part /= largest[column]
-            whole, squares = (np.bincount(column, each, d) / n for each in (part, part * part))
-            spread = np.sqrt(np.maximum(squares - whole**2, 0.0))
-            spread[spread**2 <= 1e-12 * squares] = 0.0
-            own = np.repeat(codes, np.diff(values.indptr)).astype(np.intp) * d + column
-            mean = np.bincount(own, part, n_clusters * d).reshape(n_clusters, d) / size - whole
-        else:
-            part = values[:, first : first + step].astype(np.float64)
-            member = sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), (n_clusters, len(codes)))
-            known = ~np.isnan(part)
-            part /= np.nanmax(np.abs(part), axis=0, initial=1e-300)  # so that no square overflows
-            n_known = np.maximum(known.sum(axis=0), 1)
-            part = np.where(known, part - np.nansum(part, axis=0) / n_known, 0.0)
-            spread = np.sqrt((part**2).sum(axis=0) / n_known)
-            mean = member @ part / np.maximum(member @ known, 1)
-        np.divide(mean, spread, out=difference[:, first : first + step], where=spread > 0)
+    matrix: Any = table.matrix
+    if not table.is_sparse and np.isnan(table.values).any():  # a missing value counts as the mean of the others
+        known = np.asarray(table.values, dtype=np.float64)
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of a column without values
+            matrix = as_matrix(np.where(np.isnan(known), np.nanmean(known, axis=0), known))
+    own, center, variance = _moments(matrix, codes, n_clusters, table.values if table.is_sparse else None)
+    difference = np.divide(own - center, np.sqrt(variance), out=np.zeros_like(own), where=variance > 0)
     difference[:, [kind.name == "category" for kind in table.kinds]] = 0
     return _in_turns(difference, n_wanted)
 
