@@ -17,28 +17,7 @@ if TYPE_CHECKING:
     from cutwise import datasets as datasets
     from cutwise import metrics as metrics
     from cutwise import plot as plot
-    from cutwise.estimators import ClusterExplainer as ClusterExplainer
-    from cutwise.estimators import CostCurve as CostCurve
-    from cutwise.estimators import ExplainableKernelKMeans as ExplainableKernelKMeans
-    from cutwise.estimators import ExplainableKMeans as ExplainableKMeans
-    from cutwise.estimators import ExplainableKMedians as ExplainableKMedians
-    from cutwise.estimators import KernelKMeans as KernelKMeans
-    from cutwise.estimators import KMedians as KMedians
-    from cutwise.estimators import Report as Report
-    from cutwise.estimators import TableScaler as TableScaler
-    from cutwise.estimators import TreeFront as TreeFront
-    from cutwise.estimators import cost_curve as cost_curve
-    from cutwise.estimators import explain_pipeline as explain_pipeline
-    from cutwise.estimators import export_graphviz as export_graphviz
-    from cutwise.estimators import export_json as export_json
-    from cutwise.estimators import export_markdown as export_markdown
-    from cutwise.estimators import export_polars as export_polars
-    from cutwise.estimators import export_python as export_python
-    from cutwise.estimators import export_sql as export_sql
-    from cutwise.estimators import export_text as export_text
-    from cutwise.estimators import load_model as load_model
-    from cutwise.estimators import report as report
-    from cutwise.estimators import tune_depth_penalty as tune_depth_penalty
+    from cutwise.estimators import *
     from cutwise.passes.sources import Batches as Batches
     from cutwise.tree.threshold_tree import ThresholdTree as ThresholdTree
 

@@ -28,7 +28,6 @@ from cutwise.estimators._pipeline import explain_pipeline as explain_pipeline
 from cutwise.estimators._report import Report as Report
 from cutwise.estimators._report import check_form as check_form
 from cutwise.estimators._report import report as report
-from cutwise.estimators._tuning import PenaltySearch as PenaltySearch
 from cutwise.estimators.cluster_explainer import ClusterExplainer as ClusterExplainer
 from cutwise.estimators.explainable_kernel_kmeans import ExplainableKernelKMeans as ExplainableKernelKMeans
 from cutwise.estimators.explainable_kmeans import ExplainableKMeans as ExplainableKMeans
@@ -37,9 +36,7 @@ from cutwise.estimators.explainable_kmeans import tune_depth_penalty as tune_dep
 from cutwise.estimators.kernel_kmeans import KernelKMeans as KernelKMeans
 from cutwise.estimators.kmedians import KMedians as KMedians
 from cutwise.estimators.table_scaler import TableScaler as TableScaler
-from cutwise.estimators.training import FitContext as FitContext
 from cutwise.estimators.training import Growth as Growth
-from cutwise.estimators.training import MetricSpace as MetricSpace
 from cutwise.estimators.training import PreparedFit as PreparedFit
 from cutwise.estimators.training import TrainingRows as TrainingRows
 from cutwise.estimators.training import encode_rows as encode_rows

@@ -27,7 +27,7 @@ from cutwise.exceptions import (
 )
 from cutwise.passes.sources import as_lazy
 from cutwise.readouts.conditions import path_rule
-from cutwise.readouts.labeled_tree import LeafCounts, count_leaves
+from cutwise.readouts.labeled_tree import count_leaves
 from cutwise.readouts.words import COSTS_UNKNOWN, below_one_reason
 from cutwise.reference.fitted import check_columns, is_fitted
 from cutwise.reference.objective import KMEANS, Objective
@@ -243,7 +243,10 @@ class TreeEstimator(FittedTree):
         if costs.centers is not None:
             self.cluster_centers_ = costs.centers
         self.reference_ = replace(reference, labels=context.full_labels, row_costs=None)
-        self._leaf_counts = self._count_leaves(context, grown, leaf)
+        counts = count_leaves(tree, grown.leaf_of_row, reference.labels, len(self.classes_), rows.sample_weight)
+        # ``count_leaves`` counts merged rows once.
+        n_rows, n_noise = tree.n_node_samples[tree.leaves], context.noise_of(tree, leaf)[tree.leaves]
+        self._leaf_counts = replace(counts, n_rows=n_rows, n_noise=n_noise)
         self.cost_, self.surrogate_cost_, self.total_cost_ = costs.cost, costs.surrogate_cost, context.total_cost(costs)
         self.cost_ratio_ = self.cost_ / reference.cost if reference.cost > 0 else float("nan")
         if grown.inseparable:
@@ -258,15 +261,6 @@ class TreeEstimator(FittedTree):
         empty = np.flatnonzero(with_rows == 0)
         if len(empty):
             warn(EmptyClusterWarning.of(self.classes_[empty].tolist()))
-
-    def _count_leaves(self, context: FitContext, grown: GrownTree, leaf: npt.NDArray[np.int32]) -> LeafCounts:
-        """Count the rows of the leaves; ``leaf``: the leaf of each of the n rows."""
-        rows, tree = context.rows, grown.tree
-        counts = count_leaves(tree, grown.leaf_of_row, context.reference.labels, len(self.classes_), rows.sample_weight)
-        # ``count_leaves`` counts merged rows once.
-        return replace(
-            counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=context.noise_of(tree, leaf)[tree.leaves]
-        )
 
 
 def recipe_of(model: Any) -> Recipe:

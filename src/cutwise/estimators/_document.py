@@ -19,6 +19,8 @@ DOCUMENT_VERSION = 1
 
 _SHARES_NOTHING = 0.05  # share of a cluster's rows in this cluster of the reference
 
+_BOUNDS = ("theorem_bound", "instance_bound", "n_mistakes")  # proved for a tree by IMM, if the theory applies
+
 _PAIRS = ("adjusted_rand_index", "normalized_mutual_info")  # agreement as a kernel estimator measures it
 
 
@@ -31,6 +33,8 @@ def model_document(
     the source of the table. Returns ``document``: see ``export_json``.
     """
     columns = model._columns_of_fit()
+    certificate = imm_certificate(model) if recipe_of(model).bound == "mistakes" else None
+    bounds = {name: finite(getattr(certificate, name, math.nan)) for name in _BOUNDS}
     return {
         "format": "cutwise rules",
         "format_version": DOCUMENT_VERSION,
@@ -49,7 +53,7 @@ def model_document(
         "agreement": finite(agreement_of(model)),
         "limits_price": finite(getattr(model, "limits_price_", math.nan)),
         **{name: finite(getattr(model, f"{name}_")) for name in _PAIRS if hasattr(model, f"{name}_")},
-        **_certificate(model),
+        **({"certificate": bounds if certificate.applies else None} if certificate else {}),
         "columns": list(columns.names),
         "has_column_names": columns.has_names,
         "column_kinds": [kind.name for kind in columns.kinds],
@@ -106,15 +110,6 @@ def algorithm_of(model: TreeEstimator) -> str:
     expansion = "expand" if getattr(model, "algorithm", None) == "auto" else getattr(model, "expansion", None)
     expanded = model.n_leaves_ > len(model.classes_) and recipe is not None and not recipe.may_leave_out
     return f"{grown} and {expansion}" if expanded and expansion else str(grown)
-
-
-def _certificate(model: TreeEstimator) -> dict[str, Any]:
-    """Entry with the bounds proved for a tree by IMM, null if the theory does not apply; empty for other trees."""
-    if recipe_of(model).bound != "mistakes":
-        return {}
-    certificate = imm_certificate(model)
-    bounds = {name: finite(getattr(certificate, name)) for name in ("theorem_bound", "instance_bound", "n_mistakes")}
-    return {"certificate": bounds if certificate.applies else None}
 
 
 def _nodes(labeled: LabeledTree) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from cutwise._progress import Stages
 from cutwise.exceptions import DominantColumnWarning, InfeasibleLimitsError, InvalidInputError, shown, warn
 from cutwise.reference.resources import check_fits
 from cutwise.reference.search import QUICK_VALUES
+from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_n_jobs, check_number, check_option
 from cutwise.table.table import are_plain
 from cutwise.tree.growing import GrowingTree, GrownTree
@@ -51,16 +52,6 @@ def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow
     return waes, wad
 
 
-def check_two_leaves(n_clusters: int, max_leaves: int) -> None:
-    """Raise an error unless there are two clusters and two leaves, as a single cut makes."""
-    if n_clusters != 2 or max_leaves != 2:
-        name, number = ("n_clusters", n_clusters) if n_clusters != 2 else ("max_leaves", max_leaves)
-        raise InvalidInputError(
-            'algorithm="optimal" is the best single cut, for two clusters with a leaf each, so it cannot have '
-            f"{name}={number}. Use {name}=2, or another algorithm."
-        )
-
-
 def cut_in_two(context: FitContext) -> GrownTree:
     """The tree of the cheapest single cut; its clusters are numbered to agree with the reference on most weight."""
     rows = context.rows
@@ -84,17 +75,15 @@ def cut_in_two(context: FitContext) -> GrownTree:
     return tree.finish()
 
 
-def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> npt.NDArray[Any]:
+def _dense(values: Any) -> npt.NDArray[Any]:
     """Values of a table as a dense array."""
-    if not isinstance(values, sparse.csr_array):
-        return values
-    check_fits(
-        math.prod(values.shape) * values.dtype.itemsize,
-        f'algorithm="optimal" makes the table dense, which {values.shape[0]:,} x {values.shape[1]:,}',
-        'Use another algorithm, such as "exkmc", or fewer columns (TruncatedSVD as preprocessor).',
-    )
-    dense: npt.NDArray[Any] = values.toarray()
-    return dense
+    if sparse.issparse(values):
+        check_fits(
+            math.prod(values.shape) * values.dtype.itemsize,
+            f'algorithm="optimal" makes the table dense, which {values.shape[0]:,} x {values.shape[1]:,}',
+            'Use another algorithm, such as "exkmc", or fewer columns (TruncatedSVD as preprocessor).',
+        )
+    return as_dense(values)
 
 
 def grow_starts(
@@ -181,8 +170,12 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
         check_number("size_penalty", self.size_penalty, minimum=0)
         check_max_size(self.max_size)
         self._check_limits(n_clusters)
-        if not recipe_of(self).takes_leaves:
-            check_two_leaves(n_clusters, max_leaves)
+        if not recipe_of(self).takes_leaves and (n_clusters, max_leaves) != (2, 2):
+            name, number = ("n_clusters", n_clusters) if n_clusters != 2 else ("max_leaves", max_leaves)
+            raise InvalidInputError(
+                'algorithm="optimal" is the best single cut, for two clusters with a leaf each, so it cannot have '
+                f"{name}={number}. Use {name}=2, or another algorithm."
+            )
 
     def _prepared(self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages) -> PreparedFit:
         if preprocessor is None or (type(preprocessor) is TableScaler and preprocessor.numbers == "none"):

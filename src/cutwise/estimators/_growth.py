@@ -37,11 +37,6 @@ class LabelProblem:
         """The same with another number of leaves."""
         return replace(self, spec=replace(self.spec, max_leaves=max_leaves))
 
-    @property
-    def takes_search(self) -> bool:
-        """Whether trees can be searched: only for complete numbers in memory."""
-        return self.context.in_memory and are_plain(self.context.rows.encoded.kinds)
-
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -82,7 +77,10 @@ def candidates_of(problem: LabelProblem, grown: dict[str, GrownTree]) -> dict[st
     """
     trees = {name: truncate_growth(tree, problem.spec.max_leaves) for name, tree in grown.items()}
     if problem.context.in_memory:
-        trees["cart, pruned"] = _prune(problem, truncate_growth(grown["cart"], _overgrown(problem.spec.max_leaves)))
+        large, own = truncate_growth(grown["cart"], _overgrown(problem.spec.max_leaves)), problem.context
+        trees["cart, pruned"] = prune_to_agreement(
+            large, own.reference.labels, own.n_clusters, problem.spec.max_leaves, own.rows.weights
+        )
     return {
         name: _judge(problem, name, _with_majorities(without_empty_leaves(tree), problem))
         for name, tree in trees.items()
@@ -134,18 +132,19 @@ def _n_never_heaviest(context: FitContext) -> int:
 
 def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> dict[str, Candidate]:
     """The candidates, and the best tree that a search finds from them, unless more clusters would lack a leaf."""
-    best = best_candidate(candidates)
-    if not problem.takes_search or best.agreement == problem.context.total_weight:
+    best, context = best_candidate(candidates), problem.context
+    takes_search = context.in_memory and are_plain(context.rows.encoded.kinds)  # complete numbers
+    if not takes_search or best.agreement == context.total_weight:
         return candidates
     starts = sorted(candidates.values(), key=lambda candidate: candidate.rank)
     trees = refine_agreement(
-        problem.context.rows.encoded,
-        problem.context.reference.labels,
-        problem.context.coordinates,
+        context.rows.encoded,
+        context.reference.labels,
+        context.coordinates,
         [start.grown for start in starts],
         max(problem.spec.max_leaves, best.grown.tree.n_leaves),
         problem.spec.limits,
-        problem.context.rows.n_jobs,
+        context.rows.n_jobs,
     )
     searched = [_judge(problem, "search", tree) for tree in trees if _is_allowed(problem, tree)]
     searched = [candidate for candidate in searched if candidate.n_without_leaf <= best.n_without_leaf]
@@ -165,11 +164,6 @@ def _overgrown(max_leaves: int) -> int:
 def _is_allowed(problem: LabelProblem, grown: GrownTree) -> bool:
     limits = problem.spec.limits
     return limits is None or limits.are_met(grown.tree, grown.leaf_of_row, grown.rows)
-
-
-def _prune(problem: LabelProblem, grown: GrownTree) -> GrownTree:
-    own = problem.context
-    return prune_to_agreement(grown, own.reference.labels, own.n_clusters, problem.spec.max_leaves, own.rows.weights)
 
 
 def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:

@@ -240,26 +240,20 @@ def kinds_of_features(kernel: Any, wanted: str) -> list[str]:
 
 def _of_input(features: SurrogateFeatures, rows: TrainingRows) -> list[SurrogateFeatures]:
     """Surrogate features of each input column, from features of the preprocessor's output."""
-    if rows.metric.n_columns == rows.table.n_columns:
-        raw, scaled = rows.compress(rows.table.values), rows.metric.values
-        columns = [_scaled_column(raw, scaled, j) for j in range(rows.table.n_columns)]
-        if all(column is not None for column in columns):
-            return [_OfScaled(features, *column) for column in columns if column is not None]
-    raise InvalidInputError(
-        "algorithm='imm' cuts functions of single columns, so each column of the preprocessor's output must be a "
-        "non-decreasing function of the same column of X, as with StandardScaler or MinMaxScaler. "
-        "This preprocessor's is not.\nUse algorithm='search', 'exkmc' or 'expand' with it, or a scaler."
-    )
-
-
-def _scaled_column(raw: Any, scaled: Any, column: int) -> tuple[Float64, Float64] | None:
-    """Distinct values of a column and their preprocessed values; None if these are not non-decreasing."""
-    before, after = (as_dense(part[:, [column]]).astype(np.float64).ravel() for part in (raw, scaled))
-    values, first, inverse = np.unique(before, return_index=True, return_inverse=True)
-    made = after[first]
-    if (made[inverse.ravel()] != after).any() or (np.diff(made) < 0).any():
-        return None
-    return values, made
+    tables, found = (rows.compress(rows.table.values), rows.metric.values), list[SurrogateFeatures]()
+    for j in range(rows.table.n_columns if rows.metric.n_columns == rows.table.n_columns else 0):
+        before, after = (as_dense(table[:, [j]]).astype(np.float64).ravel() for table in tables)
+        values, first, inverse = np.unique(before, return_index=True, return_inverse=True)
+        scaled = after[first]
+        if (scaled[inverse.ravel()] == after).all() and (np.diff(scaled) >= 0).all():
+            found.append(_OfScaled(features, values, scaled))
+    if len(found) < rows.table.n_columns:
+        raise InvalidInputError(
+            "algorithm='imm' cuts functions of single columns, so each column of the preprocessor's output must be a "
+            "non-decreasing function of the same column of X, as with StandardScaler or MinMaxScaler. "
+            "This preprocessor's is not.\nUse algorithm='search', 'exkmc' or 'expand' with it, or a scaler."
+        )
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.core import Float64
 from cutwise.estimators._clusterer import CenterClusterer
-from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError, warn
+from cutwise.exceptions import CutwiseWarning, InvalidInputError, warn
 from cutwise.reference.feature_space import FeatureSpace, NystroemMap, feature_space, warn_if_negative
 from cutwise.reference.kernel_kmeans import INITS, Partition, kernel_kmeans
 from cutwise.reference.kernels import PRECOMPUTED, check_domain, needs_nonnegative
@@ -301,15 +301,7 @@ class KernelKMeans(CenterClusterer):
 
     def _kernel_rows(self, X: Any) -> Table:
         """Read and check rows: in the kernel's domain, or kernel values with the training rows."""
-        try:
-            table = self._read(X)
-        except ColumnMismatchError as error:
-            if self.kernel != PRECOMPUTED:
-                raise
-            raise ColumnMismatchError(
-                f'{error}\nFor kernel="precomputed" these are kernel values: one row for each new row, and one column '
-                f"for each of the {self.n_features_in_} training rows."
-            ) from error
+        table = self._read(X)
         check_domain(self._centers.kernel.name, table.values, table.columns)
         return table
 

@@ -140,6 +140,8 @@ class TreeDisplay(Display):
         """
         tree = self.tree
         need_matplotlib()
+        from matplotlib.patches import FancyBboxPatch
+
         from cutwise.plot._text import ScaledText
 
         labeled = LabeledTree(tree, self.names)
@@ -158,7 +160,12 @@ class TreeDisplay(Display):
             if min(width / lay.width, height / lay.height) < _LEGIBLE:
                 lay = self._outline(width, height)
         ax, inks = self._start(ax, lay.width, lay.height)
-        scale = self._prepare(ax, lay.width, lay.height)
+        ax.set_axis_off()
+        ax.set_xlim(0, lay.width)  # one unit is an inch of the drawing
+        ax.set_ylim(lay.height, 0)
+        ax.set_aspect("equal", adjustable="box", anchor="NW")
+        wide, high = size_in_inches(ax)
+        scale = min(wide / lay.width, high / lay.height)
         self.node_x_, self.node_y_ = x, y = lay.x, lay.y
         size = tree.sum_up(self.leaf_rows)
         share = size / max(int(size[0]), 1)
@@ -195,7 +202,10 @@ class TreeDisplay(Display):
         for i, leaf in enumerate(tree.leaves.tolist()):
             code, line = int(tree.cluster[leaf]), y[leaf]
             color = cluster_color(code)
-            self._box(ax, lay.leaf_x, line - lay.thick / 2, lay.pill, lay.thick, color)
+            corner, shape = (lay.leaf_x, line - lay.thick / 2), "round,pad=0,rounding_size=0.07"
+            ax.add_patch(
+                FancyBboxPatch(corner, lay.pill, lay.thick, shape, facecolor=color, edgecolor="none", zorder=5)
+            )
             write(lay.leaf_x + lay.pill / 2, line, lay.titles[code], min(_FONT, 64 * lay.thick), color=ink_on(color),
                   ha="center", va="center_baseline", zorder=6)  # fmt: skip
             write(lay.figures_x, line, lay.figures[i], _SMALL)
@@ -280,21 +290,6 @@ class TreeDisplay(Display):
         titles = [shorten(plain(title), length) for title in self.titles]
         clusters = self.tree.cluster[self.tree.leaves].tolist()
         return titles, max(text_width(titles[c], _FONT) for c in clusters) + 0.24
-
-    def _prepare(self, ax: Any, width: float, height: float) -> float:
-        """Make one unit an inch of the drawing, and say how much smaller than drawn the axes are."""
-        ax.set_axis_off()
-        ax.set_xlim(0, width)
-        ax.set_ylim(height, 0)
-        ax.set_aspect("equal", adjustable="box", anchor="NW")
-        wide, high = size_in_inches(ax)
-        return min(wide / width, high / height)
-
-    def _box(self, ax: Any, x: float, y: float, width: float, height: float, color: str) -> None:
-        from matplotlib.patches import FancyBboxPatch
-
-        shape = "round,pad=0,rounding_size=0.07"
-        ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, facecolor=color, edgecolor="none", zorder=5))
 
 
 def _written(name_of: ShortNames, test: Condition, length: int) -> str:

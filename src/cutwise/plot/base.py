@@ -47,8 +47,12 @@ class Display:
 
     def _start(self, ax: Any, width: float, height: float) -> tuple[Any, Inks]:
         """The axes given, or those of a new figure of that size in inches, and what to draw in."""
-        self.ax_ = ax = new_axes(ax, width, height)
-        self.figure_ = ax.figure
+        need_matplotlib()
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.figure(figsize=(width, height), layout="constrained").add_subplot()
+        self.ax_, self.figure_ = ax, ax.figure
         return ax, Inks.of(ax)
 
 
@@ -76,16 +80,6 @@ def need_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
         raise MissingDependencyError.of("matplotlib", purpose="Drawing", extra="plot") from error
-
-
-def new_axes(ax: Any, width: float, height: float) -> Any:
-    """The axes given, or those of a new figure of that size in inches."""
-    need_matplotlib()
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
 def tint(color: str, amount: float, ground: str) -> tuple[float, float, float]:

@@ -288,14 +288,8 @@ def n_mistakes(
                 f"labels hold {given.classes.tolist()[0]!r}, but the tree knows its clusters by codes from 0 on. "
                 "Pass the label of every code as classes, in the order of the codes, or the fitted estimator as tree."
             )
-        code_of = {int(label): int(label) for label in given.classes}
-    else:
-        known = np.asarray(classes)
-        if known.ndim != 1:
-            raise InvalidInputError(
-                f"classes={classes!r} is not a list of labels. Give the label of every code, in the order of the codes."
-            )
-        code_of = {label: code for code, label in enumerate(known.tolist())}
+        classes = range(int(routed.cluster.max()) + 1)
+    code_of = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
     # Labels unknown to the tree get a code of their own, which it never predicts.
     positions = [code_of.get(label, -2) for label in given.classes.tolist()]
     codes = np.append(np.array(positions, dtype=np.int64), -1)[given.codes]
