@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -313,12 +312,17 @@ def telling_columns(
     first, then the second of each. Differences are those of ``Profile``; categories, which have none, come last.
     """
     matrix: Any = table.matrix
-    if not table.is_sparse and np.isnan(table.values).any():  # a missing value counts as the mean of the others
-        known = np.asarray(table.values, dtype=np.float64)
-        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of a column without values
-            matrix = as_matrix(np.where(np.isnan(known), np.nanmean(known, axis=0), known))
+    of_known: Any = 1.0
+    if not table.is_sparse and np.isnan(table.values).any():
+        values = np.asarray(table.values, dtype=np.float64)
+        known = ~np.isnan(values)
+        mean = np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        matrix = as_matrix(np.where(known, values, mean))  # the sums of differences stay, but count too many rows
+        n_known = np.array([known[codes == code].sum(axis=0) for code in range(n_clusters)])
+        size = np.bincount(codes, minlength=n_clusters)[:, np.newaxis]
+        of_known = size / np.maximum(n_known, 1) * np.sqrt(known.mean(axis=0))
     own, center, variance = _moments(matrix, codes, n_clusters, table.values if table.is_sparse else None)
-    difference = np.divide(own - center, np.sqrt(variance), out=np.zeros_like(own), where=variance > 0)
+    difference = np.divide(own - center, np.sqrt(variance), out=np.zeros_like(own), where=variance > 0) * of_known
     difference[:, [kind.name == "category" for kind in table.kinds]] = 0
     return _in_turns(difference, n_wanted)
 
