@@ -47,7 +47,7 @@ def test_dense_codes_decode_to_their_values(dtype, n):
     check(X, encode(X, bundle=False))
 
 
-@each("n", [300, 601, 1023])
+@each("n", [300, 601, 639])
 @each("dtype", [np.float32, np.float64])
 def test_values_that_occur_once_share_bins_of_one_size(dtype, n):
     values = (np.random.default_rng(n).permutation(n) / 7).astype(dtype)[:, None]

@@ -333,6 +333,7 @@ def lloyd(
     objective: str = 'kmeans',
     costed: bool = False,
     most_start_cost: float = float('inf'),
+    column_sizes: NDArray[numpy.float64] | None = None,
 ) -> tuple[NDArray[numpy.float64], int, NDArray[numpy.int64], float, float]:
     """
     Lloyd's iterations from centers (k, d), which skip rows whose nearest center cannot have changed (Hamerly 2010).
@@ -340,7 +341,7 @@ def lloyd(
     objective: "kmeans" for Euclidean distance and means, "kmedians" for l1 distance and medians. weights: positive; a weight equals a
     repeated row to the bit. The iterations stop after max_iter; when no row changes its center; when moving the centers lowers the
     cost by no more than tolerance times the first cost (for k-medians: cannot lower it by more); and after the first one, if the mean
-    cost of the rows by the given centers is above most_start_cost.
+    cost of the rows by the given centers is above most_start_cost. column_sizes: as for cluster_means.
 
     Returns the centers, the number of iterations, the weight of each cluster in the last of them, (k,), the mean cost of the rows by
     the given centers, and, if costed, the mean cost at the end, each row by the center that it was assigned to last, otherwise nan.
@@ -382,12 +383,14 @@ def principal_axes(
     weights: NDArray[numpy.int64] | None,
     n_axes: int,
     n_rounds: int,
+    largest: float = -1.0,
 ) -> NDArray[numpy.float64]:
     """
     Approximate principal axes of some rows about the origin, (n_cols, n_axes), orthonormal.
 
     They come from n_rounds of subspace iteration (Halko, Martinsson, Tropp 2011), started from pseudorandom signs that depend on the
-    number of columns only. n_axes: a multiple of 16; axes beyond the rank of the rows are zero.
+    number of columns only. n_axes: a multiple of 16; axes beyond the rank of the rows are zero. largest: the largest absolute value, if
+    it is known, which saves a pass over the rows.
     """
 
 def project(

@@ -744,6 +744,7 @@ def make_reference(
                 sample_weight=rows.sample_weight,
                 n_jobs=n_jobs,
                 verbose=max(int(model.verbose) - 1, 0),
+                column_sizes=rows.encoded.column_sizes if rows.same_columns else None,
             ).reference
         else:
             reference = from_centers(

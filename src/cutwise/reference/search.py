@@ -88,7 +88,7 @@ class Points:
 
     ``values``: the rows, or a table that contains them. ``weights``: positive; None: 1 each. ``chosen``: the numbers of
     the rows in ``values``; None: all. ``whole``: the original rows, if these are sketches. ``residual``: mean cost of
-    a row outside of the axes of its sketch.
+    a row outside of the axes of its sketch. ``column_sizes``: largest absolute values of the table's columns, if known.
     """
 
     values: Values
@@ -97,6 +97,7 @@ class Points:
     chosen: Int64 | None = None
     whole: Points | None = None
     residual: float = 0.0
+    column_sizes: Float64 | None = None
 
     @property
     def n_rows(self) -> int:
@@ -125,7 +126,8 @@ class Points:
 
     def principal_axes(self, n_axes: int) -> Float64:
         """Principal axes for sketches of these and other rows, shape (n_columns, n_axes)."""
-        return core.principal_axes(as_matrix(self.values), self._numbers, self.weights, n_axes, AXIS_ROUNDS)
+        largest = -1.0 if self.column_sizes is None else float(self.column_sizes.max())
+        return core.principal_axes(as_matrix(self.values), self._numbers, self.weights, n_axes, AXIS_ROUNDS, largest)
 
     def sketched(self, axes: Float64) -> Points:
         """Sketches of the rows along ``axes``."""
@@ -141,7 +143,8 @@ class Points:
         labels, weights = np.full(matrix.n_rows, -1, dtype=np.int32), np.ones(matrix.n_rows, dtype=np.int64)
         labels[self.whole._numbers] = self.objective.assign(self.matrix, centers, n_jobs)[0]
         weights[self.whole._numbers] = 1 if self.weights is None else self.weights
-        whole, weight = self.objective.centers(matrix, labels, len(centers), weights, n_jobs)
+        sizes = self.whole.column_sizes
+        whole, weight = self.objective.centers(matrix, labels, len(centers), weights, n_jobs, sizes)
         whole[weight == 0] = 0.0
         return whole
 
@@ -154,8 +157,9 @@ class Points:
         """Lloyd's iterations from these centers."""
         tolerance, max_iter, most = stop
         centers, n_iter, weights, start_cost, cost = core.lloyd(
-            self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name, costed, most
-        )
+            self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name, costed, most,
+            None if self.chosen is not None else self.column_sizes,
+        )  # fmt: skip
         return Run(cost + self.residual, start_cost + self.residual, centers, n_iter, weights)
 
     def drop(self, centers: Centers, n_left: int) -> Centers:
@@ -205,11 +209,14 @@ class DistinctRows(Points):
         """See :class:`SearchedRows`."""
         if len(self) <= size:
             order = np.argsort(self.hashes)
-            return Points(self.values, self.totals[order], self.objective, self.numbers[order])
+            return self._points(self.totals[order], self.numbers[order])
         scores: Float64 = sum(each.of_rows for each in matters)  # type: ignore[assignment,misc]
         total = sum(each.total for each in matters)
         chosen, exact = draw_rows(self.hashes, self.totals, scores, size, seed, total)
-        return Points(self.values, sample_weights(exact), self.objective, self.numbers[chosen])
+        return self._points(sample_weights(exact), self.numbers[chosen])
+
+    def _points(self, weights: Int64, numbers: Int64) -> Points:
+        return Points(self.values, weights, self.objective, numbers, column_sizes=self.column_sizes)
 
 
 @dataclass(eq=False)
@@ -321,7 +328,12 @@ def draw_rows(
     return chosen, weights[chosen] / chance[chosen]
 
 
-def read_points(table: Table, sample_weight: npt.NDArray[np.float64] | None, objective: Objective) -> DistinctRows:
+def read_points(
+    table: Table,
+    sample_weight: npt.NDArray[np.float64] | None,
+    objective: Objective,
+    column_sizes: Float64 | None = None,
+) -> DistinctRows:
     """The rows of positive weight; equal rows are merged if this leaves at most half of the rows."""
     values: Values = table.values
     weights, _ = integer_weights(sample_weight)
@@ -331,7 +343,9 @@ def read_points(table: Table, sample_weight: npt.NDArray[np.float64] | None, obj
     elif weights is not None and not weights.all():
         weighted = np.flatnonzero(weights)
         values, weights, numbers = values[weighted], weights[weighted], np.searchsorted(weighted, numbers)
-    return DistinctRows(values, weights, objective, numbers=numbers, totals=totals, hashes=hashes)
+    return DistinctRows(
+        values, weights, objective, column_sizes=column_sizes, numbers=numbers, totals=totals, hashes=hashes
+    )
 
 
 Item = TypeVar("Item")
@@ -435,6 +449,7 @@ def find_clustering(
     sample_weight: npt.NDArray[np.float64] | None = None,
     n_jobs: int = 1,
     verbose: int = 0,
+    column_sizes: Float64 | None = None,
 ) -> FoundClustering:
     """The best of several clusterings by Lloyd's iterations.
 
@@ -463,6 +478,8 @@ def find_clustering(
         Threads; the result does not depend on it.
     verbose : int, default 0
         Above 0, restarts and stages are printed to standard error, as they end.
+    column_sizes : ndarray of shape (n_columns,), float64, optional
+        The largest absolute value of every column, where they are known, which saves passes over the rows.
 
     Returns
     -------
@@ -477,7 +494,7 @@ def find_clustering(
     InvalidInputError
         Distances are beyond float64.
     """
-    points = read_points(table, sample_weight, objective)
+    points = read_points(table, sample_weight, objective, column_sizes)
     if not isinstance(init, str):
         run = points.iterate(init, Stop(0.0, max_iter), n_jobs)
         return FoundClustering(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=False), run.n_iter)
@@ -614,7 +631,7 @@ class _Search:
             work = sample.n_rows * sample.values.shape[1] * self.n_clusters
             most = max(most, self.n_init * min(SMALL_WORK // work, MORE_RESTARTS))
             least = max(least, TINY_WORK // work)
-        streams = self.rng.spawn(most)
+        streams = self.rng.bit_generator.seed_seq.spawn(most)  # type: ignore[attr-defined]
         made = idle = 0
         best = min(runs, key=_cost, default=None)
         while made < most and idle < (max(least, made // 2) if goes_on else least):
@@ -623,7 +640,7 @@ class _Search:
             # Restarts are independent: one thread each, instead of many threads on one small sample.
             new = range(made, min(made + ROUND, most))
             show_progress(f"reference clustering: start {made + 1} of at most {most}", made / most)
-            found = each(lambda i: self._restart(sample, streams[i]), new, self.n_jobs)
+            found = each(lambda i: self._restart(sample, np.random.default_rng(streams[i])), new, self.n_jobs)
             for run in found:
                 before, best = best, run if best is None else self._crossed(sample, best, run, stop)
                 idle = idle + 1 if before is not None and best.cost >= IMPROVED * before.cost else 0

@@ -26,7 +26,12 @@ CUTWISE_INLINE uint64_t hash_of(double value, uint64_t key) {
 template <class T>
 CUTWISE_CLONES uint64_t hash_of_all(const T *values, int64_t n, const uint64_t *keys) {
   uint64_t sum = 0;
-  for (int64_t f = 0; f < n; ++f) sum += hash_of(static_cast<double>(values[f]), keys[f]);
+  int64_t f = 0;
+  for (; f + 16 <= n; f += 16) {
+    prefetch(values + f + 512, 64);
+    for (int64_t j = f; j < f + 16; ++j) sum += hash_of(static_cast<double>(values[j]), keys[j]);
+  }
+  for (; f < n; ++f) sum += hash_of(static_cast<double>(values[f]), keys[f]);
   return sum;
 }
 

@@ -11,7 +11,12 @@ void convert(const T *from, int64_t n, double *to) {
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<double>(from[i]);
 }
 CUTWISE_CLONES void convert(const float *from, int64_t n, double *to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<double>(from[i]);
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    prefetch(from + i + 512, 64);
+    for (int64_t j = i; j < i + 16; ++j) to[j] = static_cast<double>(from[j]);
+  }
+  for (; i < n; ++i) to[i] = static_cast<double>(from[i]);
 }
 
 template <class T>

@@ -116,8 +116,10 @@ CUTWISE_CLONES int64_t move_bounds(const int32_t *labels, const Moves &moves, in
 
 class Lloyd {
  public:
-  // centers: (k, d), from which the iterations start; they are moved in place.
-  Lloyd(const RowReader &x, double *centers, int64_t k, const int64_t *weights, Objective objective, int n_jobs)
+  // centers: (k, d), from which the iterations start; they are moved in place. sizes: column_sizes() where they are known, or
+  // null.
+  Lloyd(const RowReader &x, double *centers, int64_t k, const int64_t *weights, Objective objective, int n_jobs,
+        const double *sizes)
       : x_(x),
         weights_(weights),
         objective_(objective),
@@ -139,7 +141,7 @@ class Lloyd {
     }
     const int bits = term_bits(total_);
     unit_ = std::ldexp(1.0, bits);
-    scale_ = column_sizes(x, n_jobs);
+    scale_ = sizes != nullptr ? std::vector<double>(sizes, sizes + d_) : column_sizes(x, n_jobs);
     for (const double size : scale_) largest_cost_ += objective_ == Objective::kmeans ? 4.0 * size * size : 2.0 * size;
     largest_cost_ = std::min(largest_cost_, std::numeric_limits<double>::max());
     cost_scale_ = term_scale(largest_cost_, bits);
@@ -438,13 +440,12 @@ class Lloyd {
   std::unique_ptr<Moves> moves_;  // null: every row has to be measured
 };
 
-std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const Matrix &x, const In2<double> &centers,
-                                                                           const Weights &weights, int max_iter,
-                                                                           double tolerance, int n_jobs,
-                                                                           const std::string &objective, bool costed,
-                                                                           double most_start_cost) {
+std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(
+    const Matrix &x, const In2<double> &centers, const Weights &weights, int max_iter, double tolerance, int n_jobs,
+    const std::string &objective, bool costed, double most_start_cost, const std::optional<In1<double>> &sizes) {
   require(centers.shape(0) > 0, "there is at least one center");
   require(has_shape(centers, centers.shape(0), x.n_cols()), "the centers have the columns of the rows");
+  require(has_shape(sizes, x.n_cols()), "there is one size for each column");
   const int64_t *w = checked(weights, x.n_rows());
   NewArray<double, 2> out(centers.shape(0), centers.shape(1));
   NewArray<int64_t, 1> cluster_weights(centers.shape(0));
@@ -453,7 +454,8 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const
   without_gil([&] {
     const std::unique_ptr<RowReader> rows = RowReader::of(x);
     std::copy_n(centers.data(), centers.size(), out.data());
-    Lloyd state(*rows, out.data(), static_cast<int64_t>(centers.shape(0)), w, read_objective(objective), n_jobs);
+    Lloyd state(*rows, out.data(), static_cast<int64_t>(centers.shape(0)), w, read_objective(objective), n_jobs,
+                data_or_null(sizes));
     for (bool more = true; more && n_iter < max_iter && !(state.start_cost() > most_start_cost);) {
       more = state.step(tolerance);
       ++n_iter;
@@ -474,13 +476,13 @@ void bind_lloyd(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none() = nb::none(), "max_iter"_a = 300,
         "tolerance"_a = 0.0, "n_jobs"_a = 1, "objective"_a = "kmeans", "costed"_a = false,
-        "most_start_cost"_a = std::numeric_limits<double>::infinity(),
+        "most_start_cost"_a = std::numeric_limits<double>::infinity(), "column_sizes"_a.none() = nb::none(),
         R"(Lloyd's iterations from centers (k, d), which skip rows whose nearest center cannot have changed (Hamerly 2010).
 
 objective: "kmeans" for Euclidean distance and means, "kmedians" for l1 distance and medians. weights: positive; a weight equals a
 repeated row to the bit. The iterations stop after max_iter; when no row changes its center; when moving the centers lowers the
 cost by no more than tolerance times the first cost (for k-medians: cannot lower it by more); and after the first one, if the mean
-cost of the rows by the given centers is above most_start_cost.
+cost of the rows by the given centers is above most_start_cost. column_sizes: as for cluster_means.
 
 Returns the centers, the number of iterations, the weight of each cluster in the last of them, (k,), the mean cost of the rows by
 the given centers, and, if costed, the mean cost at the end, each row by the center that it was assigned to last, otherwise nan.

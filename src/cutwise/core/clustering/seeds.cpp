@@ -268,23 +268,33 @@ CUTWISE_CLONES double largest_size(const double *values, int64_t n, double large
   return std::max(largest, *std::max_element(sizes, sizes + kAxes));
 }
 
-// Writes the coordinates of rows along m axes, (d, m), and with_squares the rows' sums of squares.
+// Writes the coordinates of n rows along kAxes of m axes, (d, m), and with_squares the sum of squares of a single row.
+template <int64_t n, bool with_squares>
+CUTWISE_INLINE void along_some(const AxisRows &rows, int64_t row, const double *axes, int64_t m, double *out, double *squares) {
+  const double *values = rows.values + row * rows.n;
+  double sums[n][kAxes] = {}, square = 0.0;
+  for (int64_t p = 0; p < rows.n; ++p) {
+    const double *axis = axes + (rows.columns ? rows.columns[p] : p) * m;
+    if (rows.columns && p + kAxesAhead < rows.n) prefetch(axes + rows.columns[p + kAxesAhead] * m, kAxes * sizeof(double));
+    for (int64_t r = 0; r < n; ++r) {
+      const double value = values[r * rows.n + p];
+      for (int64_t j = 0; j < kAxes; ++j) sums[r][j] += value * axis[j];
+      if (with_squares) square += value * value;
+    }
+  }
+  for (int64_t r = 0; r < n; ++r) std::copy_n(sums[r], kAxes, out + (row + r) * m);
+  if (with_squares) squares[row] = square;
+}
+
+// The same along all axes, for all rows; without squares two at a time, for which each axis is read once.
 template <bool with_squares>
 CUTWISE_CLONES void along_axes(const AxisRows &rows, const double *axes, int64_t m, double *out, double *squares) {
-  for (int64_t r = 0; r < rows.n_rows; ++r)
-    for (int64_t first = 0; first < m; first += kAxes) {
-      const double *values = rows.values + r * rows.n;
-      double sums[kAxes] = {}, square = 0.0;
-      for (int64_t p = 0; p < rows.n; ++p) {
-        const double *axis = axes + (rows.columns ? rows.columns[p] : p) * m + first;
-        if (rows.columns && p + kAxesAhead < rows.n)
-          prefetch(axes + rows.columns[p + kAxesAhead] * m + first, kAxes * sizeof(double));
-        for (int64_t j = 0; j < kAxes; ++j) sums[j] += values[p] * axis[j];
-        if (with_squares) square += values[p] * values[p];
-      }
-      std::copy_n(sums, kAxes, out + r * m + first);
-      if (with_squares) squares[r] = square;
-    }
+  for (int64_t first = 0; first < m; first += kAxes) {
+    int64_t row = 0;
+    if (!with_squares)
+      for (; row + 2 <= rows.n_rows; row += 2) along_some<2, false>(rows, row, axes + first, m, out + first, nullptr);
+    for (; row < rows.n_rows; ++row) along_some<1, with_squares>(rows, row, axes + first, m, out + first, squares);
+  }
 }
 
 // Adds rows to m axes: factors[r * m + j] times row r to axis j.
@@ -329,8 +339,8 @@ CUTWISE_CLONES void orthonormalize_axes(int64_t d, int64_t m, double *axes) {
     }
 }
 
-Owned<double, 2> principal_axes(const Matrix &x, const In1<int64_t> &rows, const Weights &weights, int64_t n_axes,
-                                int n_rounds) {
+Owned<double, 2> principal_axes(const Matrix &x, const In1<int64_t> &rows, const Weights &weights, int64_t n_axes, int n_rounds,
+                                double largest) {
   check_rows(x, rows);
   require(n_axes > 0 && n_axes % kAxes == 0 && n_rounds > 0, "the number of axes is a multiple of 16");
   const auto n_rows = static_cast<int64_t>(rows.size()), d = x.n_cols();
@@ -341,9 +351,10 @@ Owned<double, 2> principal_axes(const Matrix &x, const In1<int64_t> &rows, const
     // The first axes have pseudorandom signs, which depend on the number of the column only.
     for (int64_t f = 0; f < d; ++f)
       for (int64_t j = 0; j < n_axes; ++j) out.data()[f * n_axes + j] = (column_key(f * n_axes + j) & 1) != 0 ? 1.0 : -1.0;
-    double largest = 0.0, heaviest = 1.0;
+    double heaviest = 1.0;
     for (int64_t i = 0; w != nullptr && i < n_rows; ++i) heaviest = std::max(heaviest, static_cast<double>(w[i]));
-    for_axis_rows(x, rows, [&](const AxisRows &some) { largest = largest_size(some.values, some.n_rows * some.n, largest); });
+    if (largest < 0.0)
+      for_axis_rows(x, rows, [&](const AxisRows &some) { largest = largest_size(some.values, some.n_rows * some.n, largest); });
     // With this scale products neither overflow nor underflow.
     const double scale = std::ldexp(1.0, largest > 0.0 ? std::clamp(-std::ilogb(largest), -1000, 1000) : 0);
     std::vector<double> before, along(kAxisRows * n_axes);
@@ -404,10 +415,12 @@ cost, and for each seed the candidate that lowers the cost most is kept. Seeds a
 
 That cost is after the centers that get the rows have moved. Weights are positive.)");
   m.def("principal_axes", &principal_axes, "matrix"_a, "rows"_a, "weights"_a.none(), "n_axes"_a, "n_rounds"_a,
+        "largest"_a = -1.0,
         R"(Approximate principal axes of some rows about the origin, (n_cols, n_axes), orthonormal.
 
 They come from n_rounds of subspace iteration (Halko, Martinsson, Tropp 2011), started from pseudorandom signs that depend on the
-number of columns only. n_axes: a multiple of 16; axes beyond the rank of the rows are zero.)");
+number of columns only. n_axes: a multiple of 16; axes beyond the rank of the rows are zero. largest: the largest absolute value, if
+it is known, which saves a pass over the rows.)");
   m.def("project", &project, "matrix"_a, "rows"_a, "axes"_a,
         "The coordinates of some rows along orthonormal axes, (len(rows), n_axes), and the squared distance of each row from "
         "the\n"

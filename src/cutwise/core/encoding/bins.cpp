@@ -89,10 +89,19 @@ bool count_whole(const V *values, int64_t n, Tally &tally) {
   return true;
 }
 
+constexpr int64_t kFewEnds = 31;  // so few are compared with every value faster than searched
+
 // A binary search in which all values take each step together, so that no step waits for the one before.
 template <class V, class Count>
 CUTWISE_INLINE void count_by_halves(const V *ends, int64_t n_ends, const V *values, int64_t n, Count *counts) {
   std::fill_n(counts, n, Count{0});
+  constexpr int64_t at_once = 128 / sizeof(V);  // values that stay in registers with their counts
+  for (; n_ends <= kFewEnds && n >= at_once; n -= at_once, values += at_once, counts += at_once) {
+    Count below[at_once] = {};
+    for (int64_t e = 0; e < n_ends; ++e)
+      for (int64_t i = 0; i < at_once; ++i) below[i] += static_cast<Count>(ends[e] < values[i]);
+    std::copy_n(below, at_once, counts);
+  }
   while (n_ends > 0) {
     const int64_t half = (n_ends + 1) / 2;  // n_ends are left to search
     const V *last = ends + half - 1;

@@ -14,7 +14,7 @@ namespace cutwise {
 namespace {
 
 constexpr int64_t kMinSampled = 4096, kMaxSampled = 8192;
-constexpr int64_t kValuesToChooseBin = 16;
+constexpr int64_t kValuesToChooseBin = 10;
 constexpr int64_t kSampleBytes = 2 << 20;  // size of the sample of the columns that are sampled together
 constexpr int64_t kTileBytes = 128 << 10;  // two tiles fit in the second-level cache
 constexpr int64_t kMaxTileRows = 1024;
@@ -232,16 +232,12 @@ class DenseEncoder {
       const int64_t n = std::min(tile_rows, last - first);
       const T *tile = x_.data + first * x_.row_stride;
       uint8_t *codes = out_.codes.data() + first * n_groups;
-      // While a column is encoded, its share of the next tile is prefetched.
-      const int64_t next_bytes = x_.col_stride != 1 || x_.row_stride < x_.n_cols || x_.row_stride > 2 * x_.n_cols ||
-                                         width < x_.n_cols || first + n >= last
-                                     ? 0
-                                     : std::min(n, last - first - n) * x_.row_stride * static_cast<int64_t>(sizeof(T));
-      const int64_t share = begin == end ? 0 : next_bytes / (end - begin);
-      const char *next = reinterpret_cast<const char *>(tile + n * x_.row_stride);
+      // While a column is encoded, its share of the rows of the next tile is prefetched.
+      const int64_t n_next = x_.col_stride == 1 ? std::min(n, last - first - n) : 0, n_columns = end - begin;
+      const T *next = tile + n * x_.row_stride + (begin == end ? 0 : *begin);
       for (auto c = begin; c != end; ++c) {
-        prefetch(next, share);
-        next += share;
+        for (int64_t i = (c - begin) * n_next / n_columns; i < (c - begin + 1) * n_next / n_columns; ++i)
+          prefetch(next + i * x_.row_stride, width * static_cast<int64_t>(sizeof(T)));
         const T *values = tile + *c * x_.col_stride;
         uint8_t *of_group = codes + out_.columns[*c].group;
         if (finders_[*c].find(values, x_.row_stride, n, pass.ends.data() + ends_begin_[*c], of_group, n_groups))

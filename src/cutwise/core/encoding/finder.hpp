@@ -109,7 +109,7 @@ class Finder {
               const T *from = values + first * stride;
               for (int64_t i = 0; i < here; ++i) some[i] = static_cast<V>(from[i * stride]);
               count_below(cells.data(), static_cast<int64_t>(cells.size()), some, here, bins);
-              any |= write([&](T, int64_t i) { return static_cast<int>(bins[i]); }, from, stride, here, ends,
+              any |= write([&](V, int64_t i) { return static_cast<int>(bins[i]); }, some, 1, here, ends,
                            codes + first * code_stride, code_stride);
             }
             return any;
@@ -132,13 +132,14 @@ class Finder {
 
   using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
 
-  template <class Find>
-  bool write(Find &&find_bin, const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes, int64_t code_stride) const {
+  template <class Find, class Value>
+  bool write(Find &&find_bin, const Value *values, int64_t stride, int64_t n, V *ends, uint8_t *codes,
+             int64_t code_stride) const {
     if (exact_) {
       const V *value = value_.data();
       Bits different = 0;
       for (int64_t i = 0; i < n; ++i) {
-        const T v = values[i * stride];
+        const Value v = values[i * stride];
         const int b = find_bin(v, i);
         different |= bit_cast<Bits>(value[b]) ^ bit_cast<Bits>(static_cast<V>(v));  // true for -0.0 too, though it is known
         codes[i * code_stride] = static_cast<uint8_t>(b);
@@ -146,7 +147,7 @@ class Finder {
       return different != 0;
     }
     for (int64_t i = 0; i < n; ++i) {
-      const T v = values[i * stride];
+      const Value v = values[i * stride];
       const int b = find_bin(v, i);
       const V compared = static_cast<V>(v);
       if (compared < ends[2 * b]) ends[2 * b] = compared;
