@@ -254,7 +254,7 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
     def _problem(self, fit: PreparedFit) -> LabelProblem:
         spec = GrowthSpec(
             self.algorithm, fit.max_leaves, self.expansion, self.depth_penalty, limits=fit.limits,
-            progress=fit.stages.leaves,
+            progress=fit.stages.leaves, found={},
         )  # fmt: skip
         return LabelProblem(fit.context, fit.context.grower(), spec)
 

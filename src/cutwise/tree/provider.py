@@ -560,7 +560,7 @@ class GrowthSpec:
     single values next to them. ``features``: for "kernel_imm"; of the cuts with the fewest mistakes it takes the lowest
     column, then the lowest feature, then the lowest level, as the published trees do; see ``surrogate_features``.
     ``limits``: limits of cuts and depth. ``progress``: called with the algorithm and the number of leaves after every
-    split.
+    split. ``found``: keeps the cuts of leaves for growths of the same trees to other sizes.
     """
 
     algorithm: str = "exgreedy"
@@ -572,6 +572,7 @@ class GrowthSpec:
     features: Features | None = None
     limits: Limits | None = None
     progress: Callable[[str, int], None] | None = None
+    found: dict[tuple[str, float, int], LeafCut | None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -666,7 +667,7 @@ class ExpansionCriterion:
     _payload_of: type[Payload] = LabelPayload
 
     def __init__(self, problem: GrowthProblem) -> None:
-        self._provider, self._limits = problem.provider, problem.spec.limits
+        self._provider, self._limits, self._spec = problem.provider, problem.spec.limits, problem.spec
         self._gini = problem.spec.gini
         # Searches for intervals know no limits, and any node may be cut within a limit of depth.
         self._intervals = problem.spec.cuts == "interval" and (self._limits is None or self._limits.is_of_depth)
@@ -690,11 +691,15 @@ class ExpansionCriterion:
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """The cheapest cut, or None if the rows are equal in every column, or no cut can gain anything."""
-        search = self._search(sums)
-        cut: LeafCut | None = self._provider.search(node, search)
-        if cut is None or not self._intervals or (cut.cost == 0 and cut.impurity == 0.0):
-            return cut
-        return self._provider.search(node, replace(search, known=cut)) or cut
+        found = {} if self._spec.found is None else self._spec.found
+        key = self._spec.algorithm, self._spec.depth_penalty, node  # a larger growth splits the same nodes first
+        if key not in found:
+            search = self._search(sums)
+            cut: LeafCut | None = self._provider.search(node, search)
+            if cut is not None and self._intervals and (cut.cost, cut.impurity) != (0, 0.0):
+                cut = self._provider.search(node, replace(search, known=cut)) or cut
+            found[key] = cut
+        return found[key]
 
     def _search(self, sums: NodeSums) -> Any:
         """The search for the cheapest cut; with a ``known`` cut, for an interval that is better."""

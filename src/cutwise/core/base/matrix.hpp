@@ -14,7 +14,8 @@ struct Dense {
   int64_t n_rows, n_cols;
   int64_t row_stride, col_stride;  // in elements; negative and zero strides are fine
 
-  double operator()(int64_t row, int64_t col) const { return static_cast<double>(data[row * row_stride + col * col_stride]); }
+  const T *address(int64_t row, int64_t col) const { return data + row * row_stride + col * col_stride; }
+  double operator()(int64_t row, int64_t col) const { return static_cast<double>(*address(row, col)); }
 };
 
 // A CSR table of one dtype. The column indices of a row increase strictly, and no stored value is zero.
@@ -52,7 +53,8 @@ struct Derived {
     if (level[col] == kIsMissing) return std::isnan(x) ? 1.0 : 0.0;
     return std::isnan(x) ? missing[col] : (x - shift[col]) / scale[col];
   }
-  double operator()(int64_t row, int64_t col) const { return of(data[row * row_stride + source[col] * col_stride], col); }
+  const double *address(int64_t row, int64_t col) const { return data + row * row_stride + source[col] * col_stride; }
+  double operator()(int64_t row, int64_t col) const { return of(*address(row, col), col); }
 };
 
 using AnyArray = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;

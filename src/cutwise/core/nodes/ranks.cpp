@@ -3,6 +3,7 @@
 
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
+#include "base/simd.hpp"
 #include "nodes/node.hpp"
 
 namespace cutwise {
@@ -17,6 +18,8 @@ std::vector<RowValue> sorted_rows(const NodeRows &node, int32_t feature) {
 }
 
 namespace {
+
+constexpr int64_t kRowsAhead = 16;
 
 template <class Table>
 void collect(const Table &values, const Encoded &encoded, const int32_t *rows, int64_t n, SortedBins *sorted, size_t n_sorted) {
@@ -33,8 +36,13 @@ void collect(const Table &values, const Encoded &encoded, const int32_t *rows, i
       }
     }
     const uint8_t *codes = encoded.codes.data() + column.group;
+    const auto code_of = [&](int64_t i) { return codes + static_cast<int64_t>(rows[i]) * encoded.n_groups; };
     for (int64_t i = 0; i < n; ++i) {
-      const int32_t list = list_of[codes[static_cast<int64_t>(rows[i]) * encoded.n_groups]];
+      if (i + 2 * kRowsAhead < n) {  // rows are far from each other in memory
+        prefetch(code_of(i + 2 * kRowsAhead), 1);
+        if (list_of[*code_of(i + kRowsAhead)] >= 0) prefetch(values.address(rows[i + kRowsAhead], here->feature), 1);
+      }
+      const int32_t list = list_of[*code_of(i)];
       if (list >= 0) here->rows[list].push_back({values(rows[i], here->feature), rows[i]});
     }
   }
