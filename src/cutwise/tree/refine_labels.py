@@ -19,9 +19,11 @@ from .refine_sample import SearchedPart, Step, bin_rows, draw_distinct, improve,
 from .subtree import prune_to_agreement
 
 SEARCHED_ROWS = 10_000
-MOST_BINS, FEWEST_BINS = 160, 16
-TABLE_BYTES = 2**26
-"""Largest size of the tables of all leaves, which limits the number of bins."""
+MOST_BINS, FEWEST_BINS, SPARSE_BINS = 160, 16, 24
+TABLE_BYTES, SPARSE_BYTES = 2**26, 2**22
+"""Largest size of the tables of all leaves, which limits the number of bins.
+
+Most values of sparse tables are in one bin: beyond SPARSE_BINS tables take SPARSE_BYTES, or one byte a stored value."""
 N_STARTS, N_SWAPPED, N_KEPT = 5, 3, 2
 """Number of given trees to search from, of results to search with moved leaves, and of trees to return."""
 MOST_ADDITIONS, MOST_PASSES = 2**28, 12
@@ -52,7 +54,10 @@ def refine_agreement(
     drawn = draw_distinct(core.row_hashes(table.matrix, n_jobs), max(SEARCHED_ROWS, 150 * n_leaves))
     columns = select_columns(coordinates, np.concatenate([grown.tree.feature for grown in starts]), limits)
     part = SearchedPart(table, table.matrix, columns, columns, is_same=True)
-    n_bins = min(MOST_BINS, TABLE_BYTES // (8 * width * len(columns) * n_leaves))
+    a_bin = 8 * width * len(columns) * n_leaves
+    n_bins = min(MOST_BINS, TABLE_BYTES // a_bin)
+    if table.encoded.is_sparse:
+        n_bins = min(n_bins, max(SPARSE_BINS, SPARSE_BYTES // a_bin, table.encoded.codes.nbytes // a_bin))
     if n_bins < FEWEST_BINS:
         return []
     rows = part.rows(drawn)
@@ -62,6 +67,7 @@ def refine_agreement(
     payload[:, 1 : k + 1] = np.bincount(cell, weights=own, minlength=len(payload) * k).reshape(-1, k)
     trees = [part.place(CutTree(g.tree.feature, g.tree.threshold, g.tree.children_right)) for g in starts]
     bins, cuts = bin_rows(rows.values, payload[:, 0].copy(), trees, n_bins, n_jobs)
+    del rows  # large where columns are many
     total = payload[:, 0].sum()
     least, depth = room(limits, total)
     most_work = MOST_ADDITIONS // width + MOST_PASSES * bins.codes.size
