@@ -85,7 +85,7 @@ struct SurrogateSearch : NodeRows {
   // may be the best.
   void walk(int32_t feature, const std::vector<RowValue> &sorted, std::vector<int64_t> &part, AllowedCuts &allowed,
             BestCut &mine) const {
-    constexpr size_t kAtOnce = 8;
+    const size_t at_once = std::clamp<size_t>(static_cast<size_t>(k) / 16, 8, 64);  // a bound takes as long as k additions
     std::vector<int64_t> before;
     int64_t left = sums.left(part.data());
     const auto pass = [&](size_t &i, std::vector<int64_t> &to) {
@@ -94,7 +94,7 @@ struct SurrogateSearch : NodeRows {
     };
     for (size_t i = 0, end = 0; i < sorted.size(); i = end) {
       before = part;
-      while (end < sorted.size() && end < i + kAtOnce) {
+      while (end < sorted.size() && end < i + at_once) {
         if (end + kCostsAhead < sorted.size()) sums.prefetch_row(sorted[end + kCostsAhead].row);
         pass(end, part);
       }

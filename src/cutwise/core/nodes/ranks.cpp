@@ -19,7 +19,7 @@ std::vector<RowValue> sorted_rows(const NodeRows &node, int32_t feature) {
 
 namespace {
 
-constexpr int64_t kRowsAhead = 16;
+constexpr int64_t kCollectedAhead = 16;
 
 template <class Table>
 void collect(const Table &values, const Encoded &encoded, const int32_t *rows, int64_t n, SortedBins *sorted, size_t n_sorted) {
@@ -38,9 +38,9 @@ void collect(const Table &values, const Encoded &encoded, const int32_t *rows, i
     const uint8_t *codes = encoded.codes.data() + column.group;
     const auto code_of = [&](int64_t i) { return codes + static_cast<int64_t>(rows[i]) * encoded.n_groups; };
     for (int64_t i = 0; i < n; ++i) {
-      if (i + 2 * kRowsAhead < n) {  // rows are far from each other in memory
-        prefetch(code_of(i + 2 * kRowsAhead), 1);
-        if (list_of[*code_of(i + kRowsAhead)] >= 0) prefetch(values.address(rows[i + kRowsAhead], here->feature), 1);
+      if (i + 2 * kCollectedAhead < n) {  // rows are far from each other in memory
+        prefetch(code_of(i + 2 * kCollectedAhead), 1);
+        if (list_of[*code_of(i + kCollectedAhead)] >= 0) prefetch(values.address(rows[i + kCollectedAhead], here->feature), 1);
       }
       const int32_t list = list_of[*code_of(i)];
       if (list >= 0) here->rows[list].push_back({values(rows[i], here->feature), rows[i]});
