@@ -10,8 +10,12 @@ import stat
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+fcntl: Any = import_module("fcntl") if os.name == "posix" else None  # Windows has other locks
 
 
 def place_of(path: str | os.PathLike[str]) -> Path:
@@ -48,14 +52,15 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         _remove_abandoned(place)
         mode = stat.S_IMODE(place.stat().st_mode) if place.is_file() else None
         open(part, "xb").close()
-        if mode is not None:
-            part.chmod(mode | stat.S_IWUSR)  # before there is content to read
-        yield part
-        with open(part, "r+b") as file:
-            os.fsync(file.fileno())
-        if mode is not None:
-            part.chmod(mode)
-        os.replace(part, place)
+        with _in_use(part):
+            if mode is not None:
+                part.chmod(mode | stat.S_IWUSR)  # before there is content to read
+            yield part
+            with open(part, "r+b") as file:
+                os.fsync(file.fileno())
+            if mode is not None:
+                part.chmod(mode)
+            os.replace(part, place)
     except OSError as error:
         if error.errno is None or error.filename != str(part):
             raise  # about something else: the block may do more than write this file
@@ -78,8 +83,9 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     _remove_abandoned(place)
     part.mkdir()
     try:
-        yield part
-        part.rename(place)
+        with _in_use(part):
+            yield part
+            part.rename(place)
     except OSError as error:
         if error.filename != str(part) or not place.exists():
             raise
@@ -89,23 +95,49 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
+@contextmanager
+def _in_use(part: Path) -> Iterator[None]:
+    """Lock a file or folder, so that other processes see that it is being written."""
+    if fcntl is None:  # Windows cannot move open files
+        yield
+        return
+    descriptor = _opened(part)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _opened(part: Path) -> int:
+    """A descriptor to lock; some file systems require one that is open for writing."""
+    return os.open(os.fspath(part), os.O_RDONLY if part.is_dir() else os.O_RDWR)
+
+
 def _new_part(place: Path) -> Path:
     """A new name beside a file or folder; 50 of its characters, since names may have 255 bytes."""
     return place.with_name(f".{place.name[:50]}.{uuid.uuid4().hex}.part")
 
 
-_ABANDONED = 24 * 3600
-"""Seconds without a change after which nobody writes a part any more."""
+_SOON = 10
+"""Seconds in which a process locks what it made."""
 
 
 def _remove_abandoned(place: Path) -> None:
-    """Remove parts of a file or folder that killed processes left."""
+    """Remove abandoned parts of a file or folder, which can be locked since nobody writes them."""
     ours = re.compile(rf"\.{re.escape(place.name[:50])}\.[0-9a-f]{{32}}\.part")
-    for name in filter(ours.fullmatch, os.listdir(place.parent) if place.parent.is_dir() else ()):
+    if fcntl is None or not place.parent.is_dir():
+        return
+    for name in filter(ours.fullmatch, os.listdir(place.parent)):
         left = place.with_name(name)
-        with suppress(OSError):
-            if left.stat().st_mtime < time.time() - _ABANDONED:
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+        with suppress(OSError), ExitStack() as stack:
+            if left.stat().st_mtime > time.time() - _SOON:
+                continue  # perhaps another process is about to lock it
+            descriptor = _opened(left)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
