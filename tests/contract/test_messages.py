@@ -11,8 +11,11 @@ import pytest
 from pyarrow import dataset
 from scipy import sparse
 from sklearn.cluster import KMeans
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LinearRegression
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from cutwise import (
     Batches,
@@ -40,6 +43,9 @@ def relation():
 
 def fit(*args, **params):
     return lambda: ExplainableKMeans(*(args or (3,)), **params).fit(X)
+
+
+LEARNS_FROM_Y = "learns from y, and clusters are measured in X alone"
 
 
 @pytest.mark.parametrize(
@@ -73,6 +79,15 @@ def fit(*args, **params):
             ["feature_names", "with columns 'a', 'b'", "rename the columns of X"],
         ),
         (fit(KMeans(3)), InvalidInputError, ["n_clusters=KMeans", "reference=clusterer"]),
+        (fit(preprocessor=TargetEncoder()), InvalidInputError, ["TargetEncoder()", LEARNS_FROM_Y]),
+        (fit(preprocessor=LinearDiscriminantAnalysis()), InvalidInputError, [LEARNS_FROM_Y, "StandardScaler()"]),
+        (fit(preprocessor=SelectKBest(k=1)), InvalidInputError, [LEARNS_FROM_Y]),
+        (fit(preprocessor=make_pipeline(StandardScaler(), SelectKBest(k=1))), InvalidInputError, [LEARNS_FROM_Y]),
+        (
+            lambda: ClusterExplainer(preprocessor=TargetEncoder()).fit(X, Y),
+            InvalidInputError,
+            [LEARNS_FROM_Y, "transform X with it first"],
+        ),
         (
             lambda: ExplainableKMeans(3).fit(2**62 + np.arange(20)[:, None]),
             InvalidInputError,

@@ -294,7 +294,15 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             "fitted": self._fitted_state(),
         }
         document["checksum"] = checksum(document)
-        write_whole(path, json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n")
+        text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+        try:
+            content = text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(
+                f"The model holds a text that no file can hold: {text[error.start - 20 : error.end + 20]!r} has half "
+                "of a character in it. Rename that column or cluster."
+            ) from error
+        write_whole(path, content)
 
     def _fitted_state(self) -> dict[str, Any]:
         """The fitted state of a model for JSON."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, TypeVar
@@ -274,7 +275,7 @@ def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Flo
     fitted = copying_clone(preprocessor)
     own = _rows_for(fitted, X, table)
     # ``_read_metric`` reports an overflow once, with its row.
-    with np.errstate(all="ignore"), _refusing_sparse(fitted, table):
+    with np.errstate(all="ignore"), _refusing_y(preprocessor), _refusing_sparse(fitted, table):
         if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
             fitted.fit(own, sample_weight=sample_weight)
         elif sample_weight is not None and not sample_weight.all():
@@ -299,6 +300,20 @@ def _rows_for(fitted: Any, X: Any, table: Table) -> Any:
     if isinstance(fitted, TableScaler):
         return table
     return unshared(table.values if type(fitted) in EXACT_SCALERS else X, fitted)
+
+
+@contextmanager
+def _refusing_y(preprocessor: Any) -> Iterator[None]:
+    """Advise on a transformer that learns from labels; its own error only says that it needs y."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if not re.search(r"argument: 'y'|requires y to be passed", str(error)):
+            raise
+        raise InvalidInputError(
+            f"preprocessor={shown(preprocessor)} learns from y, and clusters are measured in X alone. Use one that "
+            "needs no y, such as StandardScaler(), or transform X with it first: the rules are then in its output."
+        ) from error
 
 
 def _refusing_sparse(fitted: Any, table: Table) -> AbstractContextManager[None]:
