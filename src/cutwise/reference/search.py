@@ -388,8 +388,10 @@ QUICK_VALUES = 2**20
 CLEAR_ROWS = 40
 """Tables with up to this many times the rows of a restart need no second sample if restarts agree."""
 
-RESTARTS_PER_INIT, ROUND, FINALISTS, MOST_SAMPLES = 3, 2, 4, 4
-"""Restarts for each one in ``n_init`` on a quick table; restarts at a time; finalists; maximum of samples."""
+RESTARTS_PER_INIT, INITS_PER_RESTART, ROUND, FINALISTS, MOST_SAMPLES = 3, 5, 2, 4, 4
+"""Restarts for each one in ``n_init`` on a quick table; how many in ``n_init`` make one on more rows than WHOLE_ROWS,
+as many clusters need: two that are crossed find more there than ten; restarts at a time; finalists; maximum of
+samples."""
 
 FEW_ROWS, MOST_MERGED = 4, 1000
 """Rows per cluster, and rows, up to which the clusters of Ward's linkage are an additional start."""
@@ -465,7 +467,8 @@ def find_clustering(
         single run on all rows without randomness.
     n_init : int, default 10
         Restarts, on a sample of a large table, until some agree or many bring no improvement; up to three times as
-        many on a table of up to 12,000 distinct rows, and more on a small one.
+        many on a table of up to 12,000 distinct rows, and more on a small one; a fifth as many, two at least, on more
+        than 12,000 rows at a time, as from 120 clusters on.
     max_iter : int, default 300
         Iterations of every stage at most.
     brief : bool, default False
@@ -626,6 +629,8 @@ class _Search:
         runs = [sample.iterate(centers, stop, self.n_jobs) for centers in known]
         goes_on = self._goes_on(sample)
         most = self.n_init * (RESTARTS_PER_INIT if self._is_quick(sample) else 1)
+        if sample.n_rows > WHOLE_ROWS:
+            most = max(ROUND, self.n_init // INITS_PER_RESTART)
         least = IDLE
         if goes_on:
             work = sample.n_rows * sample.values.shape[1] * self.n_clusters
