@@ -69,6 +69,14 @@ def test_nearly_as_many_clusters_as_rows_cost_no_more_than_kmeans_finds_in_ten_s
     assert find_reference(read_table(X), k, random_state=0).cost <= 1.005 * best
 
 
+def test_many_clusters_take_few_restarts_and_cost_no_more_than_kmeans_finds_in_five_starts(capfd):
+    X = np.random.default_rng(0).random((12_500, 3))
+    best = KMeans(130, n_init=5, random_state=0).fit(X).inertia_
+    found = find_clustering(read_table(X), 130, random_state=0, verbose=1)
+    assert "restart 1 of 2 on 12500 rows" in capfd.readouterr().err
+    assert found.reference.cost <= 1.01 * best
+
+
 @pytest.mark.parametrize(("n", "d", "k"), [(1_395, 5, 13), (20_000, 8, 7)])
 def test_more_groups_than_clusters_cost_no_more_than_kmeans_finds_in_ten_starts(n, d, k):
     ratios = []
