@@ -13,7 +13,7 @@ from numbers import Integral, Real
 from os import PathLike
 from os.path import isdir
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -27,6 +27,7 @@ from cutwise.table.table import DerivedRows
 from .table import BOOL, INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
 
 AnyDType = np.dtype[np.generic]
+Found = TypeVar("Found")
 
 # The smallest first, and integers before floats.
 _BY_SIZE = [np.dtype(t) for t in (np.uint8, np.int32, np.int64, np.float32, np.float64)]
@@ -164,13 +165,8 @@ def not_numeric_error(
 
 def _acts_as_number(value: object) -> bool:
     """Whether a value of another type converts to a float, as 0-dimensional arrays do; never text or dates."""
-    if isinstance(value, (str, bytes, bytearray, complex, np.complexfloating, np.datetime64, np.timedelta64)):
-        return False
-    try:
-        float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-    return True
+    others = (str, bytes, bytearray, complex, np.complexfloating, np.datetime64, np.timedelta64)
+    return not isinstance(value, others) and reads_as_number(value)
 
 
 def as_float(value: object) -> float:
@@ -183,11 +179,11 @@ def as_float(value: object) -> float:
         return float("inf")
 
 
-def reads_as_number(text: str) -> bool:
-    """Whether Python can convert a text to a float."""
+def reads_as_number(value: Any) -> bool:
+    """Whether Python can convert a text or another value to a float."""
     try:
-        float(text)
-    except ValueError:
+        float(value)
+    except (TypeError, ValueError):
         return False
     return True
 
@@ -417,6 +413,27 @@ def reading(what: str, step: str = "Make numbers, texts or dates of them, or lea
         raise UnsupportedInputError(f"{what} ({said.rstrip('.')}). {step}") from error
 
 
+def read_columns(
+    given: Iterable[tuple[int, Any]],
+    read: Callable[[Any], Found | NonNumericValue],
+    columns: Columns,
+    *,
+    what: str,
+    takes: str = "numbers",
+) -> Iterator[tuple[int, Found]]:
+    """Read columns with their positions one by one; the error for all that hold other values follows the last."""
+    refused: dict[int, NonNumericValue] = {}
+    for i, column in given:
+        with reading(f"Values of {columns.describe(i)} cannot be read"):
+            found = read(column)
+        if isinstance(found, NonNumericValue):
+            refused[i] = found
+        elif not refused:
+            yield i, found
+    if refused:
+        raise not_numeric_error(refused, columns, what=what, takes=takes)
+
+
 def _in_one(
     source_of: Callable[[Any], _Source | NonNumericValue],
     given: Iterable[Any],
@@ -425,17 +442,7 @@ def _in_one(
     what: str,
 ) -> tuple[npt.NDArray[np.generic], tuple[ColumnKind, ...]]:
     """Convert columns to one matrix of the smallest core dtype that holds each exactly, and find their kinds."""
-    found: list[_Source] = []
-    refused: dict[int, NonNumericValue] = {}
-    for i, column in enumerate(given):
-        with reading(f"Values of {columns.describe(i)} cannot be read"):
-            source = source_of(column)
-        if isinstance(source, NonNumericValue):
-            refused[i] = source
-        elif not refused:
-            found.append(source)
-    if refused:
-        raise not_numeric_error(refused, columns, what=what)
+    found = [source for _, source in read_columns(enumerate(given), source_of, columns, what=what)]
     dtype, kinds = matrix_dtype(source.dtype for source in found), tuple(source.kind for source in found)
     if len(found) == 1:
         return found[0].read().astype(dtype, copy=False).reshape(-1, 1), kinds

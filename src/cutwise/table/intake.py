@@ -30,26 +30,7 @@ from cutwise.exceptions import (
     warn,
 )
 
-from .convert import (
-    Frame,
-    NonNumericValue,
-    as_array,
-    as_dense,
-    as_float,
-    as_frame,
-    bare_matrix,
-    convert_array,
-    convert_frame,
-    convert_sparse,
-    find_non_numeric,
-    is_annotated,
-    is_estimator,
-    library_of,
-    not_numeric_error,
-    reading,
-    to_numbers,
-    ways_to_columns,
-)
+from . import convert
 from .labels import as_vector
 from .mixed import (
     ColumnSums,
@@ -119,13 +100,11 @@ def check_number(
     """Return a finite number within bounds as a float; ``above`` excludes ``minimum``. ``hint``: end of the error."""
     bounds = f"{'>' if above else '>='} {minimum:g}" + ("" if maximum == math.inf else f" and <= {maximum:g}")
     is_number = not isinstance(value, (bool, np.bool_)) and isinstance(value, Real)
-    number = as_float(value) if is_number else math.nan
-    if not math.isfinite(number):
-        given = shown(value)
-        raise InvalidInputError(f"{name}={given} is not a finite number. Use a number {bounds}. {hint}".rstrip())
-    if number < minimum or number > maximum or (above and number == minimum):
-        raise InvalidInputError(f"{name}={shown(value)} is out of range. Use a number {bounds}. {hint}".rstrip())
-    return number
+    number = convert.as_float(value) if is_number else math.nan
+    if math.isfinite(number) and minimum <= number <= maximum and not (above and number == minimum):
+        return number
+    problem = "out of range" if math.isfinite(number) else "not a finite number"
+    raise InvalidInputError(f"{name}={shown(value)} is {problem}. Use a number {bounds}. {hint}".rstrip())
 
 
 def check_n_jobs(n_jobs: object) -> int:
@@ -174,7 +153,7 @@ def check_n_clusters(
         distinct = count_distinct_rows(table.matrix, number, weights)
         if distinct < number:
             rows = "row" if distinct == 1 else "rows"
-            if table.is_integer.any() and np.abs(as_dense(table.values)[:, table.is_integer]).max() > 2**53:
+            if table.is_integer.any() and np.abs(convert.as_dense(table.values)[:, table.is_integer]).max() > 2**53:
                 instead += " (integers beyond 2**53 are one number with their neighbors: subtract a constant)"
             weighted = "" if weights is None else " of positive weight"
             raise InvalidInputError(
@@ -200,7 +179,7 @@ def check_max_leaves(max_leaves: object, n_clusters: int) -> int:
 
 def check_unread(y: Any) -> None:
     """Raise an error for a string or an estimator as ``y`` of an estimator that finds clusters itself."""
-    if isinstance(y, str) or is_estimator(y):
+    if isinstance(y, str) or convert.is_estimator(y):
         raise UnsupportedInputError(
             f"y={shown(y)} would be ignored: clusters are found in X alone. To start from a clusterer, give it as "
             "reference: ExplainableKMeans(3, reference=clusterer). To explain labels, or a column of them: "
@@ -361,14 +340,14 @@ def read_table(
     """
     if isinstance(X, Table):
         return X
-    labels, ways = None, ways_to_columns(X)
-    if is_annotated(X):
+    labels, ways = None, convert.ways_to_columns(X)
+    if convert.is_annotated(X):
         labels = list(X.var_names)
         if len(labels) != np.shape(X)[-1]:
             raise InvalidInputError(
                 f"{what} has {np.shape(X)[-1]} columns, and {len(labels)} names are given for them. Give one a column."
             )
-    X = bare_matrix(X)
+    X = convert.bare_matrix(X)
     if not sparse.issparse(X):
         X = _in_memory(X, what)
         labels = list(X.columns) if isinstance(X, nw.DataFrame) else labels
@@ -392,13 +371,13 @@ def read_table(
             "Give a data frame, or leave it out."
         )
     values, kinds = _read(X, columns, None if fitted is None else fitted.kinds, what, unknown)
-    return Table(values, columns.names, columns.has_names, kinds, library_of(X))
+    return Table(values, columns.names, columns.has_names, kinds, convert.library_of(X))
 
 
 def _in_memory(X: Any, what: str = "X") -> Any:
     """Convert to a data frame of narwhals, or to an array."""
-    frame = as_frame(X, what=what)
-    return as_array(X, what=what) if frame is None else frame
+    frame = convert.as_frame(X, what=what)
+    return convert.as_array(X, what=what) if frame is None else frame
 
 
 def _read(
@@ -406,13 +385,13 @@ def _read(
 ) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, tuple[ColumnKind, ...]]:
     """Read columns as numbers without gaps, with their kinds, or by the kinds of fit if some are not plain numbers."""
     if of_fit is not None and (not are_plain(of_fit) or any(kind.left_out for kind in of_fit)):
-        return _read_by_kind(_columns_of(X), of_fit, columns, what, unknown), of_fit
+        return _read_by_kind(X, of_fit, columns, what, unknown), of_fit
     with _as_at_fit(of_fit is not None):
         values, kinds = _convert(X, columns, what)
         check_finite(values, columns, what=what)
     for i, (then, now) in enumerate(zip(of_fit or (), kinds, strict=False)):
         if then.name == "bool" and now.name != "bool":
-            check_truth(as_dense(values[:, [i]])[:, 0], _start(columns.describe(i)))
+            check_truth(convert.as_dense(values[:, [i]])[:, 0], _start(columns.describe(i)))
     return values, kinds
 
 
@@ -421,15 +400,15 @@ def _convert(
 ) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, tuple[ColumnKind, ...]]:
     """Convert a frame or a matrix to numbers, with the kinds of its columns."""
     if isinstance(X, nw.DataFrame):
-        return convert_frame(X, columns, what=what)
-    return (convert_sparse if sparse.issparse(X) else convert_array)(X, columns, what=what)
+        return convert.convert_frame(X, columns, what=what)
+    return (convert.convert_sparse if sparse.issparse(X) else convert.convert_array)(X, columns, what=what)
 
 
 def _read_tested(
     X: Any, columns: Columns, fitted: Columns, tested: npt.NDArray[np.integer], what: str, unknown: str | None
 ) -> Table:
     """Read only the tested columns into a table with all columns of fit; the others are zeros."""
-    n_rows, n_columns, library = X.shape[0], len(fitted.names), library_of(X)
+    n_rows, n_columns, library = X.shape[0], len(fitted.names), convert.library_of(X)
     names = [fitted.names[i] for i in tested]
     kinds = list(fitted.kinds)
     # In column order, the system allocates no memory for zeros that are never read or written.
@@ -439,7 +418,7 @@ def _read_tested(
         if isinstance(X, nw.DataFrame):
             X = X.select(names)
         else:
-            whole = convert_sparse(X, columns, what=what)[0] if sparse.issparse(X) else X  # which checks X
+            whole = convert.convert_sparse(X, columns, what=what)[0] if sparse.issparse(X) else X  # which checks X
             X = whole[:, [columns.names.index(name) for name in names]]
         read, own_kinds = _read(X, own, own.kinds, what, unknown)
         for column, kind in zip(tested, own_kinds, strict=True):
@@ -455,7 +434,7 @@ def _read_tested(
 
 def _columns_of(X: Any) -> list[Items]:
     """The columns of a matrix or a data frame, one by one."""
-    return list(X.to_dict(as_series=True).values() if isinstance(X, nw.DataFrame) else as_dense(X).T)
+    return list(X.to_dict(as_series=True).values() if isinstance(X, nw.DataFrame) else convert.as_dense(X).T)
 
 
 def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> Table:
@@ -465,42 +444,41 @@ def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> T
         try:
             values, kinds = _convert(X, columns, what)
             if is_all_finite(values):
-                return _warned(Table(values, columns.names, columns.has_names, kinds, library_of(X)))
+                return _warned(Table(values, columns.names, columns.has_names, kinds, convert.library_of(X)))
         except NotNumericError:
             pass  # columns are read one by one
     weights = read_weights(options.sample_weight, len(X))
-    sums, kinds_found = list[ColumnSums](), list[ColumnKind]()
+    sums, kinds_found = _sums_of(columns, categories), list[ColumnKind]()
     read = np.zeros(X.shape, order="F")
-    for i, raw, is_explicit in _raw_columns(X, columns, categories, what):
-        sums.append(ColumnSums(_start(columns.describe(i)), is_explicit))
+    for i, raw in _raw_columns(X, columns, categories, what):
         sums[i].update(raw, weights)
         kinds_found.append(kind := sums[i].kind())
         if kind.left_out is None:
             read[:, i] = values_by_kind(raw, kind, describe=sums[i].describe, unknown=None)
     columns = _checked(columns, sums, kinds_found, what)
     check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in kinds_found])
-    return _warned(Table(read, columns.names, columns.has_names, columns.kinds, library_of(X)))
+    return _warned(Table(read, columns.names, columns.has_names, columns.kinds, convert.library_of(X)))
 
 
-def _raw_columns(
-    X: Any, columns: Columns, categories: set[int] | None, what: str
-) -> Iterator[tuple[int, RawColumn, bool]]:
-    """Read columns by type, others are an error; yields position, column, and whether it is a category by request."""
-    refused: dict[int, NonNumericValue] = {}
-    for i, column in enumerate(_columns_of(X)):
-        is_explicit = categories is not None and i in categories
-        with reading(f"Values of {columns.describe(i)} cannot be read"):
-            raw = raw_column(column, as_category=is_explicit)
+def _raw_columns(X: Any, columns: Columns, categories: set[int] | None, what: str) -> Iterator[tuple[int, RawColumn]]:
+    """Read columns by type, others are an error; ``categories``: those that are one by request."""
+
+    def read(given: tuple[Items, bool]) -> RawColumn | convert.NonNumericValue:
+        column, is_explicit = given
+        raw = raw_column(column, as_category=is_explicit)
         refuses_text = categories is not None and not is_explicit
         if refuses_text and isinstance(raw, RawColumn) and raw.name == "category" and not raw.is_empty:
             row = int(np.flatnonzero(np.array([item is not None for item in raw.items])[raw.codes])[0])
-            raw = NonNumericValue(row, raw.items[raw.codes[row]], "text")
-        if isinstance(raw, NonNumericValue):
-            refused[i] = raw
-        elif not refused:
-            yield i, raw, is_explicit
-    if refused:
-        raise not_numeric_error(refused, columns, what=what, takes=_MIXED if categories is None else _NAMED)
+            return convert.NonNumericValue(row, raw.items[raw.codes[row]], "text")
+        return raw
+
+    given = ((i, (column, i in (categories or ()))) for i, column in enumerate(_columns_of(X)))
+    return convert.read_columns(given, read, columns, what=what, takes=_MIXED if categories is None else _NAMED)
+
+
+def _sums_of(columns: Columns, categories: set[int] | None) -> list[ColumnSums]:
+    """Statistics of columns without rows."""
+    return [ColumnSums(_start(columns.describe(i)), i in (categories or ())) for i in range(len(columns.names))]
 
 
 def _checked(columns: Columns, sums: Sequence[ColumnSums], kinds: Sequence[ColumnKind], what: str) -> Columns:
@@ -530,8 +508,8 @@ class TableSums:
         X = _in_memory(X)
         columns = name_columns(list(X.columns) if isinstance(X, nw.DataFrame) else None, X.shape[1])
         categories = MixedOptions(self.categorical).categories(columns)
-        fresh = [ColumnSums(_start(columns.describe(i)), i in (categories or ())) for i in range(len(columns.names))]
-        for i, raw, _ in _raw_columns(X, columns, categories, "X"):
+        fresh = _sums_of(columns, categories)
+        for i, raw in _raw_columns(X, columns, categories, "X"):
             fresh[i].update(raw, weights)
         self.merge(TableSums(self.categorical, columns, fresh))
 
@@ -578,25 +556,24 @@ def _may_be_numbers(X: Any) -> bool:
 
 
 def _read_by_kind(
-    given: list[Items], kinds: Sequence[ColumnKind], columns: Columns, what: str, unknown: str | None
+    X: Any, kinds: Sequence[ColumnKind], columns: Columns, what: str, unknown: str | None
 ) -> npt.NDArray[np.float64]:
     """Read new rows by the kinds of fit, shape (n, d)."""
-    read = np.zeros((len(given[0]), len(given)), order="F")
-    refused: dict[int, NonNumericValue] = {}
-    for i, (column, kind) in enumerate(zip(given, kinds, strict=True)):
-        if kind.left_out is not None:
-            continue
-        with reading(f"Values of {columns.describe(i)} cannot be read"):
-            raw = raw_column(column, as_category=kind.name == "category" and kind.levels is not None)
-        if isinstance(raw, NonNumericValue):
-            refused[i] = raw
-        else:
-            read[:, i] = values_by_kind(raw, kind, describe=_start(columns.describe(i)), unknown=unknown)
+    values = np.zeros(X.shape, order="F")
+
+    def read(given: tuple[int, Items]) -> Float64 | convert.NonNumericValue:
+        (i, column), kind = given, kinds[given[0]]
+        raw = raw_column(column, as_category=kind.name == "category" and kind.levels is not None)
+        if isinstance(raw, convert.NonNumericValue):
+            return raw
+        return values_by_kind(raw, kind, describe=_start(columns.describe(i)), unknown=unknown)
+
+    given = ((i, (i, column)) for i, column in enumerate(_columns_of(X)) if kinds[i].left_out is None)
     with _as_at_fit():
-        if refused:
-            raise not_numeric_error(refused, columns, what=what, takes=_MIXED)
-        check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in kinds])
-    return read
+        for i, own in convert.read_columns(given, read, columns, what=what, takes=_MIXED):
+            values[:, i] = own
+        check_finite(values, columns, what=what, may_miss=[kind.has_gaps for kind in kinds])
+    return values
 
 
 _MIXED = "numbers, texts or dates"
@@ -658,19 +635,17 @@ def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:
     """
     if not isinstance(column, str):
         return X, column
-    frame: Frame | None = as_frame(X.obs if is_annotated(X) else X)
+    is_annotated = convert.is_annotated(X)
+    frame: convert.Frame | None = convert.as_frame(X.obs if is_annotated else X)
     if frame is None or column not in frame.columns:
-        known, named = [] if frame is None else frame.columns, "X.obs" if is_annotated(X) else "X"
+        known, named = [] if frame is None else frame.columns, "X.obs" if is_annotated else "X"
+        own = f"Its columns are {listed(known, most=20)}." if known else f"{named} has no column names: give an array."
+        file = f" A file is read first: pandas.read_csv({column!r})['name']." if "." in column else ""
         raise InvalidInputError(
-            f"{what}={column!r} is not a column of {named}.{did_you_mean(column, known)} "
-            + (
-                f"Its columns are {listed(known, most=20)}."
-                if known
-                else f"{named} has no column names: give an array."
-            )
-            + (f" A file is read first: pandas.read_csv({column!r})['name']." if "." in column else "")
+            f"{what}={column!r} is not a column of {named}.{did_you_mean(column, known)} {own}{file}"
         )
-    return X if is_annotated(X) else frame.drop(column).to_native(), as_vector(frame[column].to_native(), what=what)
+    rest = X if is_annotated else frame.drop(column).to_native()
+    return rest, as_vector(frame[column].to_native(), what=what)
 
 
 def names_given(*given: Any) -> list[str]:
@@ -680,14 +655,14 @@ def names_given(*given: Any) -> list[str]:
 
 def drop_columns(X: Any, names: Sequence[str]) -> Any:
     """Drop columns from a data frame where it has them; other tables are returned unchanged."""
-    frame = as_frame(X) if names and not is_annotated(X) else None
+    frame = convert.as_frame(X) if names and not convert.is_annotated(X) else None
     there = [] if frame is None else [name for name in names if name in frame.columns]
     return X if frame is None or not there else frame.drop(there).to_native()
 
 
 def keep_columns(X: Any, names: Sequence[str]) -> Any:
     """Select columns of a data frame, in its own order, where it has them; other tables are returned unchanged."""
-    frame, used = None if is_annotated(X) else as_frame(X), set(names)
+    frame, used = None if convert.is_annotated(X) else convert.as_frame(X), set(names)
     if frame is None or used.issuperset(frame.columns):
         return X
     return frame.select([name for name in frame.columns if name in used]).to_native()
@@ -697,8 +672,8 @@ def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:
     """Select rows of any input of ``read_table``, with its type: a frame remains a frame of the same columns."""
     if sparse.issparse(X):
         return X.tocsr()[rows]
-    frame = as_frame(X)
-    return as_array(X)[rows] if frame is None else frame[rows.tolist(), :].to_native()
+    frame = convert.as_frame(X)
+    return convert.as_array(X)[rows] if frame is None else frame[rows.tolist(), :].to_native()
 
 
 def read_weights(sample_weight: Any, n_rows: int, *, what: str = "sample_weight") -> npt.NDArray[np.float64] | None:
@@ -723,12 +698,12 @@ def read_weights(sample_weight: Any, n_rows: int, *, what: str = "sample_weight"
         )
     if values.dtype.kind not in "fiub":
         items = values.tolist()
-        found = find_non_numeric(items)
+        found = convert.find_non_numeric(items)
         if found is not None:
             raise NotNumericError(
                 f"{what} must hold numbers, but row {found.row} (rows are counted from 0) holds {found.value!r}."
             )
-        values = to_numbers(items)
+        values = convert.to_numbers(items)
     weights = np.ascontiguousarray(values, dtype=np.float64).view()
     weights.flags.writeable = False
     _check_weights(weights, what)
@@ -777,7 +752,7 @@ def read_costs(costs: Any, n_rows: int, n_clusters: int) -> Float64:
 
 
 def _dense(values: Any, what: str, shape: tuple[int, int], need: str) -> Float64:
-    given = np.ascontiguousarray(as_dense(read_table(values, what=what).values), dtype=np.float64)
+    given = np.ascontiguousarray(convert.as_dense(read_table(values, what=what).values), dtype=np.float64)
     if given.shape != shape:
         raise InvalidInputError(f"{what} has shape {given.shape}.\nGive {need}: shape {shape}.")
     return given
