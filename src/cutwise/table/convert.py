@@ -246,12 +246,8 @@ def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse
     csr = sparse.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape, copy=False)
     kinds = (number_kind(csr.dtype),) * csr.shape[1]
     csr = _canonical(csr)
-    if csr.dtype == np.bool_:
-        csr = _with_data(csr, csr.data.view(np.uint8))
-    dtype = matrix_dtype([csr.dtype])
-    if csr.dtype != dtype or not csr.dtype.isnative:
-        csr = _with_data(csr, csr.data.astype(dtype))
-    return csr, kinds
+    data = csr.data.view(np.uint8) if csr.dtype == np.bool_ else csr.data.astype(matrix_dtype([csr.dtype]), copy=False)
+    return sparse.csr_array((data, csr.indices, csr.indptr), shape=csr.shape, copy=False), kinds
 
 
 def _checked(X: Any) -> Any:
@@ -292,10 +288,6 @@ def _canonical(csr: sparse.csr_array) -> sparse.csr_array:
         csr = csr.copy()
         csr.eliminate_zeros()
     return csr
-
-
-def _with_data(csr: sparse.csr_array, data: npt.NDArray[np.generic]) -> sparse.csr_array:
-    return sparse.csr_array((data, csr.indices, csr.indptr), shape=csr.shape, copy=False)
 
 
 def as_dense(values: Any) -> npt.NDArray[Any]:
