@@ -212,19 +212,17 @@ def read_files(given: Sequence[str], files: Sequence[File], known: Format) -> So
     import pandas as pd
 
     source, columns = _looked(given, files, known)
-    frames = list(source.batches(columns))
+    words = [name for name, reading in source.readings.items() if reading.are_words]
+    frames = list(source.batches(columns, words))
+    cells = {name: pd.concat([own[name] for own in frames], ignore_index=True) for name in words}
+    readings = {name: replace(source.readings[name], words=own) for name, own in cells.items()}
+    frames = [with_columns(own, {name: source.values[name](own[name]) for name in words}) for own in frames]
     # A file without any value in a column does not determine its type.
     empty = [{column for column in columns if own[column].isna().all()} for own in frames if len(frames) > 1]
     always = set.intersection(*empty) if empty else set()
     parts = [own.drop(columns=list(names - always)) for own, names in zip(frames, empty, strict=False)]
     frame = _with_types(pd.concat(parts, ignore_index=True)[columns]) if parts else frames[0]
     frame = pd.DataFrame(columns=columns, dtype="float64") if frame.empty else frame
-    words = {name for name, reading in source.readings.items() if reading.are_words}
-    cells = [cells for file in source.files if words for cells in file.frames(words, words)]
-    readings = {
-        name: replace(source.readings[name], words=pd.concat([own[name] for own in cells], ignore_index=True))
-        for name in words
-    }
     for file in files:
         file.frame = None
     return replace(source, frame=frame, readings={**source.readings, **readings}, files=(), values={})
@@ -380,7 +378,7 @@ def read_cells_of(
         elif found.isna().all():
             values[column], readings[column] = partial(_as_numbers, decimal), reading
         else:
-            values[column] = _stripped
+            values[column] = lambda cells: cells.str.strip()
     return values, readings
 
 
@@ -396,10 +394,6 @@ def _as_numbers(decimal: str, cells: pd.Series) -> pd.Series:
     import pandas as pd
 
     return pd.to_numeric(cells.str.replace(decimal, ".", regex=False), errors="coerce")
-
-
-def _stripped(cells: pd.Series) -> pd.Series:
-    return cells.str.strip()
 
 
 def _are_numbers(cells: pd.Index, decimal: str) -> npt.NDArray[np.bool_]:
@@ -491,8 +485,12 @@ def _open_file(path: str, known: Format) -> File:
     ending. A separator or a header that is not given is found out.
     """
     _need("pandas", "Reading files")
-    name = "standard input" if path == STANDARD_INPUT else path
-    content = _read_once(path)
+    name, content = path, None
+    if path == STANDARD_INPUT:
+        name, content = "standard input", sys.stdin.buffer.read()
+    else:
+        with open(path, "rb") as given:
+            content = None if given.seekable() else given.read()  # a pipe can be read only once
 
     @contextmanager
     def opened() -> Iterator[IO[bytes]]:
@@ -547,14 +545,6 @@ def _only_member(file: IO[bytes], name: str) -> IO[bytes]:
         f"{name} is a zip archive of {len(members)} files ({listed(members)}). "
         "Unpack it and give the one with the table."
     )
-
-
-def _read_once(path: str) -> bytes | None:
-    """The content of standard input or of a pipe, which can be read only once; None for files."""
-    if path == STANDARD_INPUT:
-        return sys.stdin.buffer.read()
-    with open(path, "rb") as file:
-        return None if file.seekable() else file.read()
 
 
 class Parquet:
