@@ -114,17 +114,6 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 def exit_code_of(job: Callable[[], Any]) -> int:
     """Run ``job``; return 0, or print its error in one line and return the exit code of the error."""
-    try:
-        return _exit_code_of(job)
-    finally:
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except OSError:  # full disk or closed pipe: Python would try again when it exits, and print an error
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def _exit_code_of(job: Callable[[], Any]) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's encoding lacks must neither end a finished run nor look like another name.
         if hasattr(stream, "reconfigure"):
@@ -135,6 +124,9 @@ def _exit_code_of(job: Callable[[], Any]) -> int:
             warnings.simplefilter("default", CutwiseWarning)
             code = job()
         sys.stdout.flush()
+        if code == INTERRUPTED:  # newer versions of typer turn an interrupt into this code themselves
+            raise KeyboardInterrupt
+        return code if isinstance(code, int) else 0
     except UsageError as error:
         return _fail(_what_is_wrong(error))
     except CutwiseError as error:
@@ -146,10 +138,14 @@ def _exit_code_of(job: Callable[[], Any]) -> int:
     except MemoryError as error:
         return _fail(f"not enough memory{f': {error}' if str(error) else ''}")
     except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
-    if code == INTERRUPTED:  # newer versions of typer turn an interrupt into this code themselves
         note("interrupted")
-    return code if isinstance(code, int) else 0
+        return INTERRUPTED
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:  # full disk or closed pipe: Python would try again when it exits, and print an error
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _fail(message: str) -> int:

@@ -185,18 +185,11 @@ def scan_columns(source: Source, columns: Sequence[str]) -> list[ColumnScan]:
     return scans
 
 
-def is_numeric(values: pd.Series) -> bool:
-    """Whether the dtype of a column is numeric or bool."""
-    from pandas.api import types
-
-    return types.is_numeric_dtype(values) and not types.is_complex_dtype(values)
-
-
 def _kind_of(values: pd.Series, known: pd.Series) -> Kind:
     import pandas as pd
     from pandas.api import types
 
-    if is_numeric(values):
+    if types.is_numeric_dtype(values) and not types.is_complex_dtype(values):
         return "integers" if values.dtype.kind in "iu" else "numbers"
     if isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered:
         return "ordered"

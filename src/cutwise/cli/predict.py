@@ -11,19 +11,10 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from cutwise._whole import whole_folder
+from cutwise.cli import models
 from cutwise.cli.columns import check_as_fitted, complete_rows
-from cutwise.cli.models import (
-    as_fitted,
-    format_of,
-    labels_frame,
-    labels_path,
-    read_model,
-    tested_columns,
-    with_lost_words,
-    write_labels,
-)
 from cutwise.cli.options import ModelFile, TableFiles, TextOptions, out_option
-from cutwise.cli.screen import Outputs, check_place, file_or_stdout, note, working
+from cutwise.cli.screen import Outputs, check_place, note, working
 from cutwise.cli.tables import STANDARD_INPUT, find_files, is_parquet, read_in_parts
 from cutwise.exceptions import InvalidInputError
 
@@ -67,13 +58,13 @@ def command(
     if found != files or len(files) > 1:
         _predict_each(model, found, out, read)
         return
-    file, out = files[0], file_or_stdout(labels_path(out))
+    file, out = files[0], None if out == "-" else models.labels_path(out)
     with Outputs(out, inputs=[model, file]) as outputs:
-        fitted = read_model(model, file)
+        fitted = models.read_model(model, file)
 
         def write(place: Path | None) -> int:
             with nullcontext() if place is None else _csv(place) as lines:
-                n_rows, n_left_out = read(fitted, file, partial(write_labels, file=lines))
+                n_rows, n_left_out = read(fitted, file, partial(models.write_labels, file=lines))
             if n_rows == 0:
                 raise InvalidInputError(f"{file} holds no rows.")
             return n_left_out
@@ -94,17 +85,17 @@ def _predict(
 ) -> tuple[int, int]:
     """Write the clusters of a file's rows; return the number of rows, and of rows without a cluster."""
     n_rows = n_left_out = 0
-    for part in read_in_parts(path, _ROWS, format_of(fitted, text)):
-        source = with_lost_words(fitted, part)
-        table = tested_columns(fitted, source)
+    for part in read_in_parts(path, _ROWS, models.format_of(fitted, text)):
+        source = models.with_lost_words(fitted, part)
+        table = models.tested_columns(fitted, source)
         needed = check_as_fitted(fitted, source, table)
         complete = table[needed].notna().all(axis=1).to_numpy()
         if not drop_missing:
             complete_rows(source, table[needed], drop_missing=False, needed=needed)
         rows = complete.nonzero()[0]
-        labels = fitted.predict(as_fitted(fitted, source, table[complete])) if len(rows) else rows
+        labels = fitted.predict(models.as_fitted(fitted, source, table[complete])) if len(rows) else rows
         names = fitted.cluster_names_
-        write(labels_frame(labels, rows=rows, n_rows=len(complete), names=names, first=source.first_row))
+        write(models.labels_frame(labels, rows=rows, n_rows=len(complete), names=names, first=source.first_row))
         n_rows, n_left_out = n_rows + len(complete), n_left_out + int((~complete).sum())
     return n_rows, n_left_out
 
@@ -122,13 +113,13 @@ def _predict_each(model: str, files: list[str], out: str | None, read: Callable[
     if len(set(names)) < len(names):
         name = next(name for name in names if names.count(name) > 1)
         raise InvalidInputError(f"Several of the files would be written as {name}. Give those of one folder at a time.")
-    fitted, n_rows, n_left_out = read_model(model, files[0]), 0, 0
+    fitted, n_rows, n_left_out = models.read_model(model, files[0]), 0, 0
     with whole_folder(out) as folder, working("predicting", steps=len(files)) as begin:
         for path, name in zip(files, names, strict=True):
             begin(f"{path}, after {n_rows:,} rows")
             if name.endswith(".csv"):
                 with _csv(folder / name) as file:
-                    here, left_out = read(fitted, path, partial(write_labels, file=file))
+                    here, left_out = read(fitted, path, partial(models.write_labels, file=file))
             else:
                 with _labels_parquet(folder / name, fitted) as write:
                     here, left_out = read(fitted, path, write)

@@ -11,7 +11,7 @@ import typer
 
 from cutwise.cli.models import name_clusters, print_certificate, print_rules
 from cutwise.cli.options import ModelFile, Names, one_of, out_option
-from cutwise.cli.screen import Outputs, file_or_stdout, note, print_document
+from cutwise.cli.screen import Outputs, note, print_document
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.sql import DIALECTS, SQL_FORMS
 from cutwise.table.intake import check_option
@@ -82,7 +82,7 @@ def command(
     form = _format(form, tree=tree, as_json=as_json, sql=sql)
     if keep and not name:
         raise InvalidInputError("--keep saves names in the model file, but none was given. Add --name 0=students.")
-    out = file_or_stdout(out)
+    out = None if out == "-" else out
     with Outputs(model if keep else None, out, inputs=[] if keep else [model]) as outputs:
         fitted = load_model(model)
         name_clusters(fitted, name or [])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from cutwise._progress import watch_progress
 from cutwise._whole import place_of, whole_file
@@ -237,12 +237,7 @@ def warnings_name(what: str) -> Iterator[None]:
         yield
 
 
-def file_or_stdout(path: str | None) -> str | None:
-    """The file for output that is printed by default; None, also for ``-``, means standard output."""
-    return None if path == "-" else path
-
-
-class Outputs:
+class Outputs(ExitStack):
     """Context for writing several files: on success all of them appear, on an error or interrupt none.
 
     Examples
@@ -259,7 +254,7 @@ class Outputs:
 
     def __init__(self, *paths: str | None, inputs: Sequence[str | None] = ()) -> None:
         """Check before any work that the files (None: no file) can be written, and are not among ``inputs``."""
-        self._files = ExitStack()
+        super().__init__()
         if "-" in paths:
             raise InvalidInputError(
                 '"-" (standard output) already receives what this command prints. Give the name of a file.'
@@ -279,13 +274,7 @@ class Outputs:
 
     def write(self, path: str, writer: Callable[[Path], T]) -> T:
         """Let ``writer`` write the file that will appear as ``path``; return its result."""
-        return writer(self._files.enter_context(whole_file(path)))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._files.__exit__(*error)
+        return writer(self.enter_context(whole_file(path)))
 
 
 def check_place(place: Path) -> None:
