@@ -9,19 +9,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from cutwise.cli import options
 from cutwise.cli.cells import Format, with_columns
 from cutwise.cli.column_scan import ColumnScan, scan_columns, shortened
-from cutwise.cli.options import (
-    OBJECTIVES,
-    SCALES,
-    ClusteringOptions,
-    GrowthOptions,
-    KernelOptions,
-    LimitOptions,
-    TableOptions,
-    refuse_beside,
-    shell_text,
-)
 from cutwise.cli.screen import note
 from cutwise.cli.tables import EXAMPLE_TABLES, Source, no_rows, open_source, read_example
 from cutwise.cli.text import whole_again
@@ -50,7 +40,7 @@ def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> 
     )
 
 
-def choose_columns(source: Source, table: TableOptions, apart: Sequence[str]) -> list[str]:
+def choose_columns(source: Source, table: options.TableOptions, apart: Sequence[str]) -> list[str]:
     """The columns to cluster on, in the file's order, without weights and labels (``apart``)."""
     columns = list(source.frame.columns)
     chosen = set(chosen_names(source, table.only or [], "--only")) or set(columns)
@@ -164,7 +154,7 @@ def chosen_names(source: Source, given: Sequence[str], option: str) -> list[str]
     return names
 
 
-def cut_features(task: Task, source: Source, limits: LimitOptions) -> dict[str, list[str]]:
+def cut_features(task: Task, source: Source, limits: options.LimitOptions) -> dict[str, list[str]]:
     """The columns that rules may test, as a parameter of an estimator; empty if all may be tested."""
     only = chosen_names(source, limits.cut_only or [], "--cut-only")
     never = chosen_names(source, limits.never or [], "--never")
@@ -181,7 +171,7 @@ def cut_features(task: Task, source: Source, limits: LimitOptions) -> dict[str, 
 def _option_of(option: str, columns: Sequence[str]) -> str:
     """The option with these columns, ready to be pasted into a shell."""
     named = columns if any("," in column for column in columns) else [",".join(columns)]
-    return shell_text(word for column in named for word in (option, column))
+    return options.shell_text(word for column in named for word in (option, column))
 
 
 @dataclass(frozen=True)
@@ -215,18 +205,13 @@ class Task:
         return {"sample_weight": self.weights} | ({} if self.labels is None else {"y": self.labels})
 
     @property
-    def in_batches(self) -> bool:
-        """Whether the rows are read in batches."""
-        return self.rows is None
-
-    @property
     def is_mixed(self) -> bool:
         """Whether there are columns other than complete numbers."""
         return self.categories is not None
 
     def measured(self, scale: str, objective: str) -> tuple[str, dict[str, Any]]:
         """The value of ``--scale`` for this table, and the parameters of an estimator for it."""
-        if scale == "robust" and self.in_batches:
+        if scale == "robust" and self.rows is None:  # read in batches
             raise InvalidInputError(
                 f"{self.source} is read in batches, but --scale robust needs the table in memory. Use --scale "
                 "standard, minmax or none, or raise --max-memory."
@@ -275,13 +260,13 @@ class Clustering:
 
 
 def clustering(
-    options: ClusteringOptions,
-    growth: GrowthOptions,
-    limits: LimitOptions,
+    table: options.ClusteringOptions,
+    growth: options.GrowthOptions,
+    limits: options.LimitOptions,
     *,
     command: str,
     labels_from: str | None = None,
-    kernel: KernelOptions = KernelOptions(),
+    kernel: options.KernelOptions = options.KernelOptions(),
     mixed: bool = True,
     in_memory: Mapping[str, str] = MappingProxyType({}),
 ) -> Clustering:
@@ -292,34 +277,34 @@ def clustering(
     from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians
 
     is_labeled, own = labels_from is not None, growth.params
-    other = None if options.objective == "kmeans" else options.objective
+    other = None if table.objective == "kmeans" else table.objective
     if is_labeled:
-        n_init = None if growth.n_init == GrowthOptions.n_init else growth.n_init
-        others = {"-k": options.n_clusters, "--objective": other, "--kernel": kernel.kernel, "--n-init": n_init}
-        refuse_beside(f"--labels-from {labels_from}: that column already holds the clusters", others)
+        n_init = None if growth.n_init == options.GrowthOptions.n_init else growth.n_init
+        others = {"-k": table.n_clusters, "--objective": other, "--kernel": kernel.kernel, "--n-init": n_init}
+        options.refuse_beside(f"--labels-from {labels_from}: that column already holds the clusters", others)
     kernel.check(other, growth)
-    check_option("--objective", options.objective, OBJECTIVES)
+    check_option("--objective", table.objective, options.OBJECTIVES)
     estimator: Callable[..., TreeEstimator] = ExplainableKMeans if other is None else ExplainableKMedians
     if kernel.kernel is not None:
         estimator = kernel.estimator
     if is_labeled:
         estimator = ClusterExplainer
         del own["n_init"]  # nothing is clustered
-    requested = check_option("--scale", kernel.scale if options.scale is None else options.scale, tuple(SCALES))
-    source, n_clusters = find_source(options, options.n_clusters, command=command, is_labeled=is_labeled)
+    requested = check_option("--scale", kernel.scale if table.scale is None else table.scale, tuple(options.SCALES))
+    source, n_clusters = find_source(table, table.n_clusters, command=command, is_labeled=is_labeled)
     medians = {"--objective kmedians": "Leave it out"} if other else {}
     for what, instead in {**in_memory, **medians}.items() if source.in_batches else ():
         raise InvalidInputError(
             f"{source.name} is read in batches, but {what} needs the table in memory. {instead}, or raise --max-memory."
         )
-    task = prepare(source, options, labels_from=labels_from, mixed=mixed)
-    scale, measure = task.measured(requested, options.objective)
+    task = prepare(source, table, labels_from=labels_from, mixed=mixed)
+    scale, measure = task.measured(requested, table.objective)
     limited = limits.params | cut_features(task, source, limits)
     return Clustering(source, task, n_clusters, scale, estimator, {**measure, **own, **limited}, limited)
 
 
 def find_source(
-    table: TableOptions, n_clusters: int | None, *, command: str, is_labeled: bool = False
+    table: options.TableOptions, n_clusters: int | None, *, command: str, is_labeled: bool = False
 ) -> tuple[Source, int | None]:
     """The table of a command line, and the number of clusters, which examples and labels determine."""
     if table.example is not None and table.files:
@@ -342,7 +327,7 @@ def find_source(
     return source, n_clusters
 
 
-def prepare(source: Source, table: TableOptions, *, labels_from: str | None = None, mixed: bool = True) -> Task:
+def prepare(source: Source, table: options.TableOptions, *, labels_from: str | None = None, mixed: bool = True) -> Task:
     """Choose columns and rows, and check them here, where messages can name the file's lines and the options.
 
     Without ``mixed`` only columns of complete numbers can be used.
@@ -386,7 +371,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     )  # fmt: skip
 
 
-def _requested_columns(source: Source, table: TableOptions, *, mixed: bool) -> dict[str, list[str]]:
+def _requested_columns(source: Source, table: options.TableOptions, *, mixed: bool) -> dict[str, list[str]]:
     """The columns that options name, by option."""
     given = {"--only": table.only, "--category": table.category, "--number": table.number}
     requested = {option: chosen_names(source, names or [], option) for option, names in given.items()}

@@ -8,20 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from cutwise.cli import options
 from cutwise.cli.columns import clustering
 from cutwise.cli.models import print_rules
-from cutwise.cli.options import (
-    AsJson,
-    ClusteringOptions,
-    GrowthOptions,
-    LabelsFrom,
-    LimitOptions,
-    number_or_percent,
-    of_output,
-    of_tree,
-    one_of,
-    refuse_beside,
-)
 from cutwise.cli.screen import Outputs, note, print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.readouts.words import kept_text, percent, table_notes
@@ -51,12 +40,14 @@ WITHIN_HELP = (
 class ChoiceOptions:
     """Which of the trees to choose, and what to write."""
 
-    within: Annotated[str | None, of_tree(metavar="PERCENT", help=WITHIN_HELP)] = None
-    out: Annotated[str | None, of_output("--out", "-o", metavar="PICTURE", help="Save a .png, .svg or .pdf plot.")] = (
-        None
-    )
-    model: Annotated[str | None, of_output(metavar="MODEL.json", help="Save the tree that --within chooses.")] = None
-    as_json: AsJson = False
+    within: Annotated[str | None, options.of_tree(metavar="PERCENT", help=WITHIN_HELP)] = None
+    out: Annotated[
+        str | None, options.of_output("--out", "-o", metavar="PICTURE", help="Save a .png, .svg or .pdf plot.")
+    ] = None
+    model: Annotated[
+        str | None, options.of_output(metavar="MODEL.json", help="Save the tree that --within chooses.")
+    ] = None
+    as_json: options.AsJson = False
 
     def check(self, *, example: str) -> float | None:
         """Check options that belong together; return the share of the cost that ``--within`` allows."""
@@ -113,22 +104,22 @@ class ChoiceOptions:
 
 def command(
     *,
-    table: ClusteringOptions,
-    labels_from: LabelsFrom = None,
+    table: options.ClusteringOptions,
+    labels_from: options.LabelsFrom = None,
     algorithm: Annotated[
         str | None,
-        of_tree(
+        options.of_tree(
             help=f"How the tree is grown (see cutwise compare --help): {', '.join(recipes_for('centers'))}; auto for "
             "given labels.",
             show_default="search",
-            autocompletion=one_of((*recipes_for("centers"), "auto")),
+            autocompletion=options.one_of((*recipes_for("centers"), "auto")),
         ),
     ] = None,
     max_leaves: Annotated[
-        int | None, of_tree(help="Largest number of leaves.", show_default="four per cluster, at most 30 extra")
+        int | None, options.of_tree(help="Largest number of leaves.", show_default="four per cluster, at most 30 extra")
     ] = None,
-    limits: LimitOptions,
-    growth: GrowthOptions,
+    limits: options.LimitOptions,
+    growth: options.GrowthOptions,
     choice: ChoiceOptions,
 ) -> None:
     """Print cost, share explained and agreement by number of leaves, from one leaf per cluster on, all from one fit."""
@@ -136,7 +127,9 @@ def command(
     from cutwise.plot import CurveDisplay
 
     if labels_from is not None:
-        refuse_beside(f"--labels-from {labels_from}: labels have no cost to compare with", {"--within": choice.within})
+        options.refuse_beside(
+            f"--labels-from {labels_from}: labels have no cost to compare with", {"--within": choice.within}
+        )
     elif algorithm is not None:
         check_option("--algorithm", algorithm, recipes_for("centers"))
     share = choice.check(example="2%")
@@ -178,7 +171,7 @@ def command(
 
 def _share_of(within: str) -> float:
     """The fraction given as ``2%`` or ``0.02``."""
-    share = number_or_percent(within)
+    share = options.number_or_percent(within)
     if share is not None and (share < 1 or "%" in within):
         return share
     hint = "2%" if share is None else f"{within.strip()}%"

@@ -7,24 +7,8 @@ from typing import Annotated
 
 import typer
 
+from cutwise.cli import models, options
 from cutwise.cli.columns import clustering
-from cutwise.cli.models import check_model_path, labels_frame, labels_path, name_clusters, print_fit, write_labels
-from cutwise.cli.options import (
-    AsJson,
-    ClusteringOptions,
-    GrowthOptions,
-    KernelOptions,
-    LabelsFrom,
-    LimitOptions,
-    MaxLeaves,
-    Names,
-    of_output,
-    of_scale,
-    of_tree,
-    one_of,
-    refuse_beside,
-    words_given,
-)
 from cutwise.cli.screen import Outputs, note, noted, print_json, working
 from cutwise.cli.tables import find_files
 from cutwise.table.intake import check_option, names_given
@@ -45,42 +29,47 @@ _NOT_OF_THE_MODEL = ("example", "max_memory", "jobs", "out", "labels", "as_json"
 
 
 @dataclass(frozen=True)
-class FitOptions(ClusteringOptions):
+class FitOptions(options.ClusteringOptions):
     """Options of clustering, with a kernel allowed."""
 
-    scale: Annotated[str | None, of_scale(show_default="auto; none for kernels of histograms")] = None
+    scale: Annotated[str | None, options.of_scale(show_default="auto; none for kernels of histograms")] = None
 
 
 def command(
     *,
     context: typer.Context,
     table: FitOptions,
-    kernel: KernelOptions,
-    labels_from: LabelsFrom = None,
+    kernel: options.KernelOptions,
+    labels_from: options.LabelsFrom = None,
     algorithm: Annotated[
         str | None,
-        of_tree(
+        options.of_tree(
             help=f"How the tree is grown (see cutwise compare --help): {', '.join(recipes_for('centers'))}, optimal "
             f"(-k 2); imm, {', '.join(recipes_for('kernel'))} with a kernel; auto, {', '.join(recipes_for('labels'))} "
             "for given labels.",
             show_default="search; imm with a kernel",
-            autocompletion=one_of(dict.fromkeys((*recipes_for("centers"), "optimal", "auto", *recipes_for("labels")))),
+            autocompletion=options.one_of(
+                dict.fromkeys((*recipes_for("centers"), "optimal", "auto", *recipes_for("labels")))
+            ),
         ),
     ] = None,
-    max_leaves: MaxLeaves = None,
-    limits: LimitOptions,
-    growth: GrowthOptions,
+    max_leaves: options.MaxLeaves = None,
+    limits: options.LimitOptions,
+    growth: options.GrowthOptions,
     out: Annotated[
-        str | None, of_output("--out", "-o", metavar="MODEL.json", help="Save the model for the other commands.")
+        str | None,
+        options.of_output("--out", "-o", metavar="MODEL.json", help="Save the model for the other commands."),
     ] = None,
-    labels: Annotated[str | None, of_output(metavar="OUT.csv", help="Write the cluster of every row.")] = None,
+    labels: Annotated[str | None, options.of_output(metavar="OUT.csv", help="Write the cluster of every row.")] = None,
     unknown: Annotated[
         str,
-        of_tree(help="How to predict categories not seen in this table: outside (as none that a rule names) or error."),
+        options.of_tree(
+            help="How to predict categories not seen in this table: outside (as none that a rule names) or error."
+        ),
     ] = "outside",
-    name: Names = None,
-    as_json: AsJson = False,
-    verbose: Annotated[bool, of_output("--verbose", help="Print steps and timings on standard error.")] = False,
+    name: options.Names = None,
+    as_json: options.AsJson = False,
+    verbose: Annotated[bool, options.of_output("--verbose", help="Print steps and timings on standard error.")] = False,
 ) -> None:
     """Cluster a table and print a rule for every cluster."""
     check_option("--unknown", unknown, ("outside", "error"))
@@ -88,10 +77,10 @@ def command(
     in_memory = {"--labels": "cutwise predict writes the clusters"} if labels is not None else {}
     in_memory = {"--kernel": "Leave it out"} if is_kernel else in_memory
     if is_kernel:
-        refuse_beside(f"--kernel {kernel.kernel}", {"--unknown": None if unknown == "outside" else unknown})
+        options.refuse_beside(f"--kernel {kernel.kernel}", {"--unknown": None if unknown == "outside" else unknown})
     mixed = not is_kernel and (algorithm not in RECIPES or RECIPES[algorithm].takes_mixed)
-    with Outputs(out, labels_path(labels), inputs=find_files(table.files or [])) as outputs:
-        check_model_path(out)
+    with Outputs(out, models.labels_path(labels), inputs=find_files(table.files or [])) as outputs:
+        models.check_model_path(out)
         with noted() as notes:
             start = clustering(
                 table, growth, limits,
@@ -110,19 +99,19 @@ def command(
             model._remember_params()
         model._remember_texts(source.readings)
         model._beside = names_given(table.weights, labels_from)
-        words = words_given(context, but=_NOT_OF_THE_MODEL)
+        words = options.words_given(context, but=_NOT_OF_THE_MODEL)
         model._intake = {
             "notes": notes, "left_out": task.left_out, "numbers": list(task.numbers), "options": words,
             "format": source.as_saved(task.columns),
         }  # fmt: skip
-        name_clusters(model, name or [])
+        models.name_clusters(model, name or [])
         if out is not None:
             outputs.write(out, model.save)
         if labels is not None:
             rows, names = task.rows, model.cluster_names_
             assert rows is not None
-            lines = labels_frame(model.labels_, rows=rows, n_rows=len(source.frame), names=names)
-            outputs.write(labels, lambda part: write_labels(lines, part))
+            lines = models.labels_frame(model.labels_, rows=rows, n_rows=len(source.frame), names=names)
+            outputs.write(labels, lambda part: models.write_labels(lines, part))
     counts = model._leaf_counts
     n_noise = int(counts.n_noise.sum())
     weightless = task.n_rows - int(counts.n_rows.sum()) - n_noise
@@ -134,7 +123,7 @@ def command(
 
         print_json(model_document(model, about={**task.about, "scale": scale}))
     else:
-        print_fit(model, source=source.name, n_rows=task.n_rows, scale=scale)
+        models.print_fit(model, source=source.name, n_rows=task.n_rows, scale=scale)
     for path in (out, labels):
         if path is not None:
             note(f"wrote {path}")

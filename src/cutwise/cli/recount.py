@@ -6,22 +6,8 @@ from typing import Annotated
 
 import typer
 
+from cutwise.cli import columns, models
 from cutwise.cli.column_scan import scan_columns
-from cutwise.cli.columns import (
-    check_as_fitted,
-    check_numbers,
-    chosen_names,
-    complete_rows,
-    need_column,
-)
-from cutwise.cli.models import (
-    as_fitted,
-    check_model_path,
-    model_and_table,
-    note_lost_weights,
-    other_columns,
-    print_rules,
-)
 from cutwise.cli.options import ModelFile, TableFiles, TextOptions, Weights, out_option
 from cutwise.cli.screen import Outputs, note
 from cutwise.cli.tables import find_files
@@ -51,9 +37,9 @@ def command(
     """
     target = model if out is None else out
     with Outputs(target, inputs=find_files(files)) as outputs:
-        check_model_path(out)
-        fitted, source, tested = model_and_table(model, files, text)
-        others = [name for name in other_columns(fitted, source) if name not in tested.columns]
+        models.check_model_path(out)
+        fitted, source, tested = models.model_and_table(model, files, text)
+        others = [name for name in models.other_columns(fitted, source) if name not in tested.columns]
         table = tested if labels_from is not None else source.frame[[*tested.columns, *others]]
         lacking = [name for name in getattr(fitted, "feature_names_in_", ()) if name not in table.columns]
         if lacking and labels_from is None:
@@ -62,21 +48,21 @@ def command(
                 "nearest centers need all columns of fit: add them, or name a column of reference clusters with "
                 "--labels-from."
             )
-        needed = check_as_fitted(fitted, source, table)
-        complete_rows(source, table[needed], drop_missing=None, needed=needed)
+        needed = columns.check_as_fitted(fitted, source, table)
+        columns.complete_rows(source, table[needed], drop_missing=None, needed=needed)
         y = None
         if labels_from is not None:
-            (column,) = chosen_names(source, [labels_from], "--labels-from")
+            (column,) = columns.chosen_names(source, [labels_from], "--labels-from")
             y = source.labels(column).to_numpy()
         own = None
         if weights is not None:
-            column = need_column(source.frame, weights, "--weights", source)
-            check_numbers(source, scan_columns(source, [column]), may_drop=False)
-            complete_rows(source, source.frame[[column]], drop_missing=None, needed=[column])
+            column = columns.need_column(source.frame, weights, "--weights", source)
+            columns.check_numbers(source, scan_columns(source, [column]), may_drop=False)
+            columns.complete_rows(source, source.frame[[column]], drop_missing=None, needed=[column])
             own = source.frame[column].to_numpy()
         else:
-            note_lost_weights(fitted)
-        fitted.recount(as_fitted(fitted, source, table), y, sample_weight=own)
-        print_rules(fitted)
+            models.note_lost_weights(fitted)
+        fitted.recount(models.as_fitted(fitted, source, table), y, sample_weight=own)
+        models.print_rules(fitted)
         outputs.write(target, fitted.save)
     note(f"wrote {target}")

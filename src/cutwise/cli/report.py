@@ -7,35 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli.columns import (
-    batches_of,
-    check_as_fitted,
-    check_complete,
-    complete_rows,
-    need_column,
-)
-from cutwise.cli.models import (
-    as_fitted,
-    model_and_table,
-    name_clusters,
-    note_lost_weights,
-    other_columns,
-    tested_columns,
-)
-from cutwise.cli.options import (
-    DropMissing,
-    MaxMemory,
-    ModelFile,
-    Names,
-    TableFiles,
-    TextOptions,
-    Weights,
-    one_of,
-    out_option,
-    refuse_beside,
-    shell_text,
-    words_given,
-)
+from cutwise.cli import columns, models, options
 from cutwise.cli.screen import Outputs, note, working
 from cutwise.cli.tables import Source, find_files
 from cutwise.readouts.sql import DIALECTS
@@ -54,27 +26,27 @@ EXAMPLES = (
 
 def command(
     context: typer.Context,
-    model: ModelFile,
-    files: TableFiles,
+    model: options.ModelFile,
+    files: options.TableFiles,
     out: Annotated[
-        str, out_option(metavar="REPORT", help="Report file; the ending sets the format: .html, .md or .json.")
+        str, options.out_option(metavar="REPORT", help="Report file; the ending sets the format: .html, .md or .json.")
     ] = "report.html",
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
-    name: Names = None,
+    name: options.Names = None,
     labels_from: Annotated[
         str | None, typer.Option(help="Column of the clusters that the model explains, for the cost curve.")
     ] = None,
     dialect: Annotated[
-        str, typer.Option(help=f"SQL dialect: {', '.join(DIALECTS)}.", autocompletion=one_of(DIALECTS))
+        str, typer.Option(help=f"SQL dialect: {', '.join(DIALECTS)}.", autocompletion=options.one_of(DIALECTS))
     ] = "duckdb",
     table: Annotated[
         str | None, typer.Option(help="Name of the table in the SQL, such as sales.customers.", show_default="data")
     ] = None,
     curve: Annotated[bool, typer.Option("--curve/--no-curve", help="Whether to show cost by number of leaves.")] = True,
-    weights: Weights = None,
-    drop_missing: DropMissing = False,
-    text: TextOptions = TextOptions(),
-    max_memory: MaxMemory = "",
+    weights: options.Weights = None,
+    drop_missing: options.DropMissing = False,
+    text: options.TextOptions = options.TextOptions(),
+    max_memory: options.MaxMemory = "",
 ) -> None:
     """Write a report with the results, their cost, the tree and a card for every cluster.
 
@@ -85,16 +57,18 @@ def command(
 
     check_form(out)
     with Outputs(out, inputs=[model, *find_files(files)]) as outputs:
-        fitted, source, tested = model_and_table(model, files, text, max_memory)
+        fitted, source, tested = models.model_and_table(model, files, text, max_memory)
         if "n_clusters" in fitted.get_params(deep=False):
-            refuse_beside(f"{model}, which found its clusters itself", {"--labels-from": labels_from})
+            options.refuse_beside(f"{model}, which found its clusters itself", {"--labels-from": labels_from})
         commands = _commands(fitted, context)
-        name_clusters(fitted, name or [])
-        described = [*tested.columns, *other_columns(fitted, source)]
+        models.name_clusters(fitted, name or [])
+        described = [*tested.columns, *models.other_columns(fitted, source)]
         requested = {"y": ("--labels-from", labels_from), "sample_weight": ("--weights", weights)}
-        beside = {what: need_column(source.frame, c, o, source) for what, (o, c) in requested.items() if c is not None}
+        beside = {
+            what: columns.need_column(source.frame, c, o, source) for what, (o, c) in requested.items() if c is not None
+        }
         if weights is None:
-            note_lost_weights(fitted)
+            models.note_lost_weights(fitted)
         rows, n, given = _rows(fitted, source, described, beside, drop_missing)
         with working(f"looking at {n:,} rows and {len(described)} columns", steps=2 if curve else 1):
             made = report(
@@ -114,43 +88,43 @@ def command(
 
 
 def _rows(
-    model: TreeEstimator, source: Source, columns: list[str], beside: dict[str, str], drop_missing: bool
+    model: TreeEstimator, source: Source, described: list[str], beside: dict[str, str], drop_missing: bool
 ) -> tuple[Any, int, dict[str, Any]]:
     """The model's columns of a table, the number of rows, and the further columns of options.
 
     In a table that is read in batches the further columns are columns of the table.
     """
     if not source.in_batches:
-        tested = tested_columns(model, source)
-        asked = check_as_fitted(model, source, tested)
+        tested = models.tested_columns(model, source)
+        asked = columns.check_as_fitted(model, source, tested)
         # Rules place rows with gaps elsewhere: users who left them out of the fit leave them out here too.
-        needed = list(dict.fromkeys([*(columns if drop_missing else asked), *beside.values()]))
-        complete = complete_rows(source, source.frame[needed], drop_missing=drop_missing, needed=needed)
-        rows = as_fitted(model, source, source.frame.loc[complete, columns])
+        needed = list(dict.fromkeys([*(described if drop_missing else asked), *beside.values()]))
+        complete = columns.complete_rows(source, source.frame[needed], drop_missing=drop_missing, needed=needed)
+        rows = models.as_fitted(model, source, source.frame.loc[complete, described])
         found = {what: source.labels(c) if what == "y" else source.frame[c] for what, c in beside.items()}
         return rows, int(complete.sum()), {what: column.to_numpy()[complete] for what, column in found.items()}
-    used = list(dict.fromkeys([*columns, *beside.values()]))
+    used = list(dict.fromkeys([*described, *beside.values()]))
     n = sum(len(batch) for batch in source.batches(used[:1]))
     if drop_missing:
         n_before, n = n, sum(len(batch.dropna()) for batch in source.batches(used))
-        check_complete(source, {}, n_before, n, drop_missing=True)
+        columns.check_complete(source, {}, n_before, n, drop_missing=True)
 
     def as_given(frame: pd.DataFrame) -> Any:
-        own: Any = as_fitted(model, source, frame[columns])
+        own: Any = models.as_fitted(model, source, frame[described])
         return own.assign(**{name: frame[name] for name in beside.values()}) if beside else own
 
-    batches = batches_of(source, used, [beside["y"]] if "y" in beside else [], drop_missing=drop_missing)
+    batches = columns.batches_of(source, used, [beside["y"]] if "y" in beside else [], drop_missing=drop_missing)
     return batches.read_by(as_given), n, dict(beside)
 
 
 def _commands(model: TreeEstimator, context: typer.Context) -> list[str]:
     """The commands that make the model, if a command made it, and the report again."""
     model_file, files, out = (context.params[name] for name in ("model", "files", "out"))
-    again = ["cutwise", "report", model_file, *files, "--out", out, *words_given(context, but=("out",))]
+    again = ["cutwise", "report", model_file, *files, "--out", out, *options.words_given(context, but=("out",))]
     made_by = list(model._intake.get("options", ()))
     is_name = ["--name" in pair for pair in zip(["", *made_by], made_by, strict=False)]  # the option, and its value
     given = [word for word, is_other in zip(made_by, is_name, strict=True) if not is_other]
     given += [word for label, name in model.cluster_names_.items() for word in ("--name", f"{label}={name}")]
     fit = ["cutwise", "fit", *files, *given, "--out", model_file]
     made_by_fit = bool(made_by) and not isnan(model.cost_)  # and neither edited nor counted again since
-    return [shell_text(command) for command in ([fit, again] if made_by_fit else [again])]
+    return [options.shell_text(command) for command in ([fit, again] if made_by_fit else [again])]
