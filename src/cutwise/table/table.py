@@ -290,6 +290,8 @@ class NumberedNames(Sequence[str]):
         return (f"x{i}" for i in range(self.n_columns))
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, NumberedNames):
+            return self.n_columns == other.n_columns
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
     def __hash__(self) -> int:
