@@ -1,10 +1,12 @@
 """ClusterExplainer: labels from anywhere, and at least as faithful as a DecisionTreeClassifier with as many leaves."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.preprocessing import StandardScaler
@@ -363,3 +365,15 @@ def test_no_leaf_is_without_rows_and_rules_say_what_predict_does_where_labels_ou
         assert (found.sum(axis=0) == 1).all()
         assert labels[found.argmax(axis=0)].tolist() == model.predict(table).tolist()
         assert [c.cluster for c in rules if not c.rules] == sorted(set(labels) - set(model.labels_))
+
+
+def test_deviations_of_many_columns_of_a_sparse_table_are_found_a_few_columns_at_a_time():
+    n, d = 40_000, 600
+    X = sparse.csr_array((np.arange(n) % 7 + 1.0, (np.arange(n), np.arange(n) % d)), shape=(n, d))
+    with ClusterExplainer()._prepare(X, np.arange(n) % 2) as fit:
+        tracemalloc.start()
+        found = fit.context.rows.deviations(range(d))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < n * d * 8 / 2
+    np.testing.assert_allclose(found[[0, 599]], X[:, [0, 599]].toarray().std(axis=0), rtol=1e-5)

@@ -57,6 +57,8 @@ from .table_scaler import EXACT_SCALERS, TableScaler, moments, standardize_table
 
 MEASURED, FINER_PREPROCESSOR = "the preprocessor's output", "use a preprocessor that keeps more rows apart"
 """The name of the metric rows in errors, and the advice if too few of these rows differ."""
+_DENSE_VALUES = 2**22
+"""Number of values that are made dense at a time: trees of many labels test many columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +153,10 @@ class TrainingRows:
 
     def _variances(self, columns: Sequence[int]) -> Float64:
         """Weighted variances of the known values."""
-        values = self.compress(as_dense(self.table.values[:, columns]))
-        return moments(values, self.sample_weight)[1]
+        step = max(_DENSE_VALUES // self.table.n_rows, 1)
+        parts = [columns[first : first + step] for first in range(0, len(columns), step)]
+        dense = (self.compress(as_dense(self.table.values[:, part])) for part in parts)
+        return np.concatenate([moments(values, self.sample_weight)[1] for values in dense])
 
     def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> Int64:
         """Integer weight of the rows of each code, 0 .. n_codes - 1."""
