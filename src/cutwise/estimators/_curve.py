@@ -20,6 +20,7 @@ from cutwise._docs import table_html
 from cutwise._progress import show_progress
 from cutwise.core import Float64, Int64
 from cutwise.estimators._base import TreeEstimator, recipe_of
+from cutwise.estimators._fitted_tree import reference_share_explained, share_explained
 from cutwise.estimators._model_file import UnserializableParam
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.training import FitContext, Growth, PreparedFit
@@ -37,7 +38,19 @@ class _Trees:
     """Base of collections of trees of one model."""
 
     _figures: ClassVar[tuple[str, ...]]  # arrays with one number per tree, besides n_leaves
+    _make: Callable[[int], Any]  # the model of a number that ``model`` takes
     n_leaves: Int64
+
+    @property
+    def _numbers(self) -> Iterable[int]:
+        """The numbers that ``model`` takes."""
+        return range(len(self.n_leaves))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The figures and every model: the rows of the fit stay behind."""
+        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # the largest tree has warned
+            models = {number: self._make(number) for number in self._numbers}
+        return vars(self) | {"_make": models.__getitem__, "_context": None}
 
     def _repr_html_(self) -> str:
         columns = [name for name in ("n_leaves", *self._figures) if name != "surrogate_cost"]
@@ -93,7 +106,13 @@ class CostCurve(_Trees):
     reference_cost: float
     reference_explained: float
     max_leaves: int
-    _models: Mapping[int, TreeEstimator] = field(repr=False)  # by number of leaves
+    _make: Callable[[int], TreeEstimator] = field(repr=False)
+    _context: FitContext | None = field(repr=False)
+
+    @property
+    def _numbers(self) -> Iterable[int]:
+        numbers: list[int] = self.n_leaves.tolist()
+        return numbers
 
     def __repr__(self) -> str:
         return (
@@ -158,7 +177,8 @@ class CostCurve(_Trees):
                 f"The curve has no tree of {n_leaves!r} leaves, only those of {self.n_leaves[0]} to "
                 f"{self.n_leaves[-1]}. Choose one of its n_leaves."
             )
-        model = copy(self._models[int(n_leaves)])  # may be named and counted again
+        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # the largest tree has warned
+            model = copy(self._make(int(n_leaves)))  # may be named and counted again
         model._warn_of_empty_clusters()
         return model
 
@@ -226,13 +246,6 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     >>> curve.model(curve.smallest(within=0.02)).n_leaves_
     4
     """
-    return curve_and_context(model, X, y, max_leaves, fit)[0]
-
-
-def curve_and_context(
-    model: TreeEstimator, X: Any, y: Any, max_leaves: int | None, fit: dict[str, Any]
-) -> tuple[CostCurve, FitContext]:
-    """The curve, and the reference that its trees approximate; parameters as in ``cost_curve``."""
     if not isinstance(model, TreeEstimator):
         raise UnsupportedInputError(f"cost_curve takes a model of cutwise, fitted or not, not {type(model).__name__}.")
     if max_leaves is not None:
@@ -248,14 +261,9 @@ def curve_and_context(
         most = start.max_leaves
         _with(probe, max_leaves=most)
         if isinstance(probe, ClusterExplainer) and probe.algorithm == "auto" and context.in_memory:
-            sizes, models = _shared_sizes(k, most, model, _MOST_POINTS), list[TreeEstimator]()
-            with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # each size would warn
-                for size, growth in zip(sizes, probe._grow_sizes(start, sizes), strict=True):
-                    models.append(_with(copy(probe), max_leaves=size))
-                    models[-1]._publish(start, growth)
-            return _curve_of(models, most), context
+            return _curve_of(_points_of_auto(probe, start, _shared_sizes(k, most, model, _MOST_POINTS)), most, context)
         growth = probe._grow_within_limits(start)
-        whole, by_size, sizes = growth.grown, dict[int, SizedTree](), [*range(k, most + 1)]
+        whole, by_size, sizes = growth.grown, dict[int, SizedTree](), list(range(k, most + 1))
         # The best of several growths may be a different one at each size.
         chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
         if whole.split_order is None or chosen:
@@ -271,21 +279,24 @@ def curve_and_context(
             by_size = {size: SizedTree(math.nan, size, whole) for size in sizes_of_growth(whole, k)}
         probe._publish(start, growth)
 
-    def points() -> Iterator[TreeEstimator]:
+    def of_tree(size: int) -> TreeEstimator:
+        point: TreeEstimator = _with(copy(probe), max_leaves=max(size, k))
+        point._publish(start, Growth(by_size[size].get()))
+        if isinstance(point, ClusterExplainer):
+            point.candidates_ = {point.growth_: point.agreement_}
+        return point
+
+    def points() -> Iterator[_Point]:
         for wanted in by_size or sizes:
             show_progress(f"sizes: {wanted} leaves", 0.7 + 0.3 * wanted / most)
-            if not by_size:
-                yield _with(clone(probe), max_leaves=wanted).fit(X, **fit)
-                continue
-            point = _with(copy(probe), max_leaves=max(wanted, k))
-            point._publish(start, Growth(by_size[wanted].get()))
-            if isinstance(point, ClusterExplainer):
-                point.candidates_ = {point.growth_: point.agreement_}
-            yield point
+            if by_size:
+                yield _Point.on_the_way(context, by_size[wanted], partial(of_tree, wanted))
+            else:
+                yield _Point.of(_with(clone(probe), max_leaves=wanted).fit(X, **fit))
 
     # The fit of the largest tree has warned; the others are parts of its growth.
     with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
-        return _curve_of(points(), most), context
+        return _curve_of(points(), most, context)
 
 
 @contextmanager
@@ -294,6 +305,50 @@ def _start_fit(model: Any, probe: TreeEstimator, X: Any, fit: Mapping[str, Any])
     signature(probe.fit).bind(X, **fit)  # refuses arguments that no fit takes
     with probe._prepare(X, **fit, stays=True) as start:
         yield replace(start, reference_is_own=getattr(model, "reference", probe) is None)
+
+
+def _points_of_auto(probe: ClusterExplainer, start: PreparedFit, sizes: Sequence[int]) -> Iterator[_Point]:
+    """Points of the best trees with up to so many leaves, out of one growth."""
+    with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # each size would warn
+        for size, growth in zip(sizes, probe._grow_sizes(start, sizes), strict=True):
+            point: ClusterExplainer = _with(copy(probe), max_leaves=size)
+            point._publish(start, growth)
+            yield _Point.of(point)
+
+
+class _Point(NamedTuple):
+    """The figures of a tree, and a function that makes its model."""
+
+    n_leaves: int
+    cost: float
+    surrogate_cost: float
+    cost_ratio: float
+    explained: float
+    agreement: float
+    total_cost: float
+    reference_cost: float
+    model: Callable[[], TreeEstimator]
+
+    @classmethod
+    def of(cls, model: TreeEstimator) -> _Point:
+        """The point of a fitted model."""
+        return cls(
+            model.n_leaves_, model.cost_, model.surrogate_cost_, model.cost_ratio_, model.explained_,
+            model._leaf_counts.agreement, model.total_cost_, model.reference_.cost, partial(copy, model),
+        )  # fmt: skip
+
+    @classmethod
+    def on_the_way(cls, context: FitContext, tree: SizedTree, model: Callable[[], TreeEstimator]) -> _Point:
+        """The point of a tree of a growth; its model is made only on demand."""
+        own, codes = context.of(tree.growth), tree.codes
+        costs, reference, weights = own.cost_of_labels(codes), own.reference, own.rows.sample_weight
+        total, agrees = own.total_cost(costs), codes == reference.labels
+        return cls(
+            min(tree.size, tree.growth.tree.n_leaves), costs.cost, costs.surrogate_cost,
+            costs.cost / reference.cost if reference.cost > 0 else math.nan,
+            share_explained(costs.cost, reference.cost, total), float(np.average(agrees, weights=weights)),
+            total, reference.cost, model,
+        )  # fmt: skip
 
 
 _MOST_POINTS = 3
@@ -307,20 +362,19 @@ def _shared_sizes(first: int, last: int, model: TreeEstimator, n_points: int) ->
     return sorted(sizes | ({own} if first <= own <= last else set()))
 
 
-def _curve_of(models: Iterable[TreeEstimator], max_leaves: int) -> CostCurve:
-    """The curve of fitted models, sorted by size; the first model of a size counts."""
-    by_size: dict[int, TreeEstimator] = {}
-    for model in models:
-        by_size.setdefault(model.n_leaves_, model)
-    sizes = sorted(by_size)
-    found, last = [by_size[size] for size in sizes], by_size[sizes[-1]]
-    cost, surrogate, ratio, explained, agreement = np.array(
-        [(own.cost_, own.surrogate_cost_, own.cost_ratio_, own.explained_, own._leaf_counts.agreement) for own in found]
-    ).T
+def _curve_of(points: Iterable[_Point], max_leaves: int, context: FitContext | None) -> CostCurve:
+    """The curve of points, sorted by size; the first point of a size counts."""
+    by_size: dict[int, _Point] = {}
+    for point in points:
+        by_size.setdefault(point.n_leaves, point)
+    found = [by_size[size] for size in sorted(by_size)]
+    cost, surrogate, ratio, explained, agreement = np.array([point[1:6] for point in found], dtype=np.float64).T
+    last = found[-1]
     return CostCurve(
-        np.array(sizes, dtype=np.int64), cost, surrogate, ratio, explained, agreement,
-        reference_cost=last.reference_.cost, reference_explained=last.reference_explained_, max_leaves=int(max_leaves),
-        _models=by_size,
+        np.array([point.n_leaves for point in found], dtype=np.int64), cost, surrogate, ratio, explained, agreement,
+        reference_cost=last.reference_cost,
+        reference_explained=reference_share_explained(last.reference_cost, last.total_cost), max_leaves=int(max_leaves),
+        _make=lambda n_leaves: by_size[n_leaves].model(), _context=context,
     )  # fmt: skip
 
 
@@ -386,7 +440,7 @@ class TreeFront(_Trees):
     cost: npt.NDArray[np.float64]
     cost_ratio: npt.NDArray[np.float64]
     reference_cost: float
-    _models: Sequence[Any] = field(repr=False)
+    _make: Callable[[int], Any] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.n_leaves)
@@ -442,7 +496,7 @@ class TreeFront(_Trees):
         """
         if check_integer("number", number, minimum=0) >= len(self):
             raise InvalidInputError(f"number={number} of {len(self)} trees. Choose one from 0 to {len(self) - 1}.")
-        return copy(self._models[number])
+        return copy(self._make(number))
 
 
 def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) -> TreeFront:
@@ -472,23 +526,23 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         if not front or one.cost < front[-1].cost:
             front.append(one)
 
-    def modeled(taken: GrownTree) -> Any:
+    def of_number(number: int) -> Any:
+        taken, one = front[number].tree(), copy(probe)
         leaves = taken.tree.n_leaves
-        one = _with(copy(probe), max_leaves=leaves if leaves > k else None, max_size=model.max_size)
-        one._publish(start, Growth(taken))
+        _with(one, max_leaves=leaves if leaves > k else None, max_size=model.max_size)
+        # The fit has warned about the clusters.
+        with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
+            one._publish(start, Growth(taken))
         one.__dict__.pop("search_", None)  # it is about all trees of the front
         return one
 
-    # The fit has warned about the clusters.
-    with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
-        models = [modeled(one.tree()) for one in front]
     costs, reference = np.array([one.cost for one in front]), probe.reference_.cost
     return TreeFront(
-        n_leaves=np.array([one.n_leaves_ for one in models], dtype=np.int64),
+        n_leaves=np.array([one.tree().tree.n_leaves for one in front], dtype=np.int64),
         waes=np.array([one.waes for one in front]),
         wad=np.array([one.wad for one in front]),
         cost=costs,
         cost_ratio=costs / reference if reference > 0 else np.full(len(costs), np.nan),
         reference_cost=reference,
-        _models=models,
+        _make=of_number,
     )

@@ -17,6 +17,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import cache
@@ -92,10 +93,11 @@ def pack_param(value: Any) -> Any:
         items = [pack_param(item) for item in value]
         if not any(isinstance(item, dict) and "float" not in item for item in items):  # of plain values
             return {type(value).__name__: items}
-    if isinstance(value, list | tuple) or hasattr(value, "__array__"):  # centers
-        array = np.asarray(value)
-        if array.dtype.kind in "iubf" and array.ndim > 0:
-            return {"array": pack_array(array)}
+    if isinstance(value, list | tuple) or hasattr(value, "__array__"):
+        with suppress(TypeError, ValueError):  # lists of different lengths are no centers
+            array = np.asarray(value)
+            if array.dtype.kind in "iubf" and array.ndim > 0:
+                return {"array": pack_array(array)}
     return {"described": " ".join(repr(value).split())[:500]}
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from cutwise._whole import write_whole
 from cutwise.estimators._base import TreeEstimator, fitted
-from cutwise.estimators._curve import CostCurve, curve_and_context
+from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import advice_of, words_of
 from cutwise.estimators._exports import export_sql
 from cutwise.estimators._model_file import UnserializableParam
@@ -196,7 +196,7 @@ def report(
     notes: list[str] = []
     labeled = model._labeled()
     X, y, described = _described(model, X, y, fit, labeled, notes)
-    found, context = (_curve(model, X, y, described, notes, fit) if curve and not notes else None) or (None, None)
+    found = _curve(model, X, y, described, notes, fit) if curve and not notes else None
     own, cost_words = words_of(model)
     if (limits := model._limits_line) is not None:
         notes.append(f"{limits[0].upper()}{limits[1:]}.")
@@ -206,7 +206,7 @@ def report(
         "reference_cost": None if math.isnan(model.cost_) else finite(model.reference_.cost),
         "reference": own,
         "cost_words": cost_words,
-        "cart": None if context is None else _plain_cart(context, model.n_leaves_),
+        "cart": None if found is None or found._context is None else _plain_cart(found._context, model.n_leaves_),
     }
     of_curve = None if found is None else found.to_dict()
     if of_curve is not None:  # use the tree's own figures: sums of fractional weights may differ in the last digit
@@ -269,8 +269,8 @@ def _described(
 
 def _curve(
     model: TreeEstimator, X: Any, y: Any, described: DescribedRows, notes: list[str], fit: dict[str, Any]
-) -> tuple[CostCurve, FitContext] | None:
-    """The curve of the model's own growth, and its reference; None, with a note about the reason, if there is none."""
+) -> CostCurve | None:
+    """The curve of the model's own growth; None, with a note about the reason, if there is none."""
     left_out = "The cost curve is left out"
     tree, counts = model.tree_, model._leaf_counts
     if not counts.are_of(described.in_leaves[1]):
@@ -285,11 +285,11 @@ def _curve(
         y = model.reference_.labels  # codes in the order of the labels, so the trees are the same
     try:
         with warnings.catch_warnings(action="ignore", category=CutwiseWarning):  # the fit has warned
-            found = curve_and_context(model, X, y, None, fit)
+            found = cost_curve(model, X, y, **fit)
     except (CutwiseError, ValueError) as error:  # also a preprocessor's, about columns that are not tested
         notes.append(f"{left_out}: {' '.join(str(error).split())}")
         return None
-    same = found[0].cost[found[0].n_leaves == tree.n_leaves]
+    same = found.cost[found.n_leaves == tree.n_leaves]
     if not (len(same) and math.isclose(same[0], model.cost_, rel_tol=1e-9, abs_tol=1e-300)):
         notes.append(
             f"{left_out}: fitting these rows again gives another tree (were there weights or other rows, or was the "
