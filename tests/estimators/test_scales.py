@@ -239,6 +239,12 @@ def test_thresholds_are_found_where_an_inverse_grows_beyond_all_floats(dtype):
     np.testing.assert_array_equal(model.predict(rows), pipeline.predict(rows))
 
 
+def test_a_function_of_frames_alone_is_refused():
+    step = FunctionTransformer(lambda frame: frame.assign(ash=2 * frame.ash), lambda frame: frame, check_inverse=False)
+    with pytest.raises(InvalidInputError, match=r"takes no array: .*'assign'\. Give one that takes arrays too"):
+        explain_pipeline(make_pipeline(step, ExplainableKMeans(3, preprocessor=None, random_state=0)).fit(X))
+
+
 def test_scaled_columns_of_a_frame_are_named():
     scaled = pd.DataFrame(StandardScaler().fit_transform(X), columns=X.columns)
     with pytest.warns(ScaledColumnsWarning, match="explain_pipeline"):

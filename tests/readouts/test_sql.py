@@ -328,6 +328,14 @@ def test_the_column_of_clusters_takes_no_name_that_the_model_reads(form):
     assert tree_sql(LabeledTree(tree, ["Cluster", "b", "c"]), dialect="sqlite", form=form, column="segment")
 
 
+def test_a_comment_names_columns_that_the_engine_takes_for_one_another():
+    labeled = LabeledTree(small_tree(), ["income", "Income"])
+    said = "-- These names differ only by case, which sqlite ignores: income, Income."
+    assert said in tree_sql(labeled, dialect="sqlite")
+    assert "differ only by case" not in tree_sql(labeled, dialect="postgres")
+    assert "differ only by case" not in tree_sql(LabeledTree(small_tree(), ["income", "age"]), dialect="sqlite")
+
+
 @pytest.mark.parametrize("base", [-(2**63), 2**63 - 3, 2**63 - 2])
 def test_whole_numbers_that_sqlite_would_round_are_refused_and_may_be_texts(base):
     classes = np.array([base, base + 1, base + 2], dtype=np.int64 if base < 0 else np.uint64)

@@ -211,7 +211,13 @@ class _ColumnsBefore:
                 for stage in route:
                     given, table = table, np.ones_like(table)
                     for transform, before, after in stage:
-                        table[:, after] = transform(given[:, before])
+                        try:
+                            table[:, after] = transform(given[:, before])
+                        except (AttributeError, TypeError, IndexError, KeyError) as error:
+                            raise InvalidInputError(
+                                f"A function in front of the model takes no array: {error}. Give one that takes arrays "
+                                "too, or leave it out."
+                            ) from error
             return table[rows, end].astype(np.float64)
 
         routes = partial(along, ahead, m, source[feature], feature), partial(along, back, m, feature, source[feature])

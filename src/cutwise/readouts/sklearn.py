@@ -208,11 +208,15 @@ def single_precision_thresholds(
     inner = tree.feature >= 0
     for node in np.flatnonzero(inner & ((left >= right) | np.isinf(left) | np.isinf(right))):
         column = names[tree.feature[node]] if names is not None else f"x{tree.feature[node]}"
+        why = (
+            "are the same: its tree would send rows the other way"
+            if left[node] >= right[node]
+            else "are not both known"
+        )
         raise InvalidInputError(
-            "scikit-learn's trees compare in float32, which cannot hold or tell the neighboring values "
-            f"{float(gaps[node, 0])!r} and {float(gaps[node, 1])!r} of column {column!r} from each other: its tree "
-            "would send rows the other way.\nSubtract a constant from that column (an offset, the first timestamp), or "
-            "divide it by one if its values are huge or tiny, and fit again."
+            f"scikit-learn's trees compare in float32, where the neighboring values {float(gaps[node, 0])!r} "
+            f"and {float(gaps[node, 1])!r} of column {column!r} {why}.\n"
+            f"{_advice(gaps[node])} and fit again."
         )
     inner &= ~np.isnan(gaps[:, 0])
     if middle:
@@ -220,6 +224,16 @@ def single_precision_thresholds(
     with np.errstate(over="ignore"):
         own = tree.threshold.astype(np.float32).astype(np.float64)
     return np.where(inner, np.where((own < left) | (own >= right), left, own), tree.threshold)
+
+
+def _advice(gap: np.ndarray) -> str:
+    """Advice on how to make two values differ in float32."""
+    size, limits = float(np.abs(gap[:2]).max()), np.finfo(np.float32)
+    if size > float(limits.max):
+        return f"They are beyond float32, which ends at {limits.max:.2g}: divide that column by a constant"
+    if size < float(limits.tiny):
+        return f"They are below what float32 tells from 0 ({limits.tiny:.2g}): multiply that column by a constant"
+    return "Subtract a constant from that column (an offset, the first timestamp)"
 
 
 def _rounded(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

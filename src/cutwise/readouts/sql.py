@@ -8,6 +8,7 @@ column; text that is not a number counts as missing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, Literal, get_args
@@ -27,6 +28,9 @@ Values = Literal["labels", "names"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 SQL_FORMS: tuple[Form, ...] = get_args(Form)
 SQL_VALUES: tuple[Values, ...] = get_args(Values)
+
+# Engines that distinguish quoted names by case.
+_TELLS_CASE = ("postgres", "snowflake", "oracle", "clickhouse")
 
 
 def tree_sql(
@@ -146,7 +150,19 @@ def _comments(
         )
     if labeled.closed:
         lines.append(f"A row with a level not seen at fit gets {given}.")
+    if dialect not in _TELLS_CASE and labeled.columns.has_names and (alike := _alike_but_for_case(labeled)):
+        lines.append(
+            f"These names differ only by case, which {dialect} ignores: {alike}. Use those that your table has."
+        )
     if form == "update":
         lines.append(f"The column {quoted(column)} must already exist.")
     lines += [f"{quoted(label)} = {quoted(name)}" for label, name in known_as.items()]
     return [f"-- {line}" for line in lines]
+
+
+def _alike_but_for_case(labeled: LabeledTree) -> str:
+    """Names of tested columns and of columns that differ from them only by case, in one line."""
+    tested = {labeled.names[feature].casefold() for feature in labeled.tree.tested.tolist()}
+    counts = Counter(name.casefold() for name in labeled.names)
+    alike = (name for name in labeled.names if name.casefold() in tested and counts[name.casefold()] > 1)
+    return ", ".join(map(quoted, alike))
