@@ -334,6 +334,17 @@ def test_a_tree_that_asks_for_levels_that_its_columns_do_not_have_is_an_error(tm
             load_model(tmp_path / "m.json")
 
 
+@pytest.mark.parametrize("names", [[], ["a"], ["a", "b", "c", 4], ["a", "b", "c", ["d"]], 7])
+def test_names_that_are_not_those_of_the_columns_are_an_error(iris, tmp_path, names):
+    MODELS["k-means"](iris).save(tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    del document["checksum"]
+    document["fitted"]["feature_names_in"] = names
+    (tmp_path / "m.json").write_text(json.dumps(document), "utf-8")
+    with pytest.raises(ModelFileError, match="does not fit together"):
+        load_model(tmp_path / "m.json")
+
+
 def test_half_a_character_is_not_saved(iris, tmp_path):
     model = MODELS["k-means"](iris)
     with pytest.raises(InvalidInputError, match=r"half of a character.*Rename"):

@@ -356,8 +356,10 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
                 raise InvalidInputError(f"fitted.tree bounds column {feature} by no dates of the years 1 to 9999")
             if kind.name in ("bool", "ordered") and not all(0 <= bound < n_levels - 1 for bound in finite):
                 raise InvalidInputError(f"fitted.tree has bounds of column {feature} between no two of its levels")
-        if state["feature_names_in"] is not None:
-            self.feature_names_in_ = np.array(state["feature_names_in"], dtype=object)
+        if (names := state["feature_names_in"]) is not None:
+            if len(names) != tree.n_features or not all(isinstance(name, str) for name in names):
+                raise InvalidInputError(f"fitted.feature_names_in is not {tree.n_features} names, one a column")
+            self.feature_names_in_ = np.array([*names], dtype=object)
         self._frame_library, self._intake = state.get("frame_library"), state.get("intake", {})
         self._beside = state.get("beside", ())
         named = zip(self.classes_.tolist(), state.get("cluster_names", ()), strict="cluster_names" in state)
