@@ -85,7 +85,7 @@ handle_unknown : {"outside", "error"}, default="outside"
 n_init : int or "auto", default=10
     Number of starts of the reference (``"auto"`` is 10), by k-means++: fewer where some of them agree, up to three
     times as many on tables that take little time, up to eight times on tables that take next to none, and a fifth as
-    many, two at least, with more than 120 clusters on more than 12,000 rows.
+    many, two at least, where a start takes more than 12,000 rows, as only hundreds of clusters need.
 random_state : int, RandomState instance or None, default=None
     Seeds the reference. The tree uses no randomness.
 n_jobs : int, default=None

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from cutwise import ExplainableKernelKMeans, metrics
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, metrics
 from cutwise.exceptions import (
     ColumnMismatchError,
     ColumnNamesWarning,
@@ -421,3 +421,8 @@ def test_rows_on_thresholds_count_with_the_left_side():
     tree = random_tree(np.random.default_rng(3), n_leaves=6, n_features=2)
     X = rows_for(tree, np.random.default_rng(4))
     assert metrics.weighted_average_depth(tree, X) == pytest.approx(tree.node_depth[tree.apply(X)].mean())
+
+
+def test_classes_that_are_no_list_of_labels_are_refused():
+    with pytest.raises(InvalidInputError, match="classes=3 is not a list of labels"):
+        metrics.n_mistakes(ClusterExplainer().fit([[1], [2]], [0, 1]), [[1], [2]], [0, 1], classes=3)

@@ -64,6 +64,15 @@ def test_clusters_take_turns_in_naming_the_columns_that_tell_them_apart_best(row
     assert telling_columns(table, codes, 3) == list(dict.fromkeys(best.T.ravel().tolist()))
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_a_column_of_one_value_and_gaps_tells_no_clusters_apart(seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, 60)
+    values = np.column_stack([np.where(rng.random(60) < 0.3, np.nan, rng.random()), rng.normal(size=60) + 0.1 * codes])
+    table = Table(values, ("same", "other"), True, (ColumnKind("number"),) * 2)
+    assert telling_columns(table, codes, 3) == [1, 0]
+
+
 def test_every_row_is_in_one_bin_of_its_cluster(rows):
     values, codes = rows
     found = profile_clusters(read_table(values), codes, 3)

@@ -385,6 +385,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     def _forget_costs(self) -> None:
         """Drop costs and their certificates, since the tree or the counted rows are not those of fit."""
         self._imm_applies = False
+        # What describes the kernel of fit stays.
         for name in set(self._figures).difference(("gamma", "approximation_error")):
             setattr(self, f"{name}_", float("nan"))
 

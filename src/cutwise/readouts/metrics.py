@@ -289,6 +289,10 @@ def n_mistakes(
                 "Pass the label of every code as classes, in the order of the codes, or the fitted estimator as tree."
             )
         classes = range(int(routed.cluster.max()) + 1)
+    if np.ndim(classes) != 1:
+        raise InvalidInputError(
+            f"classes={classes!r} is not a list of labels. Give the label of every code, in the order of the codes."
+        )
     code_of = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
     # Labels unknown to the tree get a code of their own, which it never predicts.
     positions = [code_of.get(label, -2) for label in given.classes.tolist()]

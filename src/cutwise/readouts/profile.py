@@ -317,6 +317,8 @@ def telling_columns(
         values = np.asarray(table.values, dtype=np.float64)
         known = ~np.isnan(values)
         mean = np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        # Rounding must not make a column of one value vary.
+        mean = np.fmax(np.fmin(mean, np.fmax.reduce(values)), np.fmin.reduce(values))
         matrix = as_matrix(np.where(known, values, mean))  # the sums of differences stay, but count too many rows
         n_known = np.array([known[codes == code].sum(axis=0) for code in range(n_clusters)])
         size = np.bincount(codes, minlength=n_clusters)[:, np.newaxis]

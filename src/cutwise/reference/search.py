@@ -467,8 +467,8 @@ def find_clustering(
         single run on all rows without randomness.
     n_init : int, default 10
         Restarts, on a sample of a large table, until some agree or many bring no improvement; up to three times as
-        many on a table of up to 12,000 distinct rows, and more on a small one; a fifth as many, two at least, on more
-        than 12,000 rows at a time, as from 120 clusters on.
+        many on a table of up to 12,000 distinct rows, and more on a small one; a fifth as many, two at least, where one
+        takes more than 12,000 rows, as only hundreds of clusters need.
     max_iter : int, default 300
         Iterations of every stage at most.
     brief : bool, default False

@@ -73,20 +73,20 @@ class SearchPlan:
     """How long a search is, counted in operations rather than seconds, so that its result is reproducible.
 
     ``n_rows``: number of distinct rows in the sample. ``n_growing``: number of them that further starts are grown on.
-    ``n_starts``: number of starts. ``n_recut``: number of the best starts whose cuts are chosen again. ``n_swapped``:
-    number of the best results in which leaves are moved. ``n_further``: rounds that add two starts, and the best tree
-    in which no leaves were moved yet. ``most_work``: number of additions after which no more leaves of a tree are
-    moved, unless ``is_long``. ``repeated``: work of searches from the best tree with some leaves moved at random, as a
-    multiple of the earlier work.
+    ``most_work``: number of additions after which no more leaves of a tree are moved. ``n_starts``: number of starts.
+    ``n_recut``: number of the best starts whose cuts are chosen again. ``n_swapped``: number of the best results in
+    which leaves are moved. ``n_further``: rounds that add two starts, and the best tree in which no leaves were moved
+    yet. ``is_long``: whether leaves are moved beyond ``most_work``. ``repeated``: work of searches from the best tree
+    with some leaves moved at random, as a multiple of the earlier work.
     """
 
     n_rows: int
     n_growing: int
+    most_work: int
     n_starts: int = 8
     n_recut: int = 4
     n_swapped: int = 3
     n_further: int = 0
-    most_work: int = MOST_WORK
     is_long: bool = False
     repeated: float = 0.0
 
@@ -110,7 +110,7 @@ class SearchPlan:
         def with_rows(n_rows: int, **how: Any) -> SearchPlan:
             takes_all = n_all / 2 < n_rows <= FEW_ROWS
             n_growing = n_rows if takes_all else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
-            return cls(n_rows, n_growing, most_work=MOST_WORK if n_all < FEW_ROWS else LESS_WORK, **how)
+            return cls(n_rows, n_growing, MOST_WORK if n_all < FEW_ROWS else LESS_WORK, **how)
 
         n_swapped, n_further = max(1, round(3 * min(effort, 1.0))), round(3 * min(max(effort - 1.0, 0.0), 2.0))
         is_long, first = n_further > 0, {"n_swapped": n_swapped}
