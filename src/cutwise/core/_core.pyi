@@ -724,12 +724,30 @@ def may_separate(
     histogram: NDArray[numpy.int64],
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
-    most: float,
+    most: int,
 ) -> NDArray[numpy.bool_]:
     """
     For every category, whether some set of levels may lose at most `most` by separating rows from the modes of their centers.
 
     histogram (n_slots, k, width): losses, in the first of the width numbers. modes (n_categories, k): the mode of each center.
+    """
+
+def may_induce(
+    levels: Sequence[Levels],
+    histogram: NDArray[numpy.int64],
+    survivors: NDArray[numpy.int32],
+    modes: NDArray[numpy.int32],
+    columns: NDArray[numpy.int32],
+    current: int,
+    penalty: float,
+    kills_left: NDArray[numpy.uint8],
+    kills_right: NDArray[numpy.uint8],
+    known_score: float,
+) -> NDArray[numpy.bool_]:
+    """
+    For every category, whether least_induced_modes may find a set of levels of at most a known score.
+
+    histogram (n_slots, k, 1 or 2): losses, and weights where there is a penalty. columns: one encoded column of each category.
     """
 
 def fewest_mode_mistakes(
@@ -752,107 +770,50 @@ def fewest_mode_mistakes(
     """
 
 @overload
-def least_induced_modes(
-    matrix: Matrix,
-    rows: NDArray[numpy.int32],
-    levels: Sequence[Levels],
-    columns: NDArray[numpy.int32],
-    excess: NDArray[numpy.int32],
-    weights: NDArray[numpy.int64] | None,
-    histogram: NDArray[numpy.int64] | None,
-    survivors: NDArray[numpy.int32],
-    modes: NDArray[numpy.int32],
-    nearest_costs: NDArray[numpy.int64],
-    penalty: float,
-    kills_left: NDArray[numpy.uint8],
-    kills_right: NDArray[numpy.uint8],
-    known_score: float | None = None,
-    limits: NodeLimits | None = None,
-    states: NDArray[numpy.int16] | None = None,
-) -> tuple[int, tuple[bool, float, int, list[int]]] | None:
-    """
-    The set of levels of one category, against its other levels, of least Price + penalty * DExp; centers are on their mode's side.
-
-    levels: one Levels per category. columns: one encoded column of each category, for limits and kills. modes (n_categories, k): the
-    mode of each center. Other arguments as in best_induced_cut. histogram None: it is added up from the states; without states
-    every partition is evaluated. known_score: the score of a valid cut; worse ones are not returned. Returns (index of the category,
-    the first one of equals; (whether each side has at least as many distinct rows as centers, score, induced cost, levels of the left
-    side)), or None.
-    """
-
-@overload
-def least_induced_modes(
-    matrix: Matrix,
-    rows: NDArray[numpy.int32],
-    levels: Sequence[Levels],
-    columns: NDArray[numpy.int32],
-    excess: NDArray[numpy.int32],
-    weights: NDArray[numpy.int64] | None,
-    histogram: NDArray[numpy.int64] | None,
-    survivors: NDArray[numpy.int32],
-    modes: NDArray[numpy.int32],
-    nearest_costs: NDArray[numpy.int64],
-    penalty: float,
-    kills_left: NDArray[numpy.uint8],
-    kills_right: NDArray[numpy.uint8],
-    known_score: float | None = None,
-    limits: NodeLimits | None = None,
-    states: NDArray[numpy.int32] | None = None,
-) -> tuple[int, tuple[bool, float, int, list[int]]] | None: ...
-
-@overload
-def least_induced_modes(
-    matrix: Matrix,
-    rows: NDArray[numpy.int32],
-    levels: Sequence[Levels],
-    columns: NDArray[numpy.int32],
-    excess: NDArray[numpy.int64],
-    weights: NDArray[numpy.int64] | None,
-    histogram: NDArray[numpy.int64] | None,
-    survivors: NDArray[numpy.int32],
-    modes: NDArray[numpy.int32],
-    nearest_costs: NDArray[numpy.int64],
-    penalty: float,
-    kills_left: NDArray[numpy.uint8],
-    kills_right: NDArray[numpy.uint8],
-    known_score: float | None = None,
-    limits: NodeLimits | None = None,
-    states: NDArray[numpy.int64] | None = None,
-) -> tuple[int, tuple[bool, float, int, list[int]]] | None: ...
-
-@overload
 def mode_shares(
     codes: NDArray[numpy.int32],
+    rows: NDArray[numpy.int32],
     excess: NDArray[numpy.int32],
     weight: NDArray[numpy.int64],
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint64], NDArray[numpy.int64]]:
     """
-    The losses of a batch of rows by level and set of groups of centers; least_modes_by_shares takes those of all batches.
+    The losses of rows by level and set of groups of centers, in order of levels; least_induced_modes takes those of all rows.
 
-    codes (n,): the level of every row. excess (n, k). weight (n_levels,): of the node's rows. Returns arrays (level, groups, loss): the
-    loss when the nearest groups of a row, those of the bit mask `groups`, are on the other side, beyond that of its smaller sets.
+    rows (n,): of excess (m, k). codes (n,): the level of each. weight (n_levels,): of the node's rows. Returns arrays (level, groups,
+    loss): the loss when the nearest groups of a row, those of the bit mask `groups`, are on the other side, beyond that of its
+    smaller sets.
     """
 
 @overload
 def mode_shares(
     codes: NDArray[numpy.int32],
+    rows: NDArray[numpy.int32],
     excess: NDArray[numpy.int64],
     weight: NDArray[numpy.int64],
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint64], NDArray[numpy.int64]]: ...
 
-def least_modes_by_shares(
+def distinct_by_level(
+    matrix: Matrix,
+    rows: NDArray[numpy.int32],
+    codes: NDArray[numpy.int32],
+    n_levels: int,
+    most: int,
+) -> NDArray[numpy.int64]:
+    """
+    The number of distinct rows among the given rows by level, (n_levels,), counted up to `most`; codes: their levels.
+    """
+
+def least_induced_modes(
     level: NDArray[numpy.int32],
     groups: NDArray[numpy.uint64],
     loss: NDArray[numpy.int64],
     weight: NDArray[numpy.int64],
     distinct: NDArray[numpy.int64],
-    survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
-    k: int,
     current: int,
     penalty: float,
     kills_left: bool,
@@ -862,9 +823,12 @@ def least_modes_by_shares(
     limits: NodeLimits | None,
 ) -> tuple[bool, float, int, list[int]] | None:
     """
-    The set of levels of least_induced_modes for one category, from the level, groups and loss of mode_shares.
+    The set of levels of one category, against its other levels, of least Price + penalty * DExp; centers are on their mode's side.
 
-    weight, distinct (n_levels,): the weight and the number of distinct rows of every level. current: the cost of the node.
+    level, groups, loss: of mode_shares. weight, distinct (n_levels,): weight and number of distinct rows of every level. modes
+    (n_survivors,): the mode of each survivor. current: the cost of the node. known_score: the score of a valid cut; worse ones are
+    not returned. Returns (whether each side has at least as many distinct rows as centers, score, induced cost, levels of the left
+    side), or None.
     """
 
 def best_clique_cuts(

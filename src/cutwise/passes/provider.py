@@ -563,22 +563,19 @@ class PassProvider:
     def _by_modes(
         self, node: Node, search: LeastInduced, known_score: float | None
     ) -> Iterator[tuple[Category, ModesCut | None]]:
-        """Results of ``core.least_induced_modes``, from the losses of rows without their nearest centers."""
+        """The best set of levels of every category."""
         nearest, survivors = search.nearest, search.node.survivors
         current = int(node.totals[BASE][2] + node.totals[SIDES][2])
         for of in self._levels(node, SIDES, search.node.limits):
-            category, first = of.category, of.category.columns[0]
+            category = of.category
             modes = category.modes(nearest.coordinates)[survivors]
             if len(np.unique(modes)) < 2:
                 continue
             if category.source not in node.shares:
                 self._add_up_shares(node, nearest)
             shares, distinct = node.shares[category.source]
-            yield category, core.least_modes_by_shares(
-                shares.which, shares.part, shares.sums[:, 0].copy(), of.weight(), distinct, survivors, modes, self._k,
-                current, nearest.depth_penalty, bool(search.kills_left[first]), bool(search.kills_right[first]),
-                known_score, of.counts, of.limits,
-            )  # fmt: skip
+            losses = shares.sums[:, 0].copy()
+            yield category, search.modes_cut(of, shares.which, shares.part, losses, distinct, current, known_score)
 
     def _add_up_shares(self, node: Node, nearest: NearestTwo) -> None:
         """Add up losses and distinct rows by level: of a node and, by the same pass, of other open nodes."""
@@ -601,8 +598,8 @@ class PassProvider:
             ):
                 at = np.flatnonzero(np.any([layer[numbers] >= 0 for layer in of_node], axis=0))
                 codes = rows.read("values")[at, category.source].astype(np.int32)
-                excess = np.ascontiguousarray(rows.read("excess")[at])
-                which, part, loss = core.mode_shares(codes, excess, weight, clusters, modes)
+                excess = rows.read("excess")
+                which, part, loss = core.mode_shares(codes, at.astype(np.int32), excess, weight, clusters, modes)
                 ends = np.zeros(len(which))
                 tallies.add(Opened(which, part, ends, ends, loss[:, np.newaxis]), 2 * OPENED)
                 for level in np.unique(codes).tolist():

@@ -16,11 +16,14 @@ from cutwise.core import Flags, Float64, Int32, Int64
 from cutwise.table.table import SearchedColumns
 from cutwise.tree.provider import (
     Category,
+    CodedCategory,
     GrowthProblem,
+    LevelSums,
     MemoryProvider,
     SeparatingCut,
     SeparationCriterion,
     SeparationNode,
+    allowed_categories,
 )
 from cutwise.tree.threshold_tree import NodeTest
 
@@ -108,6 +111,27 @@ class LeastInduced:
             cut = SeparatingCut(NodeTest(source, math.nan, levels=tuple(levels)), np.isin(modes, levels))
         return cut
 
+    def modes_cut(
+        self,
+        of: LevelSums,
+        levels: Int32,
+        groups: npt.NDArray[np.uint64],
+        losses: Int64,
+        distinct: Int64,
+        current: int,
+        known_score: float | None,
+    ) -> ModesCut | None:
+        """The best set of levels of a category, from the results of ``core.mode_shares`` for all rows of the node.
+
+        ``distinct`` (n_levels,): number of distinct rows by level. ``current``: cost of the node.
+        """
+        first, modes = of.category.columns[0], of.category.modes(self.nearest.coordinates)[self.node.survivors]
+        found: ModesCut | None = core.least_induced_modes(
+            levels, groups, losses, of.weight(), distinct, modes, current, self.nearest.depth_penalty,
+            bool(self.kills_left[first]), bool(self.kills_right[first]), known_score, of.counts, of.limits,
+        )  # fmt: skip
+        return found
+
 
 class Induced(NamedTuple):
     """A cut: whether its sides have as many distinct rows as centers, its score, and the cost of rows on its sides."""
@@ -149,25 +173,37 @@ class NearestTwoRows:
 
         return search.best(best, table.searched, partial(self._by_modes, search, rows))
 
+    def _by_modes(
+        self, search: LeastInduced, rows: Int32, known_score: float | None
+    ) -> Iterator[tuple[Category, ModesCut | None]]:
+        memory, node, nearest = self._memory, search.node, search.nearest
+        if not memory.categories:
+            return
+        current = int(self._nearest_costs[node.survivors].sum())
+        may_win = None
+        if self._histogram is not None and known_score is not None:
+            first = np.array([each.columns[0] for each in memory.categories])
+            may_win = core.may_induce(
+                memory.levels, self._histogram, node.survivors, self._modes, first, current, nearest.depth_penalty,
+                search.kills_left, search.kills_right, known_score,
+            )  # fmt: skip
+        for of in allowed_categories(memory, rows, node.limits, lambda _: None, may_win):
+            category = of.category
+            assert isinstance(category, CodedCategory)
+            modes, codes, weight = (
+                category.modes(nearest.coordinates)[node.survivors],
+                category.codes[rows],
+                of.weight(),
+            )
+            if len(np.unique(modes)) > 1:
+                shares = core.mode_shares(codes, rows, self._excess, weight, node.survivors, modes)
+                distinct = core.distinct_by_level(memory.table.matrix, rows, codes, len(weight), len(modes))
+                yield category, search.modes_cut(of, *shares, distinct, current, known_score)
+
     @cached_property
     def _modes(self) -> Int32:
         """Modes of all categories."""
         return self._memory.modes(self._coordinates)
-
-    def _by_modes(
-        self, search: LeastInduced, rows: Int32, known_score: float | None
-    ) -> Iterator[tuple[Category, ModesCut]]:
-        memory, nearest, node = self._memory, search.nearest, search.node
-        if not memory.categories:
-            return
-        first = np.array([each.columns[0] for each in memory.categories])
-        found: tuple[int, ModesCut] | None = core.least_induced_modes(
-            memory.table.matrix, rows, memory.levels, first, self._excess, memory.table.weights, self._histogram,
-            node.survivors, self._modes, self._nearest_costs, nearest.depth_penalty, search.kills_left,
-            search.kills_right, known_score, node.core_limits, self._states,
-        )  # fmt: skip
-        if found is not None:
-            yield memory.categories[found[0]], found[1]
 
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
         """See :class:`cutwise.tree.provider.Provider`."""
