@@ -412,7 +412,7 @@ def test_files_are_read_again_and_their_values_are_not_copied(frame, tmp_path, m
     options = {"algorithm": "exshallow", "random_state": 0, "preprocessor": StandardScaler()}
     in_batches = ExplainableKMeans(3, **options).fit(ds.dataset(tmp_path / "rows.parquet"))
     assert export_json(in_batches) == export_json(ExplainableKMeans(3, **options).fit(frame))
-    assert {name.partition("-")[0] for name in written} == {"codes", "labels", "excess", "base", "nodes"}
+    assert {name.partition("-")[0] for name in written} == {"codes", "labels", "excess", "base"}
 
 
 def test_the_length_of_a_curve_of_labels_in_batches_has_a_default(frame):

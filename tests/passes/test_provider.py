@@ -27,15 +27,18 @@ ALGORITHMS = ("exkmc", "imm", "exgreedy", "exshallow", "expand")
 
 @dataclass
 class AllRows:
-    """A table, and what its rows add; where they are in trees is seen anew by each pass."""
+    """A table, and what its rows add."""
 
     values: np.ndarray
     labels: np.ndarray
     base: np.ndarray
     excess: np.ndarray
     weights: np.ndarray | None
-    nodes: np.ndarray
     codes: np.ndarray | None = None
+
+    @property
+    def n(self):
+        return len(self.values)
 
     def read(self, name):
         return as_matrix(self.values) if name == "matrix" else getattr(self, name)
@@ -68,7 +71,7 @@ class Parts:
     def value_sums(rows, groups, n_groups):
         return [np.bincount(groups, rows.values[:, 0], n_groups).astype(np.int64)]
 
-    def go_over(self, what, nodes, sums, add, columns=None):
+    def go_over(self, what, sums, add, columns=None):
         self.passes.append(what)
         found = []
         for part in self.parts:  # each adds to sums of its own
@@ -96,7 +99,7 @@ def both(X, centers, weights, edges, parts, algorithm, **options):
     in_memory = grow_tree(rows, nearest(values), centers, costs, depth_penalty=0.1, gini=True, **options)
     own = fixed_costs(as_matrix(X), centers, weights=weights)
     source = Parts(
-        AllRows(X, nearest(X), own.base, own.excess, weights, np.zeros(len(X), dtype=np.int32)),
+        AllRows(X, nearest(X), own.base, own.excess, weights),
         edges,
         parts,
         (INTEGER if X.dtype.kind == "i" else NUMBER,) * X.shape[1],

@@ -45,7 +45,6 @@ from cutwise.tree.table_cut import table_cut
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
 from .rows import PreparedRows, Slice
-from .spill import RowNodes
 from .sums import Gathered, Opened, T, Tallies, Total, nearer, place_of
 
 TALLIED = 1 << 14
@@ -138,8 +137,6 @@ class PassProvider:
     def __init__(self, source: PreparedRows) -> None:
         self._source, self.searched = source, source.searched
         self._k = source.n_clusters
-        self._row_nodes = RowNodes()
-        self._has_moved = True  # whether rows changed nodes since the last pass
         self._categories = [] if self.searched is None else find_levels(self.searched)
         self._no_rows = as_matrix(np.empty((0, self.n_columns)))
         self._made: list[Node] = []
@@ -321,9 +318,6 @@ class PassProvider:
         """Make the children of a node, unless they were made ahead."""
         if node.children is not None and node.test == test:
             return
-        if node.children is not None:
-            self._row_nodes = RowNodes()  # the stored nodes of rows are the other children
-        self._has_moved = True
         node.test, node.children, node.gap = test, (self._new_node(), self._new_node()), None
         if test.levels is not None:
             node.gap = math.nan, math.nan
@@ -352,11 +346,9 @@ class PassProvider:
             else:
                 column[i], threshold[i] = node.test.feature, node.test.threshold
 
-        has_moved = self._has_moved or not self._row_nodes.is_known
-
         def add_in_nodes(found: tuple[T, Total], rows: Slice) -> None:
-            nodes: Int32 = rows.read("nodes")
-            while has_moved and (left[nodes] >= 0).any():
+            nodes = np.zeros(rows.n, dtype=np.int32)
+            while (left[nodes] >= 0).any():
                 gaps = np.tile([-math.inf, math.inf], (len(column), 1))
                 core.step_down(rows.read("matrix"), nodes, column, threshold, left, right, gaps)
                 found[1].update([gaps])
@@ -366,12 +358,8 @@ class PassProvider:
             add(found[0], rows, nodes)
 
         if columns is not None:
-            is_known = self._row_nodes.is_known
-            columns = sorted(
-                {*columns, *(int(column[node.number]) for node in inner if node.gap is None or not is_known)} - {-1}
-            )
-        sums, gaps = self._source.go_over(what, self._row_nodes, (sums, Total(nearer)), add_in_nodes, columns)
-        self._has_moved = not self._row_nodes.is_known
+            columns = sorted({*columns, *column.tolist()} - {-1})
+        sums, gaps = self._source.go_over(what, (sums, Total(nearer)), add_in_nodes, columns)
         for node in inner if gaps.values else ():
             if node.gap is None:
                 low, high = gaps.values[0][node.number].tolist()

@@ -43,7 +43,7 @@ from cutwise.table.table import (
 )
 
 from .sources import BATCH_ROWS, Again, LazyTable, Part, Seen, add_kinds, extents_of, fingerprint_of, itself
-from .spill import Column, Copies, RowNodes
+from .spill import Column, Copies
 from .sums import Bins, Gathered, Scale, T, Total, plan_bins, run_together, total_by
 
 Sums = tuple[Int64, Int64, Int64]
@@ -56,9 +56,6 @@ _LIKELY = 1 << 13
 
 COPIED_BYTES = SENT_BYTES = 1 << 23
 """Largest table that is copied from an engine's workers, and memory for the sums that they send in one pass."""
-
-MOST_NODES = 1 << 16
-"""Limit on the node numbers that are stored by row, in 16 bits."""
 
 _CACHED_ROWS = 1 << 12
 """Rows per block of squares, which then stays in cache."""
@@ -99,7 +96,6 @@ class Slice:
     ``"values"`` (n, d): of the table. ``"matrix"``: the D searched columns. ``"codes"`` (n, d) uint8: bins of the
     table's columns. ``"metric"``: rows in the metric space. ``"labels"`` (n,). ``"base"`` (n,), ``"excess"`` (n, k):
     fixed-point costs, the row's least and the costs above it. ``"weights"`` (n,): None if every row counts once.
-    ``"nodes"`` (n,): node of each row at the last pass, 0 at first.
     """
 
     plan: RowPlan
@@ -127,8 +123,8 @@ class Slice:
                 return {name: self.table.matrix}
             values = self.read("values")
             return {name: how.searched.expand(values) if name == "matrix" else as_matrix(how.searched.codes(values))}
-        if name in ("weights", "nodes"):
-            return {name: np.zeros(self.n, dtype=np.int32) if name == "nodes" else None}
+        if name == "weights":
+            return {name: None}
         if name == "labels":
             return {name: KMEANS.assign(self.metric.matrix, how.nearest)[0]}
         if name == "codes":
@@ -738,47 +734,13 @@ class PreparedRows:
         """Function that sums rows by group in the metric space, in the form that ``BatchedRows.means`` takes."""
         return partial(_value_sums, self.rows.metric_sizes, float(self.rows.total_weight))
 
-    def go_over(
-        self,
-        what: str,
-        nodes: RowNodes,
-        sums: T,
-        add: Callable[[T, Slice], object],
-        columns: Sequence[int] | None = None,
-    ) -> T:
-        """Add all rows to sums, by one pass. ``what``: name of the pass. ``nodes``: node of every row.
-
-        ``columns``: columns that ``add`` reads, possibly none; the values of others are undefined. None: all.
-
-        Sums are arrays, which are added up, objects with ``merge``, or tuples of these; ``add`` may be pickled.
-        """
-        if self.rows.engine is not None:
-            return self.rows.go_over(what, sums, partial(_add_anew, add), plan=self.plan)
-        column = nodes.stored_in(self.rows.copies.folder)
-        is_known, fits = nodes.is_known, True
-
-        def add_in_nodes(sums: T, rows: Slice) -> None:
-            nonlocal fits
-            before = column.read(rows.first, rows.n) if is_known else np.zeros(rows.n, dtype=np.uint16)
-            now = rows.known["nodes"] = before.astype(np.int32)
-            add(sums, rows)
-            fits = fits and int(now.max()) < MOST_NODES
-            if not is_known or (now != before).any():
-                column.write(rows.first, now.astype(np.uint16))
-
-        sums = self.rows.go_over(what, sums, add_in_nodes, **self.where, columns=columns)
-        nodes.is_known = fits
-        return sums
+    def go_over(self, what: str, sums: T, add: Callable[[T, Slice], object], columns: Sequence[int] | None = None) -> T:
+        """See ``BatchedRows.go_over``; the values of columns that are not read are undefined."""
+        return self.rows.go_over(what, sums, add, columns=columns, **self.where)
 
 
 def _value_sums(sizes: Float64, total: float, rows: Slice, groups: Int32, n_groups: int) -> Sums:
     return core.cluster_sums(rows.metric.matrix, groups, n_groups, rows.weights, sizes, total)
-
-
-def _add_anew(add: Callable[[T, Slice], object], sums: T, rows: Slice) -> None:
-    """Add rows whose nodes are not stored."""
-    rows.known.pop("nodes", None)
-    add(sums, rows)
 
 
 def _add_cost_sums(of_label: Scale, found: Total, rows: Slice) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import mmap
 import os
@@ -74,7 +73,7 @@ class Column:
         except OSError as error:
             raise InvalidInputError(
                 f"The copy of the rows could not be written to {self.path.parent}: {error.strerror}. It takes the "
-                "table's values and about 4 k + d + 11 bytes a row, and is removed. Set TMPDIR to a folder with room."
+                "table's values and about 4 k + d + 9 bytes a row, and is removed. Set TMPDIR to a folder with room."
             ) from error
         self.width, self.dtype, self.n = values.shape[1:], dtype, self.n + len(values)
 
@@ -85,15 +84,6 @@ class Column:
             for first in range(0, self.n, _CONVERTED_ROWS):
                 file.write(self.mapped(first, min(_CONVERTED_ROWS, self.n - first)).astype(dtype).data)
         other.replace(self.path)
-
-    def write(self, first: int, values: npt.NDArray[Any]) -> None:
-        """Overwrite the rows from ``first`` on, or append."""
-        if first >= self.n:
-            self.append(values)
-            return
-        with self.path.open("r+b") as file:
-            file.seek(first * values.itemsize)
-            file.write(values.data)
 
     def read(self, first: int, n: int) -> npt.NDArray[Any]:
         """Read n rows, looked up in ``renamed`` where it is set."""
@@ -111,21 +101,3 @@ class Column:
             start = first * of_row - into_page
             pages = mmap.mmap(file.fileno(), into_page + n * of_row, access=mmap.ACCESS_READ, offset=start)
         return np.frombuffer(pages, self.dtype, offset=into_page).reshape(n, *self.width)
-
-
-class RowNodes:
-    """The node of a growing tree that each row was in at the last pass, if known."""
-
-    def __init__(self) -> None:
-        self.is_known = False
-        self._column: Column | None = None
-
-    def stored_in(self, folder: Path) -> Column:
-        """Column of the nodes; its file is removed with this object."""
-        if self._column is None:
-            self._column = Column(folder / f"nodes-{next(_NUMBERS)}")
-            weakref.finalize(self, self._column.path.unlink, missing_ok=True)
-        return self._column
-
-
-_NUMBERS = itertools.count()
