@@ -71,7 +71,7 @@ class Fit:
             centers,
             labels,
             coordinates,
-            lambda partitions, _: [self.judge(parts()) for parts in partitions],
+            lambda partitions: [self.judge(parts) for parts in partitions],
             MemoryProvider(encoded),
             n_leaves=len(centers),
             effort=effort,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -456,7 +455,7 @@ class FitContext:
         rows, reference = self.rows, self.reference
         metric = rows.encoded.matrix if rows.same_columns else rows.metric.matrix
         return SearchCheaper(
-            rows.encoded, metric, reference.centers, reference.labels, self.coordinates, self.costs_of_parts,
+            rows.encoded, metric, reference.centers, reference.labels, self.coordinates, self.cost_of_each,
             MemoryProvider(rows.encoded), self.n_clusters, objective=self.objective,
         )  # fmt: skip
 
@@ -546,26 +545,6 @@ class FitContext:
             costs.append(rows.sum(row_costs))
             before = codes
         return costs
-
-    def costs_of_parts(self, partitions: Sequence[Callable[[], Int32]], groups: Sequence[range]) -> list[float]:
-        """Cost of each partition; exact if it may be the cheapest in its group, otherwise up to rounding."""
-        rows = self.rows
-        if self.objective is not KMEANS or self.given_costs is not None:
-            return self.cost_of_each(parts() for parts in partitions)
-        between, exact = list[float](), dict[int, float]()
-        for group in groups:
-            near, most = dict[int, Float64](), -math.inf  # each mean takes as much memory as all centers
-            for i in group:
-                parts = partitions[i]()
-                near[i], weight = rows.centers(KMEANS, parts, self.n_clusters)
-                between.append(cost_around_mean(near[i], weight))
-                most = max(most, between[i])
-                least = most - _COST_TOLERANCE * (self.reference.cost + most)
-                near = {j: mean for j, mean in near.items() if not between[j] < least}
-            for i, mean in near.items():
-                exact[i] = rows.sum(rows.costs(KMEANS, np.nan_to_num(mean, copy=False), partitions[i]()))
-        total = next(cost + between[i] for i, cost in exact.items())
-        return [exact.get(i, total - own) for i, own in enumerate(between)]
 
     def cheapest_tree(self, grown: GrownTree) -> GrownTree:
         """The cheapest tree of a fit's growths with at least one leaf a cluster; the smallest among equals.

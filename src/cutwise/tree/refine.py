@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, islice
@@ -153,17 +153,16 @@ class Judged:
 class SearchCheaper(SearchProblem):
     """A search for a cheaper tree of ``n_leaves`` leaves, where each leaf has the center of its rows.
 
-    ``judge``: gives the costs of partitions of the m rows; each partition is a call that returns the part of every row,
-    0 to the number of leaves - 1. Costs that are not the lowest of their group may be off by rounding. ``rows``:
-    provider of the m rows, to grow trees. ``n_leaves``: leaves of the result; the starts may have fewer leaves with
-    rows. ``effort``: see ``SearchPlan``. ``depth_penalty``: penalty of "exshallow", which grows further starts.
-    ``size_penalty``: price of one condition in every rule, as a share of the reference's cost; a level of depth costs a
-    quarter. ``max_size``: bounds on the weighted average of conditions and of tests; several prices of size are then
-    tried. ``ends_at_reference``: whether a start that equals the reference ends the search. ``progress``: called twice
-    a second with the cost ratio of the cheapest tree on the sample.
+    ``judge``: gives the costs of partitions of the m rows: the part of every row, 0 to the number of leaves - 1.
+    ``rows``: provider of the m rows, to grow trees. ``n_leaves``: leaves of the result; the starts may have fewer
+    leaves with rows. ``effort``: see ``SearchPlan``. ``depth_penalty``: penalty of "exshallow", which grows further
+    starts. ``size_penalty``: price of one condition in every rule, as a share of the reference's cost; a level of
+    depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and of tests; several prices
+    of size are then tried. ``ends_at_reference``: whether a start that equals the reference ends the search.
+    ``progress``: called twice a second with the cost ratio of the cheapest tree on the sample.
     """
 
-    judge: Callable[[Sequence[Callable[[], Int32]], Sequence[range]], list[float]]
+    judge: Callable[[Iterable[Int32]], list[float]]
     rows: Provider
     n_leaves: int
     effort: float = 1.0
@@ -416,12 +415,7 @@ class SearchCheaper(SearchProblem):
         first = dict[bytes, int]()  # one tree is judged for all that give the same partition
         alike = [first.setdefault(_together(parts(i)), i) for i in range(len(leaves))]
         judged = list(first.values())
-        n_starts = sum(i < len(starts) for i in judged)
-        groups = [range(n_starts), range(n_starts, len(judged))]
-        if self.max_size is not None or self.size_penalty > 0.0:  # then all costs must be exact
-            groups = [range(i, i + 1) for i in range(len(judged))]
-        costs = self.judge([partial(parts, i) for i in judged], [group for group in groups if group])
-        cost_of = dict(zip(judged, costs, strict=True))
+        cost_of = dict(zip(judged, self.judge(map(parts, judged)), strict=True))
         rows = [(leaf, self.table.weights) for leaf in leaves]
         return self._judgements([cost_of[i] for i in alike], starts, found, rows)
 
