@@ -26,7 +26,7 @@ from cutwise.table.intake import (
     read_table,
     read_weights,
 )
-from cutwise.table.table import ColumnKind, Columns, NumberedNames, Table
+from cutwise.table.table import ColumnKind, Columns, Table, numbered_names
 
 
 class RemembersColumns:
@@ -62,7 +62,7 @@ class RemembersColumns:
         """The columns of fit."""
         if hasattr(self, "feature_names_in_"):
             return Columns(tuple(self.feature_names_in_), True, self._kinds)
-        return Columns(NumberedNames(self.n_features_in_), False, self._kinds)
+        return Columns(numbered_names(self.n_features_in_), False, self._kinds)
 
     @property
     def _kinds_by_name(self) -> dict[str, ColumnKind]:

@@ -43,6 +43,7 @@ from cutwise.table.table import (
     are_plain,
     as_matrix,
     encode_table,
+    numbered_names,
 )
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
@@ -136,19 +137,11 @@ class TrainingRows:
 
         Rounded to six digits, so that the order of the rows does not matter; nan where squares are beyond float64.
         """
-        if new := [j for j in columns if j not in self._deviations]:
-            with np.errstate(over="ignore", invalid="ignore"):
-                found = np.sqrt(self._variances(new))
-            rounded = (float(f"{value:.6g}") if np.isfinite(value) else np.nan for value in found)
-            self._deviations.update(zip(new, rounded, strict=True))
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.sqrt(self._variances(columns)) if columns else np.empty(0)
         deviations = np.full(self.table.n_columns, np.nan)
-        deviations[columns] = [self._deviations[j] for j in columns]
+        deviations[columns] = [float(f"{value:.6g}") if np.isfinite(value) else np.nan for value in found]
         return deviations
-
-    @cached_property
-    def _deviations(self) -> dict[int, float]:
-        """Deviations by column, of those that were asked for: trees of one growth test the same ones."""
-        return {}
 
     def _variances(self, columns: Sequence[int]) -> Float64:
         """Weighted variances of the known values."""
@@ -335,7 +328,7 @@ def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
         derived: Any = fitted.derived(table)
         if derived.is_mostly_zero():
             width = derived.shape[1]
-            return None, Table(derived, tuple(f"x{j}" for j in range(width)), False, (NUMBER,) * width)
+            return None, Table(derived, numbered_names(width), False, (NUMBER,) * width)
     with np.errstate(all="ignore"), warnings.catch_warnings():  # as when it was fitted
         warnings.filterwarnings("ignore", message="X does not have valid feature names")  # names were checked before
         with _refusing_sparse(fitted, table):

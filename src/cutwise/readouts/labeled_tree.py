@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you_mean, listed
-from cutwise.table.table import Columns
+from cutwise.table.table import Columns, numbered_names
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Condition, all_values, conditions_of, is_reachable, walk_leaves
@@ -47,7 +47,7 @@ class LabeledTree:
         self.tree = tree
         self.refuses_unknown = refuses_unknown
         if names is None:
-            names = Columns(tuple(f"x{i}" for i in range(tree.n_features)), has_names=False)
+            names = Columns(numbered_names(tree.n_features), has_names=False)
         self.columns = names if isinstance(names, Columns) else Columns(tuple(names), has_names is None or has_names)
         self.counts = counts if counts is None or counts.known else None
         # The tree alone does not know of clusters without a leaf.

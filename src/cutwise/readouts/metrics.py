@@ -24,7 +24,7 @@ from cutwise.reference.objective import FEATURE_SPACE, OBJECTIVES, Objective, Re
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_option, drop_columns, read_table, read_weights
 from cutwise.table.labels import read_labels
-from cutwise.table.table import Columns, NumberedNames, Table
+from cutwise.table.table import Columns, Table, numbered_names
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import explanation_sizes
@@ -368,7 +368,7 @@ def _read(tree: Tree, X: Any, sample_weight: Any) -> tuple[Table, ThresholdTree,
         )
     if routed is not tree:
         names = getattr(tree, "feature_names_in_", None)
-        known = NumberedNames(routed.n_features) if names is None else tuple(map(str, names))
+        known = numbered_names(routed.n_features) if names is None else tuple(map(str, names))
         fitted = Columns(known, names is not None, getattr(tree, "_kinds", ()))
         X = drop_columns(X, getattr(tree, "_beside", ()))
     table = read_table(X, fitted=fitted, estimator=name)

@@ -57,9 +57,6 @@ NOISE = -1
 """Label of rows without a cluster. Among text labels it may be a number or text, since CSV files have no types."""
 
 
-_SMALL_RANGE = 1 << 16
-
-
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Labels as cluster codes."""
@@ -177,18 +174,7 @@ def _number(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.generic], n
     """Distinct labels without noise, and each row's position among them, -1 for noise."""
     if values.dtype.kind in "OU":
         return _number_text(values)
-    if values.dtype.kind == "f" and np.abs(values).max(initial=0) < 2**53:
-        classes, codes = _number(values.astype(np.int64))
-        return classes.astype(values.dtype), codes
-    if values.dtype.kind in "iu" and len(values) and int(values.max()) - int(values.min()) <= _SMALL_RANGE:
-        # Counts are faster than a sort; unsigned differences are right modulo 2**64, whatever the signs.
-        low = values.min().astype(np.uint64)
-        shifted = (values.astype(np.uint64) - low).astype(np.intp)
-        is_there = np.bincount(shifted) > 0
-        classes = (np.flatnonzero(is_there).astype(np.uint64) + low).astype(values.dtype)
-        inverse = (np.cumsum(is_there) - 1)[shifted]
-    else:
-        classes, inverse = np.unique(values, return_inverse=True)
+    classes, inverse = np.unique(values, return_inverse=True)
     noise = classes == -1
     code_of = np.cumsum(~noise, dtype=np.int32) - np.int32(1)
     code_of[noise] = -1

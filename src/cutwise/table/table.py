@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from operator import eq
+from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -273,29 +272,10 @@ def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
     return SearchedColumns(source.copy(), level.copy(), missing.copy(), coded, tuple(kinds))
 
 
-@dataclass(frozen=True, eq=False)
-class NumberedNames(Sequence[str]):
-    """``"x0"``, ``"x1"``, ..., created on access: a sparse table may have far more columns than a tree tests."""
-
-    n_columns: int
-
-    def __len__(self) -> int:
-        return self.n_columns
-
-    def __getitem__(self, at: Any) -> Any:
-        number = range(self.n_columns)[at]
-        return f"x{number}" if isinstance(number, int) else [f"x{i}" for i in number]
-
-    def __iter__(self) -> Iterator[str]:
-        return (f"x{i}" for i in range(self.n_columns))
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, NumberedNames):
-            return self.n_columns == other.n_columns
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
+@lru_cache(maxsize=8)
+def numbered_names(n_columns: int) -> tuple[str, ...]:
+    """``"x0"``, ``"x1"``, ...: the names of columns without names."""
+    return tuple(f"x{i}" for i in range(n_columns))
 
 
 @dataclass(frozen=True)
@@ -350,7 +330,7 @@ def name_columns(given: Sequence[object] | None, n_columns: int, *, what: str = 
                 )
             check_unique(given, what=what)
             return Columns(tuple(str(name) for name in given), has_names=True)
-    return Columns(NumberedNames(n_columns), has_names=False)
+    return Columns(numbered_names(n_columns), has_names=False)
 
 
 def check_unique(names: Sequence[object], *, what: str = "X", step: str = "rename or drop the copies") -> None:
