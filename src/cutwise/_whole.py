@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import re
 import shutil
 import stat
-import time
 import uuid
+import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from importlib import import_module
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-fcntl: Any = import_module("fcntl") if os.name == "posix" else None  # Windows has other locks
+import psutil
 
 
 def place_of(path: str | os.PathLike[str]) -> Path:
@@ -49,18 +48,16 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         return
     part = _new_part(place)
     try:
-        _remove_abandoned(place)
         mode = stat.S_IMODE(place.stat().st_mode) if place.is_file() else None
         open(part, "xb").close()
-        with _in_use(part):
-            if mode is not None:
-                part.chmod(mode | stat.S_IWUSR)  # before there is content to read
-            yield part
-            with open(part, "r+b") as file:
-                os.fsync(file.fileno())
-            if mode is not None:
-                part.chmod(mode)
-            os.replace(part, place)
+        if mode is not None:
+            part.chmod(mode | stat.S_IWUSR)  # before there is content to read
+        yield part
+        with open(part, "r+b") as file:
+            os.fsync(file.fileno())
+        if mode is not None:
+            part.chmod(mode)
+        os.replace(part, place)
     except OSError as error:
         if error.errno is None or error.filename != str(part):
             raise  # about something else: the block may do more than write this file
@@ -80,12 +77,10 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A folder to fill, which appears as ``path`` if the block succeeds; ``path`` must not exist."""
     place = Path(os.path.abspath(path))
     part = _new_part(place)
-    _remove_abandoned(place)
     part.mkdir()
     try:
-        with _in_use(part):
-            yield part
-            part.rename(place)
+        yield part
+        part.rename(place)
     except OSError as error:
         if error.filename != str(part) or not place.exists():
             raise
@@ -95,49 +90,26 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-@contextmanager
-def _in_use(part: Path) -> Iterator[None]:
-    """Lock a file or folder, so that other processes see that it is being written."""
-    if fcntl is None:  # Windows cannot move open files
-        yield
-        return
-    descriptor = _opened(part)
-    try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _opened(part: Path) -> int:
-    """A descriptor to lock; some file systems require one that is open for writing."""
-    return os.open(os.fspath(part), os.O_RDONLY if part.is_dir() else os.O_RDWR)
-
-
 def _new_part(place: Path) -> Path:
     """A new name beside a file or folder; 50 of its characters, since names may have 255 bytes."""
-    return place.with_name(f".{place.name[:50]}.{uuid.uuid4().hex}.part")
+    return new_name(place.parent, f".{place.name[:50]}.", ".part")
 
 
-_SOON = 10
-"""Seconds in which a process locks what it made."""
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
 
-def _remove_abandoned(place: Path) -> None:
-    """Remove abandoned parts of a file or folder, which can be locked since nobody writes them."""
-    ours = re.compile(rf"\.{re.escape(place.name[:50])}\.[0-9a-f]{{32}}\.part")
-    if fcntl is None or not place.parent.is_dir():
-        return
-    for name in filter(ours.fullmatch, os.listdir(place.parent)):
-        left = place.with_name(name)
-        with suppress(OSError), ExitStack() as stack:
-            if left.stat().st_mtime > time.time() - _SOON:
-                continue  # perhaps another process is about to lock it
-            descriptor = _opened(left)
-            stack.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
+def new_name(folder: Path, start: str, end: str = "") -> Path:
+    """A new name in a folder for what this process writes; what killed processes of this machine left is removed.
+
+    Others may share the folder.
+    """
+    name = re.compile(rf"{re.escape(start)}(\d+)-{_MACHINE}-[0-9a-f]{{8}}{re.escape(end)}")
+    for found in filter(None, map(name.fullmatch, os.listdir(folder) if folder.is_dir() else ())):
+        if not psutil.pid_exists(int(found[1])):
+            left = folder / found[0]
+            with suppress(OSError):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+    return folder / f"{start}{os.getpid()}-{_MACHINE}-{uuid.uuid4().hex[:8]}{end}"
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:

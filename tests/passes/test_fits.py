@@ -369,7 +369,7 @@ def test_curves_fronts_and_reports_of_batches_are_those_of_memory(frame, algorit
 
 
 def folders():
-    return set(Path(tempfile.gettempdir()).glob(f"cutwise-{os.getpid()}-rows-*"))
+    return set(Path(tempfile.gettempdir()).glob(f"cutwise-rows-{os.getpid()}-*"))
 
 
 def test_nothing_is_left_behind(frame, monkeypatch):
@@ -494,7 +494,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit_on_its_machine(fr
     program = "import os; from cutwise.passes.spill import Copies; copies = Copies(); os.kill(os.getpid(), 9)"
     subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
     (left,) = tmp_path.iterdir()
-    monkeypatch.setattr("platform.node", lambda: "another-machine")
+    monkeypatch.setattr("cutwise._whole._MACHINE", "0" * 8)
     ExplainableKMeans(3, algorithm="imm").fit(frame.lazy())
     assert left.exists()
     monkeypatch.undo()

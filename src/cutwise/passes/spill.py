@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import mmap
 import os
-import platform
-import re
 import shutil
 import tempfile
 import weakref
@@ -15,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import psutil
 
+from cutwise._whole import new_name
 from cutwise.exceptions import InvalidInputError
 
 
@@ -30,13 +28,8 @@ class Copies:
         named = os.environ.get("TMPDIR")  # Python ignores it where it cannot write there
         if named and not os.access(named, os.W_OK | os.X_OK):
             raise InvalidInputError(f"TMPDIR names {named}, where nothing can be written. Set it to one with room.")
-        parent = Path(tempfile.gettempdir())
-        machine = re.sub(r"\W", "_", platform.node())
-        for old in parent.glob(f"cutwise-*-rows-{machine}-*"):
-            owner = re.match(r"cutwise-(\d+)-", old.name)
-            if owner and not psutil.pid_exists(int(owner[1])):
-                shutil.rmtree(old, ignore_errors=True)
-        self.folder = Path(tempfile.mkdtemp(prefix=f"cutwise-{os.getpid()}-rows-{machine}-"))
+        self.folder = new_name(Path(tempfile.gettempdir()), "cutwise-rows-")
+        self.folder.mkdir(mode=0o700)
         self._persistent = persistent
         self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
