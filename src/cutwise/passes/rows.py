@@ -274,7 +274,7 @@ class BatchedRows:
         seen, n_met = Seen(weights, y, n_clusters), 0
 
         def see(batch: Any) -> Part:
-            part = read(batch, first=0 if again is None else again.n)
+            part = read(batch)
             seen.add(part)
             return part
 

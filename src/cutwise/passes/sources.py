@@ -491,16 +491,12 @@ class Part(NamedTuple):
     left_weights: Int64
     classes: npt.NDArray[np.generic]
     labels: Int32
-    order: npt.NDArray[np.uint32] | None = None
 
     @classmethod
-    def read(
-        cls, batch: Any, weights: str | None, y: str | None, columns: Columns | None = None, first: int = 0
-    ) -> Part:
+    def read(cls, batch: Any, weights: str | None, y: str | None, columns: Columns | None = None) -> Part:
         """Read a batch; errors are those of tables in memory.
 
         ``weights``, ``y``: column names. ``columns``: all other columns, None if they hold complete numbers.
-        ``first``: number of the first row, for checksums that depend on the order of rows.
         """
         classes: npt.NDArray[np.generic] = np.empty(0)
         batch, own, given = _split_batch(batch, weights, y)
@@ -514,10 +510,9 @@ class Part(NamedTuple):
             read = read_labels(given[taken], int(taken.sum()), is_part=True)
             classes, codes[taken] = read.classes, read.codes
             taken &= codes >= 0
-        values, order = np.ascontiguousarray(x[taken]) if not taken.all() else x, None
-        if not values.flags.c_contiguous:
-            values, order = in_rows(x, first)
-        return cls(table, values, counts[taken], x[~taken], counts[~taken], classes, codes[taken], order)
+        values = x if taken.all() else x[taken]
+        values = values if values.flags.c_contiguous else in_rows(values)[0]
+        return cls(table, values, counts[taken], x[~taken], counts[~taken], classes, codes[taken])
 
 
 def in_rows(values: npt.NDArray[Any], first: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:
@@ -545,7 +540,7 @@ class Again:
         if not self.n:
             self._names, self._dtype = list(table.names), table.values.dtype
             self._seen = np.zeros(len(table.names), dtype=np.uint32)
-        self._seen += in_rows(table.values, self.n)[1] if part.order is None else part.order
+        self._seen += in_rows(table.values, self.n)[1]
         self.n += len(table.values)
 
     def read(self, columns: Sequence[int] | None = None) -> Iterator[tuple[int, npt.NDArray[Any]]]:
