@@ -148,39 +148,18 @@ def test_narrow_cells_are_refused_for_dense_tables() -> None:
 
 @each("case", CASES)
 @each("n_jobs", [1, 3])
-def test_packs_and_threads_change_no_sum(case: Case, n_jobs: int) -> None:
-    every = np.tile(case.rows, 300)  # enough rows for packs and threads to be used
-    packed = core.pack_codes(case.encoded)
-    plain, with_packs = (np.zeros((case.encoded.n_slots, case.excess.shape[1]), dtype=np.int64) for _ in range(2))
-    totals, packed_totals = (np.zeros(case.excess.shape[1], dtype=np.int64) for _ in range(2))
-    core.add_to_cost_histogram(case.encoded, None, every, case.excess, plain, totals)
-    core.add_to_cost_histogram(case.encoded, packed, every, case.excess, with_packs, packed_totals, n_jobs)
-    np.testing.assert_array_equal(packed_totals, 300 * case.excess[case.rows].sum(axis=0))
-    np.testing.assert_array_equal(totals, packed_totals)
-    used = np.zeros(case.encoded.n_slots, dtype=bool)
+def test_sums_of_costs_are_those_of_the_rows_of_every_bin(case: Case, n_jobs: int) -> None:
+    every = np.tile(case.rows, 300)  # enough rows for threads to be used
+    histogram = np.zeros((case.encoded.n_slots, case.excess.shape[1]), dtype=np.int64)
+    totals = np.zeros(case.excess.shape[1], dtype=np.int64)
+    core.add_to_cost_histogram(case.encoded, every, case.excess, histogram, totals, n_jobs)
+    np.testing.assert_array_equal(totals, 300 * case.excess[case.rows].sum(axis=0))
     columns = zip(case.encoded.slot_begin, case.encoded.n_bins, case.encoded.default_bin, strict=True)
-    for begin, n_bins, default in columns:
-        used[begin : begin + n_bins - (default >= 0)] = True
-    np.testing.assert_array_equal(plain[used], with_packs[used])
-
-
-@each("seed", range(20))
-def test_groups_go_to_the_last_pack_while_it_has_room_for_them_largest_first(seed: int) -> None:
-    rng = np.random.default_rng([11, seed])
-    values = rng.integers(0, rng.integers(1, rng.choice([4, 20, 100], 40) + 1), (600, 40)).astype(np.float64)
-    encoded = core.encode(as_matrix(values), bundle=False)
-    packs: list[int] = []  # how many codes each has
-    for n_codes in sorted(encoded.n_bins, reverse=True):
-        if not packs or packs[-1] * n_codes > 256:
-            packs.append(1)
-        packs[-1] *= int(n_codes)
-    assert core.pack_codes(encoded).n_packs == (len(packs) if 4 * len(packs) <= 3 * 40 else 0)
-
-
-@pytest.mark.parametrize("n_columns", [1, 2, 5])
-def test_columns_of_one_value_are_packed(n_columns):
-    encoded = core.encode(as_matrix(np.ones((30, n_columns))), bundle=False)
-    assert core.pack_codes(encoded).n_packs == (n_columns > 1)
+    for feature, (begin, n_bins, default) in enumerate(columns):
+        values, bins = case.values[case.rows, feature], np.arange(n_bins)
+        for slot, at in enumerate(case.encoded.value_begin[feature] + bins[bins != default], begin):
+            inside = (values >= case.encoded.low[at]) & (values <= case.encoded.high[at])
+            np.testing.assert_array_equal(histogram[slot], 300 * case.excess[case.rows[inside]].sum(axis=0))
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -209,11 +188,6 @@ def test_what_does_not_fit_is_refused() -> None:
             encoded, matrix, rows, case.excess, case.excess[rows].sum(axis=0), case.coordinates,
             case.survivors, np.array([d], dtype=np.int32), np.zeros(1),
         )  # fmt: skip
-    packed = core.pack_codes(core.encode(as_matrix(np.eye(9)), bundle=False))
-    with pytest.raises(ValueError, match="packed holds the rows"):
-        core.add_to_cost_histogram(
-            encoded, packed, rows, case.excess, np.zeros((encoded.n_slots, k), np.int64), np.zeros(k, np.int64)
-        )
 
 
 @each("case", CASES)
@@ -318,7 +292,7 @@ def test_the_best_surrogate_cut_is_that_of_all_cuts(case: Case, with_histogram: 
     k = case.excess.shape[1]
     histogram = np.zeros((case.encoded.n_slots, k), dtype=np.int64) if with_histogram else None
     totals = np.zeros(k, dtype=np.int64)
-    core.add_to_cost_histogram(case.encoded, None, case.rows, case.excess, histogram, totals)
+    core.add_to_cost_histogram(case.encoded, case.rows, case.excess, histogram, totals)
     is_zero_cost = (~case.excess.any(axis=1)).astype(np.uint8)
     found = core.best_surrogate_cut(
         case.encoded, case.matrix, case.rows, case.excess, histogram, totals, is_zero_cost, n_jobs=2

@@ -422,19 +422,6 @@ def apply(
     goes left. Without sets missing values go right.
     """
 
-class PackedCodes:
-    """
-    The codes of a table with several small groups of columns per byte, for histograms over many rows.
-    """
-
-    @property
-    def n_packs(self) -> int: ...
-
-def pack_codes(encoded: Encoded, n_jobs: int = 1) -> PackedCodes:
-    """
-    The codes of a dense table in packs; without packs where these would not save a quarter of the bytes.
-    """
-
 @overload
 def add_to_cluster_histogram(
     encoded: Encoded,
@@ -471,7 +458,6 @@ def add_to_cluster_histogram(
 @overload
 def add_to_cost_histogram(
     encoded: Encoded,
-    packed: PackedCodes | None,
     rows: NDArray[numpy.int32],
     costs: NDArray[numpy.int32],
     histogram: NDArray[numpy.int64] | None,
@@ -481,13 +467,12 @@ def add_to_cost_histogram(
     """
     Add every row's costs, (n_rows, k), to each of its slots, in place.
 
-    histogram (n_slots, k) or None, and totals (k,), are zeros before. packed changes the time, not the sums.
+    histogram (n_slots, k) or None, and totals (k,), are zeros before.
     """
 
 @overload
 def add_to_cost_histogram(
     encoded: Encoded,
-    packed: PackedCodes | None,
     rows: NDArray[numpy.int32],
     costs: NDArray[numpy.int64],
     histogram: NDArray[numpy.int64] | None,

@@ -435,7 +435,6 @@ class EncodedTable:
     values: Float64 | None = None  # (m, d), of the table, where ``searched`` is not None
     _levels: dict[int, core.Levels] = field(default_factory=dict, init=False, repr=False)
     _ranks: Ranks | None = field(default=None, init=False, repr=False)
-    _packed: core.PackedCodes | None = field(default=None, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -462,13 +461,6 @@ class EncodedTable:
             columns, n_levels = self.searched.of(column), max(self.kinds[column].n_levels, 1)
             self._levels[column] = core.Levels(self.encoded, columns, n_levels)
         return self._levels[column]
-
-    def packed(self, n_jobs: int = 1) -> core.PackedCodes:
-        """The codes in fewer bytes; packed once, for all trees."""
-        if self._packed is None:
-            object.__setattr__(self, "_packed", core.pack_codes(self.encoded, n_jobs))
-        assert self._packed is not None
-        return self._packed
 
     def ranks(self, n_jobs: int = 1) -> Ranks:
         """Order of every column's values, for searches of intervals; computed once."""

@@ -286,9 +286,8 @@ class CostPayload:
 
     def add(self, memory: MemoryProvider, rows: Int32, sums: NodeSums) -> None:
         """Add rows that are in memory to sums."""
-        packed = None if sums.histogram is None else memory.packed
         core.add_to_cost_histogram(
-            memory.table.encoded, packed, rows, memory.costs.excess, sums.histogram, sums.totals, memory.n_jobs
+            memory.table.encoded, rows, memory.costs.excess, sums.histogram, sums.totals, memory.n_jobs
         )
 
 
@@ -409,11 +408,6 @@ class MemoryProvider:
     def modes(self, coordinates: Float64) -> Int32:
         """The most frequent level of every cluster, (n_categories, k), from the searched coordinates (k, D)."""
         return np.array([each.modes(coordinates) for each in self.categories], dtype=np.int32)
-
-    @property
-    def packed(self) -> core.PackedCodes:
-        """The codes in fewer bytes."""
-        return self.table.packed(self.n_jobs)
 
     @property
     def searched(self) -> SearchedColumns | None:

@@ -17,126 +17,27 @@ constexpr int64_t kCachedBytes = 400 * 1024;
 // Cells of a sparse table are prefetched so many stored values ahead, since the columns of a row are far from each other.
 constexpr int64_t kValuesAhead = 16;
 
-// The same table with several small groups in one byte (a pack), so that a pass over many rows reads fewer bytes and adds to
-// fewer cells.
-//
-// The code of a pack is the sum over its members of divisor * (code of the member's group). The histograms of the members are
-// sums of cells of the pack's histogram.
-struct PackedCodes {
-  struct Member {
-    int32_t group, divisor, n_codes;
-    int32_t code_in(int32_t packed) const { return packed / divisor % n_codes; }
-  };
-
-  int64_t n_rows = 0;
-  std::vector<std::vector<Member>> packs;
-  std::vector<uint8_t, Uninitialized<uint8_t>> codes;  // n_rows x n_packs, row-major
-
-  int32_t n_packs() const { return static_cast<int32_t>(packs.size()); }
-};
-
 int32_t n_codes_of(const Encoded &encoded, int32_t group) {
   const int32_t end = group + 1 < encoded.n_groups ? encoded.group_begin[group + 1] : encoded.n_slots;
-  return std::max(1, end - encoded.group_begin[group]);
+  return end - encoded.group_begin[group];
 }
 
-// Fills packs with groups, largest first, as long as the product of the numbers of their codes fits in a byte.
-std::vector<std::vector<PackedCodes::Member>> plan(const Encoded &encoded) {
-  std::vector<int32_t> order(encoded.n_groups);
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int32_t a, int32_t b) { return n_codes_of(encoded, a) > n_codes_of(encoded, b); });
-  std::vector<std::vector<PackedCodes::Member>> packs;
-  int32_t used = 1;
-  for (int32_t group : order) {
-    const int32_t n_codes = n_codes_of(encoded, group);
-    if (packs.empty() || used * n_codes > 256) {
-      packs.emplace_back();
-      used = 1;
-    }
-    packs.back().push_back({group, used, n_codes});
-    used *= n_codes;
-  }
-  return packs;
-}
-
-// Packs the codes of a dense table. There are no packs when they would not save a quarter of the bytes, or the table is sparse.
-PackedCodes pack_codes(const Encoded &encoded, int n_jobs) {
-  PackedCodes packed;
-  if (encoded.sparse || encoded.n_groups < 2) return packed;
-  auto packs = plan(encoded);
-  if (4 * packs.size() > 3 * static_cast<size_t>(encoded.n_groups)) return packed;
-  packed.packs = std::move(packs);
-  packed.n_rows = encoded.n_rows;
-  const int64_t n_groups = encoded.n_groups, n_packs = packed.n_packs();
-  packed.codes.resize(packed.n_rows * n_packs);
-  // Arranged by group, so that the loop below takes one multiplication and one addition per byte.
-  std::vector<int32_t> pack_of(n_groups), divisor(n_groups);
-  for (int32_t p = 0; p < n_packs; ++p)
-    for (const auto &member : packed.packs[p]) {
-      pack_of[member.group] = p;
-      divisor[member.group] = member.divisor;
-    }
-  constexpr int64_t block = 1 << 14;
-  parallel_for(n_jobs, (packed.n_rows + block - 1) / block, [&](int64_t b) {
-    for (int64_t row = b * block; row < std::min(packed.n_rows, (b + 1) * block); ++row) {
-      const uint8_t *code = encoded.codes.data() + row * n_groups;
-      uint8_t *out = packed.codes.data() + row * n_packs;
-      std::fill(out, out + n_packs, uint8_t{0});
-      for (int64_t g = 0; g < n_groups; ++g) out[pack_of[g]] = static_cast<uint8_t>(out[pack_of[g]] + code[g] * divisor[g]);
-    }
-  });
-  return packed;
-}
-
-// The bytes of every row (the groups of a table, or its packs), and the first slot of each byte.
-struct ByteTable {
-  const uint8_t *codes;
-  int32_t n_bytes, n_slots;
-  std::vector<int32_t> begin;
-
-  explicit ByteTable(const Encoded &encoded)
-      : codes(encoded.codes.data()), n_bytes(encoded.n_groups), n_slots(encoded.n_slots), begin(encoded.group_begin) {}
-  explicit ByteTable(const PackedCodes &packed)
-      : codes(packed.codes.data()), n_bytes(packed.n_packs()), n_slots(256 * packed.n_packs()), begin(packed.n_packs()) {
-    for (int32_t p = 0; p < n_bytes; ++p) begin[p] = 256 * p;
-  }
-};
-
-// Splits the bytes of a row into runs whose cells fit in the cache, and into about n_jobs runs at least.
-std::vector<int32_t> byte_runs(const ByteTable &table, int64_t bytes_per_slot, int n_jobs) {
+// Splits the groups of a table into runs whose cells fit in the cache, and into about n_jobs runs at least.
+std::vector<int32_t> group_runs(const Encoded &encoded, int64_t bytes_per_slot, int n_jobs) {
   std::vector<int32_t> runs{0};
-  const int64_t total = static_cast<int64_t>(table.n_slots) * bytes_per_slot;
+  const int64_t total = static_cast<int64_t>(encoded.n_slots) * bytes_per_slot;
   const int64_t limit = std::max<int64_t>(1, std::min(kCachedBytes, total / std::max(1, n_jobs)));
   int64_t filled = 0;
-  for (int32_t g = 0; g < table.n_bytes; ++g) {
-    const int32_t end = g + 1 < table.n_bytes ? table.begin[g + 1] : table.n_slots;
-    const int64_t bytes = (end - table.begin[g]) * bytes_per_slot;
+  for (int32_t g = 0; g < encoded.n_groups; ++g) {
+    const int64_t bytes = n_codes_of(encoded, g) * bytes_per_slot;
     if (filled > 0 && filled + bytes > limit) {
       runs.push_back(g);
       filled = 0;
     }
     filled += bytes;
   }
-  runs.push_back(table.n_bytes);
+  runs.push_back(encoded.n_groups);
   return runs;
-}
-
-// Whether there are so many rows that it is faster to add over packs and then spread their cells over those of the groups.
-bool packs_pay(const Encoded &encoded, const PackedCodes *packed, int64_t n) {
-  if (!packed || packed->n_packs() == 0) return false;
-  return n * (encoded.n_groups - packed->n_packs()) > int64_t{4 * 256} * encoded.n_groups;
-}
-
-void spread(const Encoded &encoded, const PackedCodes &packed, const std::vector<int64_t> &cells, int64_t width,
-            int64_t *histogram) {
-  for (int32_t p = 0; p < packed.n_packs(); ++p)
-    for (const auto &member : packed.packs[p])
-      for (int32_t code = 0; code < 256; ++code) {
-        const int64_t *from = cells.data() + (256 * p + code) * width;
-        int64_t *to = histogram + (encoded.group_begin[member.group] + member.code_in(code)) * width;
-        for (int64_t j = 0; j < width; ++j) to[j] += from[j];
-      }
 }
 
 int jobs_worth(int n_jobs, int64_t additions) {
@@ -144,32 +45,12 @@ int jobs_worth(int n_jobs, int64_t additions) {
   return static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(n_jobs, additions / 100000)));
 }
 
-// Calls add(cells, first row, last row, first byte, last byte) so that all bytes of all rows are added to `target`.
+// Calls add(first group, last group) so that all groups are added, each thread some of them. cells: numbers per slot.
 template <class Add>
-void add_all(const ByteTable &table, int64_t n, int64_t cells_per_slot, int64_t n_added, int n_jobs, int64_t *target,
-             Add &&add) {
-  const int64_t n_cells = table.n_slots * cells_per_slot;
-  // Either every thread adds its share of the rows to a histogram of its own, or, where that would be too large, every thread
-  // reads all rows and adds its share of the bytes.
-  if (n_jobs > 1 && 4 * n_jobs * n_cells < n * table.n_bytes * n_added) {
-    const auto runs = byte_runs(table, cells_per_slot * 8, 1);
-    std::vector<std::vector<int64_t>> parts(n_jobs - 1);
-    parallel_for(n_jobs, n_jobs, [&](int64_t piece) {
-      int64_t *cells = target;
-      if (piece > 0) {
-        parts[piece - 1].assign(n_cells, 0);
-        cells = parts[piece - 1].data();
-      }
-      for (size_t run = 0; run + 1 < runs.size(); ++run)
-        add(cells, n * piece / n_jobs, n * (piece + 1) / n_jobs, runs[run], runs[run + 1]);
-    });
-    for (const auto &cells : parts)
-      for (int64_t i = 0; i < n_cells; ++i) target[i] += cells[i];
-    return;
-  }
-  const auto runs = byte_runs(table, cells_per_slot * 8, n_jobs);
-  parallel_for(n_jobs, static_cast<int64_t>(runs.size()) - 1,
-               [&](int64_t run) { add(target, int64_t{0}, n, runs[run], runs[run + 1]); });
+void add_all(const Encoded &encoded, int64_t cells, int64_t n_additions, int n_jobs, Add &&add) {
+  n_jobs = jobs_worth(n_jobs, n_additions);
+  const auto runs = group_runs(encoded, cells * 8, n_jobs);
+  parallel_for(n_jobs, static_cast<int64_t>(runs.size()) - 1, [&](int64_t run) { add(runs[run], runs[run + 1]); });
 }
 
 template <int width, class Cell>
@@ -196,15 +77,13 @@ void add_stored(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<C
 template <int width, class Cluster, class First>
 void add_clusters(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<Cluster> cluster, PerRow<First> first,
                   PerRow<int64_t> second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
-  const ByteTable table(encoded);
-  n_jobs = jobs_worth(n_jobs, n * table.n_bytes);
-  add_all(table, n, k * width, 1, n_jobs, histogram, [&](int64_t *to, int64_t from, int64_t until, int32_t begin, int32_t end) {
-    for (int64_t i = from; i < until; ++i) {
+  add_all(encoded, k * width, n * encoded.n_groups, n_jobs, [&](int32_t begin, int32_t end) {
+    for (int64_t i = 0; i < n; ++i) {
       const int32_t row = rows[i], c = cluster[row];
       if (c < 0) continue;
       const int64_t v0 = first ? sign * first[row] : sign, v1 = second ? sign * second[row] : sign;
-      const uint8_t *code = table.codes + static_cast<int64_t>(row) * table.n_bytes;
-      for (int32_t g = begin; g < end; ++g) add_to_cell<width>(to, (table.begin[g] + code[g]) * k + c, v0, v1);
+      const uint8_t *code = encoded.codes.data() + static_cast<int64_t>(row) * encoded.n_groups;
+      for (int32_t g = begin; g < end; ++g) add_to_cell<width>(histogram, (encoded.group_begin[g] + code[g]) * k + c, v0, v1);
     }
   });
 }
@@ -237,8 +116,8 @@ CUTWISE_CLONES void add_costs_run(const uint8_t *codes, const int32_t *group_beg
 }
 
 template <class Cost>
-void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, const Cost *costs, int64_t k,
-               int64_t *histogram, int64_t *totals, int n_jobs) {
+void add_costs(const Encoded &encoded, const int32_t *rows, int64_t n, const Cost *costs, int64_t k, int64_t *histogram,
+               int64_t *totals, int n_jobs) {
   if (encoded.sparse || !histogram) {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = rows[i];
@@ -250,15 +129,9 @@ void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t 
     }
     return;
   }
-  const bool with_packs = packs_pay(encoded, packed, n);
-  const ByteTable table = with_packs ? ByteTable(*packed) : ByteTable(encoded);
-  std::vector<int64_t> cells(with_packs ? table.n_slots * k : 0, 0);
-  int64_t *target = with_packs ? cells.data() : histogram;
-  n_jobs = jobs_worth(n_jobs, n * table.n_bytes * k);
-  add_all(table, n, k, k, n_jobs, target, [&](int64_t *to, int64_t from, int64_t until, int32_t begin, int32_t end) {
-    add_costs_run(table.codes, table.begin.data(), table.n_bytes, begin, end, rows + from, until - from, costs, k, to);
+  add_all(encoded, k, n * encoded.n_groups * k, n_jobs, [&](int32_t begin, int32_t end) {
+    add_costs_run(encoded.codes.data(), encoded.group_begin.data(), encoded.n_groups, begin, end, rows, n, costs, k, histogram);
   });
-  if (with_packs) spread(encoded, *packed, cells, k, histogram);
   // Every row has exactly one slot in the first group, so the totals are the sums over the slots of that group.
   const int64_t end = encoded.n_groups > 1 ? encoded.group_begin[1] : encoded.n_slots;
   std::fill(totals, totals + k, 0);
@@ -312,17 +185,6 @@ template void add_cluster_histogram(const Encoded &, const int32_t *, int64_t, P
 using namespace cutwise;
 
 void bind_histogram(nb::module_ &m) {
-  nb::class_<PackedCodes>(m, "PackedCodes",
-                          "The codes of a table with several small groups of columns per byte, for histograms over many rows.")
-      .def_prop_ro("n_packs", &PackedCodes::n_packs);
-  m.def(
-      "pack_codes",
-      [](const Encoded &encoded, int n_jobs) {
-        const GilRelease release;
-        return pack_codes(encoded, n_jobs);
-      },
-      "encoded"_a, "n_jobs"_a = 1,
-      "The codes of a dense table in packs; without packs where these would not save a quarter of the bytes.");
   for_types<int64_t, uint16_t>(
       R"(Add one or two numbers per row to the cells of its slots and its cluster, in place.
 
@@ -354,25 +216,23 @@ sums by cluster. sign: 1, or -1 to take rows out again.)",
 
   for_types<int32_t, int64_t>(R"(Add every row's costs, (n_rows, k), to each of its slots, in place.
 
-histogram (n_slots, k) or None, and totals (k,), are zeros before. packed changes the time, not the sums.)",
+histogram (n_slots, k) or None, and totals (k,), are zeros before.)",
                               [&](auto zero, const char *doc) {
                                 using Cost = decltype(zero);
                                 m.def(
                                     "add_to_cost_histogram",
-                                    [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In2<Cost> costs,
+                                    [](const Encoded &encoded, In1<int32_t> rows, In2<Cost> costs,
                                        std::optional<Out2<int64_t>> histogram, Out1<int64_t> totals, int n_jobs) {
                                       require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
                                       require(totals.shape(0) == costs.shape(1), "totals has one entry per cluster");
-                                      require(!packed || packed->n_packs() == 0 || packed->n_rows == encoded.n_rows,
-                                              "packed holds the rows of the table");
                                       require(has_shape(histogram, encoded.n_slots, costs.shape(1)),
                                               "histogram has one line per slot and one column per cluster");
                                       const GilRelease release;
-                                      add_costs(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
+                                      add_costs(encoded, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
                                                 static_cast<int64_t>(costs.shape(1)), data_or_null(histogram), totals.data(),
                                                 n_jobs);
                                     },
-                                    "encoded"_a, "packed"_a.none(), "rows"_a, "costs"_a.noconvert(),
-                                    "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "n_jobs"_a = 1, doc);
+                                    "encoded"_a, "rows"_a, "costs"_a.noconvert(), "histogram"_a.noconvert().none(),
+                                    "totals"_a.noconvert(), "n_jobs"_a = 1, doc);
                               });
 }
