@@ -130,21 +130,12 @@ CUTWISE_CLONES void add_numbers(double *sums, const double *numbers, int64_t n) 
 
 const double *CutTree::table(int32_t leaf, int64_t &work) const {
   std::shared_ptr<LeafTable> &table = tables_[leaf];
-  if (table && table->sums != nullptr) return table->sums;
-  const int32_t n = n_rows(leaf);
   if (!table) {
-    table = sample_->spare_tables.empty();
-    work += static_cast<int64_t>(n) * sample_->n_cols;
+    table = std::make_shared<LeafTable>(static_cast<size_t>(sample_->n_bins()) * sample_->width());
+    add_to_table(*sample_, rows(leaf), n_rows(leaf), table->data(), 0, sample_->n_cols);
+    work += static_cast<int64_t>(n_rows(leaf)) * sample_->n_cols;
   }
-  table->sums = sample_->spare_tables.zeros(static_cast<size_t>(sample_->n_bins()) * sample_->width());
-  add_to_table(*sample_, rows(leaf), n, table->sums, 0, sample_->n_cols);
-  return table->sums;
-}
-
-void CutTree::set_aside(const CutTree &other) const {
-  for (size_t id = 0; id < tables_.size(); ++id)
-    if (tables_[id] && (id >= other.tables_.size() || tables_[id] != other.tables_[id]))
-      sample_->spare_tables.take_back(*tables_[id]);
+  return table->data();
 }
 
 namespace {

@@ -21,6 +21,9 @@ struct NodeParts {
   std::vector<double> above, below;
 };
 
+// The sums of a leaf's rows by column and bin, (n_bins, width).
+using LeafTable = std::vector<double>;
+
 struct CutNode {
   int32_t parent = -1, left = -1, right = -1;
   int32_t column = -1, bin = -1;
@@ -49,8 +52,6 @@ class CutTree {
   // Stored while the node has the same rows, and shared by copies of the tree.
   const double *table(int32_t leaf, int64_t &work) const;
   const NodeParts &parts(int32_t id, int64_t &work) const;
-  // Frees the tables that no other tree shares; they are computed again when needed.
-  void set_aside(const CutTree &other) const;
 
   // The leaves' costs, added up in tree order, and the price of the length of all rules.
   double value() const;

@@ -80,57 +80,6 @@ struct SizePrice {
   }
 };
 
-// The sums of a leaf's rows by column and bin, (n_bins, width); null where they have to be computed again.
-struct LeafTable {
-  double *sums = nullptr;
-};
-
-// Pool of tables of one size, which are reused when no tree needs them any more. They lie together in large pages, and the
-// pool outlives its tables.
-class SpareTables {
- public:
-  double *zeros(size_t n) {
-    double *table = take(n);
-    std::fill_n(table, n, 0.0);
-    return table;
-  }
-
-  void take_back(LeafTable &table) {
-    const std::lock_guard<std::mutex> lock(taking_);
-    if (table.sums != nullptr) tables_.push_back(table.sums);
-    table.sums = nullptr;
-  }
-
-  std::shared_ptr<LeafTable> empty() {
-    return {new LeafTable, [this](LeafTable *used) {
-              take_back(*used);
-              delete used;
-            }};
-  }
-
- private:
-  struct Free {
-    void operator()(double *memory) const { std::free(memory); }
-  };
-
-  double *take(size_t n) {
-    constexpr size_t kLargePage = size_t{2} << 20;
-    const std::lock_guard<std::mutex> lock(taking_);
-    if (tables_.empty()) {
-      const size_t n_bytes = n * sizeof(double), n_tables = (kLargePage + n_bytes - 1) / n_bytes;
-      blocks_.emplace_back(static_cast<double *>(allocate_bytes(n_tables * n_bytes)));
-      for (size_t i = n_tables; i > 0; --i) tables_.push_back(blocks_.back().get() + (i - 1) * n);
-    }
-    double *table = tables_.back();
-    tables_.pop_back();
-    return table;
-  }
-
-  std::mutex taking_;
-  std::vector<std::unique_ptr<double, Free>> blocks_;
-  std::vector<double *> tables_;
-};
-
 // The rows that a search reads.
 
 struct Sample {
@@ -143,7 +92,6 @@ struct Sample {
   double threshold = 0.0;  // changes by less do not count
   SizePrice size_price;
   int32_t max_depth = 0;  // of a leaf
-  mutable SpareTables spare_tables;
 
   int32_t width() const { return cost.width; }
   int32_t n_bins() const { return bin_begin.back(); }

@@ -209,7 +209,6 @@ class Search {
         if (estimate < settings_.tolerance && std::fabs(estimate) > threshold)
           pairs.push_back({estimate, shorter.size() - 1, insertion});
       }
-      shorter.back().set_aside(tree);  // few pairs gain so much that cuts are chosen anew
       if (pairs.size() == n_pairs) shorter.pop_back();
     }
     std::stable_sort(pairs.begin(), pairs.end(), [](const Pair &a, const Pair &b) { return a.estimate < b.estimate; });
