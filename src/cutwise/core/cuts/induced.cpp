@@ -473,28 +473,12 @@ struct InducedSearch {
     if (best.cut.feature < 0) search(n_jobs);
   }
 
-  // By column: whether the node's rows store any value in it. In a column of zeros only, no cut is valid. Empty where the rows
-  // store so many values that the answer is not worth a pass over them.
-  std::vector<uint8_t> columns_stored() const {
-    const Encoded &encoded = node.encoded;
-    int64_t n_stored = 0;
-    for (int64_t i = 0; i < node.n; ++i) n_stored += encoded.indptr[node.rows[i] + 1] - encoded.indptr[node.rows[i]];
-    if (n_stored > encoded.n_cols()) return {};
-    std::vector<uint8_t> is_stored(encoded.n_cols(), 0);
-    for (int64_t i = 0; i < node.n; ++i)
-      for (int64_t p = encoded.indptr[node.rows[i]]; p < encoded.indptr[node.rows[i] + 1]; ++p)
-        is_stored[encoded.indices[p]] = 1;
-    return is_stored;
-  }
-
   void search(int n_jobs) {
     const int32_t d = node.encoded.n_cols();
     const bool is_sparse = node.encoded.sparse && node.histogram;
-    const std::vector<uint8_t> is_stored = is_sparse && valid_cuts ? columns_stored() : std::vector<uint8_t>();
     std::vector<Span> heap(d, Span{-1});
     parallel_for(n_jobs, d, [&](int64_t f) {
       const auto feature = static_cast<int32_t>(f);
-      if (!is_stored.empty() && !is_stored[f]) return;
       if (is_sparse && depth.penalty == 0.0) {  // this bound, which needs no sorted centers, rules out most columns
         if (node.survivors.are_equal_along(feature) || !node.allows_column(feature)) return;
         const int64_t induced = current + least_loss_bound(node, feature);
