@@ -256,36 +256,6 @@ def test_the_cheapest_of_tied_cuts_serves_each_side_by_its_best_center(case: Cas
         assert found == np.argmin(scores)
 
 
-@each("seed", range(8))
-def test_tied_cuts_that_separate_no_row_are_settled_by_clusters_as_by_rows(seed: int) -> None:
-    rng = np.random.default_rng([5, seed])
-    k, d, n = 6, 4, 300
-    coordinates = rng.integers(0, 4, (k, d)).astype(np.float64)
-    labels = rng.integers(0, k, n).astype(np.int32)
-    survivors = np.sort(rng.choice(k, int(rng.integers(2, k + 1)), replace=False)).astype(np.int32)
-    rows = np.flatnonzero(np.isin(labels, survivors)).astype(np.int32)
-    values = coordinates[labels] + rng.uniform(-0.2, 0.2, (n, d))
-    excess = rng.integers(0, 50, (n, k))
-    tied = [
-        (f, x + 0.5) for f in range(d) for x in range(3) if 0 < (coordinates[survivors, f] <= x).sum() < len(survivors)
-    ]
-    scores = []
-    for feature, threshold in tied:
-        is_left, center_left = values[rows, feature] <= threshold, coordinates[survivors, feature] <= threshold
-        sides = ((is_left, center_left), (~is_left, ~center_left))
-        scores.append(sum(excess[rows[of_side]][:, survivors[own]].sum(axis=0).min() for of_side, own in sides))
-    if not tied:
-        return
-    cuts = (
-        excess[rows].sum(axis=0), coordinates, survivors, np.array([feature for feature, _ in tied], dtype=np.int32),
-        np.array([threshold for _, threshold in tied]),
-    )  # fmt: skip
-    matrix = as_matrix(values)
-    by_rows = core.cheapest_tied_cut(core.encode(matrix), matrix, rows, excess, *cuts)
-    sums = core.level_costs(labels, np.arange(n, dtype=np.int32), excess, k)
-    assert core.cheapest_tied_cut_of_clusters(sums, *cuts) == by_rows == np.argmin(scores)
-
-
 @pytest.mark.parametrize("with_histogram", [True, False])
 @each("case", CASES)
 def test_the_best_surrogate_cut_is_that_of_all_cuts(case: Case, with_histogram: bool) -> None:

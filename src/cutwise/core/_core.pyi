@@ -866,20 +866,6 @@ def cheapest_tied_cut(
     thresholds: NDArray[numpy.float64],
 ) -> int: ...
 
-def cheapest_tied_cut_of_clusters(
-    sums: NDArray[numpy.int64],
-    totals: NDArray[numpy.int64],
-    coordinates: NDArray[numpy.float64],
-    survivors: NDArray[numpy.int32],
-    features: NDArray[numpy.int32],
-    thresholds: NDArray[numpy.float64],
-) -> int:
-    """
-    The same as cheapest_tied_cut for a node whose rows all have a surviving cluster, and cuts without mistakes.
-
-    sums (k, k): the costs of the rows of each cluster by every cluster.
-    """
-
 @overload
 def best_induced_cut(
     encoded: Encoded,

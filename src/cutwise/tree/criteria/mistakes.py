@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +52,7 @@ class MistakeCriterion(SeparationCriterion):
         if len(features) > 1 and provider.size(node.number) > 0:
             if node.number not in self._cost_totals:
                 self._cost_totals[node.number] = provider.totals(node.number, self._cost_payload)
-            tie = CheapestTie(self._mistakes, node, self._cost_totals[node.number], features, thresholds, mistakes)
+            tie = CheapestTie(self._mistakes, node, self._cost_totals[node.number], features, thresholds)
             chosen = provider.search(node.number, tie)
         cut = SeparatingCut.at(
             int(features[chosen]), float(thresholds[chosen]), self._coordinates, node.survivors, mistakes
@@ -103,8 +102,7 @@ class FewestMistakes:
 class CheapestTie:
     """Index of the cut whose sides cost least, each with its best surviving cluster; the first among equals.
 
-    ``cost_totals`` (k,) int64: cost of all rows of the node by every cluster. ``n_separated``: weight of the rows that
-    each cut separates from their centers.
+    ``cost_totals`` (k,) int64: cost of all rows of the node by every cluster.
     """
 
     mistakes: Mistakes
@@ -112,16 +110,13 @@ class CheapestTie:
     cost_totals: Int64
     features: Int32
     thresholds: Float64
-    n_separated: int
 
     def among(self, memory: MemoryProvider, rows: Int32) -> int:
         """See :class:`cutwise.tree.provider.Search`."""
-        clusters = memory.state_of(self.mistakes)
-        tied = (self.cost_totals, self.mistakes.coordinates, self.node.survivors, self.features, self.thresholds)
-        if self.n_separated == 0 and clusters.are_whole(self.node, rows):
-            return core.cheapest_tied_cut_of_clusters(clusters.costs_by_cluster, *tied)
-        excess: npt.NDArray[Any] = memory.costs.excess
-        return core.cheapest_tied_cut(memory.table.encoded, memory.table.matrix, rows, excess, *tied)
+        return core.cheapest_tied_cut(
+            memory.table.encoded, memory.table.matrix, rows, memory.costs.excess, self.cost_totals,
+            self.mistakes.coordinates, self.node.survivors, self.features, self.thresholds,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,22 +217,8 @@ class MistakeRows:
         self._memory = memory
         self._coordinates = coordinates
         self._cluster = memory.labels.copy()
-        self._sizes = np.bincount(memory.labels[memory.labels >= 0], minlength=len(coordinates))
         self._histogram, self._totals = memory.new_histogram(len(coordinates), width=1, of_weights=True)
         self._already_mistaken: dict[int, Int32] = {}
-
-    def are_whole(self, node: SeparationNode, rows: Int32) -> bool:
-        """Whether a node has exactly the rows of its survivors, and sums by cluster are cheaper than sums by row."""
-        if len(self._already_mistaken[node.number]) or len(node.survivors) ** 2 > len(rows):
-            return False
-        return int(self._sizes[node.survivors].sum()) == len(rows)
-
-    @cached_property
-    def costs_by_cluster(self) -> Int64:
-        """Costs of the rows of each cluster by every cluster, shape (k, k), without noise."""
-        labels = self._memory.labels
-        rows = np.flatnonzero(labels >= 0).astype(np.int32)
-        return core.level_costs(labels[rows], rows, self._memory.costs.excess, len(self._coordinates))
 
     def by_level(self, category: CodedCategory, rows: Int32) -> Int64:
         """Weight by level and cluster of the rows of a node that are not mistakes."""
