@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.reference.objective import LazyCosts, fixed_costs, fixed_costs_from_array
+from cutwise.reference.objective import fixed_costs, fixed_costs_from_array
 from cutwise.table.intake import read_table
 from cutwise.table.table import ColumnKind, encode_table
 from cutwise.tree.criteria.cliques import FewestPairs
@@ -289,23 +289,6 @@ def test_batches_grow_the_tree_of_memory_bit_for_bit(algorithm, seed):
     assert passed.tree.equals(in_memory.tree)
     assert np.array_equal(passed.gaps, in_memory.gaps, equal_nan=True)
     assert np.array_equal(passed.leaf_of_row, in_memory.leaf_of_row)
-
-
-@pytest.mark.parametrize("penalty", [0.0, 0.1])
-def test_trees_of_the_same_costs_are_those_that_grow_alone(penalty):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 3))
-    rows = encode_table(read_table(X), weights=rng.integers(1, 4, 300))
-    costs, algorithms = LazyCosts(rows.matrix, X[:6], weights=rows.weights), ["exgreedy", "exshallow", "exgreedy"]
-    labels = costs.fixed.excess.argmin(axis=1).astype(np.int32)
-    of_both = LazyCosts(rows.matrix, X[:6], weights=rows.weights, several=True)
-    for algorithm in algorithms:
-        alone, shared = (
-            grow_tree(rows, labels, X[:6], of, algorithm=algorithm, max_leaves=6, depth_penalty=penalty)
-            for of in (costs, of_both)
-        )
-        assert shared.tree.equals(alone.tree)
-        assert len(of_both.fixed.roots) == (algorithm == "exgreedy")  # found once, and taken by the next
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])

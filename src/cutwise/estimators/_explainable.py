@@ -94,8 +94,7 @@ def grow_starts(
     tried: dict[str, GrownTree | InfeasibleLimitsError] = {}
 
     def try_each(*names: str) -> None:
-        # A tree that is grown alone keeps no copy of the root, which is as large as the codes of wide tables.
-        grow = context.grower(several=len(names) > 1)
+        grow = context.grower()
         calls = (partial(unless_refused, grow, replace(spec, algorithm=name)) for name in names)
         tried.update(zip(names, context.together(calls), strict=True))
 
@@ -239,7 +238,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
         spec = GrowthSpec(self.algorithm, fit.max_leaves, self.expansion, limits=fit.limits, progress=fit.stages.leaves)
         found: dict[str, Any] = {}
         penalty = self._check_penalty()
-        grow = context.grower(several=penalty is None)
+        grow = context.grower()
         if penalty is None:
             found["_penalty_search"] = tuned = self._tune_penalty(grow, spec, context)
             penalty = tuned.depth_penalty

@@ -150,7 +150,7 @@ class LazyContext(FitContext):
         """See :class:`FitContext`."""
         return self.prepared.coordinates
 
-    def provider(self, centers: Float64 | None = None, *, several: bool = False) -> PassProvider:
+    def provider(self, centers: Float64 | None = None) -> PassProvider:
         """See :class:`FitContext`."""
         return PassProvider(self.prepared if centers is None else self.prepared.priced_by(centers))
 

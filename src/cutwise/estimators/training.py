@@ -430,18 +430,18 @@ class FitContext:
             coordinates[cluster] = min(core.gather_rows(rows.encoded.matrix, nearest).tolist())  # in any order of rows
         return coordinates
 
-    def provider(self, centers: Float64 | None = None, *, several: bool = False) -> Provider:
-        """Provider of the rows with costs by the reference's or other centers; ``several``: see :class:`LazyCosts`."""
+    def provider(self, centers: Float64 | None = None) -> Provider:
+        """Provider of the rows with costs by the reference's or other centers."""
         rows, reference = self.rows, self.reference
         by, row_costs = (reference.centers, reference.row_costs) if centers is None else (centers, None)
         costs = LazyCosts(
-            rows.metric.matrix, by, self.objective, rows.weights, rows.n_jobs, row_costs, self.given_costs, several
+            rows.metric.matrix, by, self.objective, rows.weights, rows.n_jobs, row_costs, self.given_costs
         )
         return MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs)
 
-    def grower(self, *, several: bool = False) -> Callable[[GrowthSpec], GrownTree]:
+    def grower(self) -> Callable[[GrowthSpec], GrownTree]:
         """Function that grows trees on the rows; see ``provider`` and ``grow_on``."""
-        return partial(grow_on, self.provider(several=several), self.coordinates)
+        return partial(grow_on, self.provider(), self.coordinates)
 
     def search(self) -> SearchCheaper:
         """A search on the rows, for one leaf a cluster: see :class:`SearchCheaper`."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -407,14 +407,12 @@ class FixedCosts:
     below 2**30. Where far rows would take all digits from the others, ``scale * (...)`` is capped: see ``fixed_costs``.
     ``base`` (n,) int64: ``weight * rint(scale * smallest cost of the row)``, capped in the same case. ``scale``: units
     per unit of cost (times weight); a power of two. For every center the sum of excess and base over all rows is below
-    2**61 in size. ``roots``: what one of several trees of these costs found of all rows, for the next; None where a
-    tree is the only one.
+    2**61 in size.
     """
 
     excess: Units
     base: Int64
     scale: float
-    roots: list[Any] | None = None
 
     @property
     def fixed(self) -> FixedCosts:
@@ -427,7 +425,6 @@ class LazyCosts:
     """Fixed-point costs that are computed when they are first needed.
 
     Parameters as in ``fixed_costs``; ``given``, of shape (n, k), takes the place of distances to the centers.
-    ``several``: whether they are of several trees.
     """
 
     matrix: Matrix
@@ -437,7 +434,6 @@ class LazyCosts:
     n_jobs: int = 1
     row_costs: RowCosts | None = None
     given: Float64 | None = None
-    several: bool = False
 
     @cached_property
     def fixed(self) -> FixedCosts:
@@ -445,7 +441,7 @@ class LazyCosts:
         if self.given is not None:
             return fixed_costs_from_array(self.given, weights=self.weights, n_jobs=self.n_jobs)
         assert self.centers is not None
-        costs = fixed_costs(
+        return fixed_costs(
             self.matrix,
             self.centers,
             self.objective,
@@ -453,7 +449,6 @@ class LazyCosts:
             n_jobs=self.n_jobs,
             row_costs=self.row_costs,
         )
-        return replace(costs, roots=[]) if self.several else costs
 
 
 FixedCostsKernel = Callable[..., tuple[Units, Int64, Int64, int]]

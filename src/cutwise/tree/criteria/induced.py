@@ -207,30 +207,11 @@ class NearestTwoRows:
 
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
         """See :class:`cutwise.tree.provider.Provider`."""
-        if node is None and self._costs.roots is not None:
-            self._begin(children, self._costs.roots)
-        else:
-            self._update(children, self._histogram, self._totals)
-
-    def _begin(self, root: Sequence[SeparationNode], roots: list[Any]) -> None:
-        """Share the root's state between trees with the same costs, apart from counts besides losses."""
-        histogram, totals = self._memory.new_histogram(len(self._totals), width=2)
-        width, is_shared = self._totals.shape[1], not roots
-        if roots:
-            self._states, histogram, totals, self._nearest_costs = roots.pop()
-        else:
-            self._update(root, histogram, totals)
-            roots.append((self._states.copy(), histogram, totals, self._nearest_costs.copy()))
-        if is_shared or width == 1:
-            histogram, totals = None if histogram is None else histogram[..., :width].copy(), totals[:, :width].copy()
-        self._histogram, self._totals = histogram, totals
-
-    def _update(self, nodes: Sequence[SeparationNode], histogram: Int64 | None, totals: Int64) -> None:
         memory = self._memory
         core.update_two_nearest(
             memory.table.encoded, self._costs.excess, self._costs.base, memory.weights,
-            [memory.rows(node.number) for node in nodes], [node.survivors for node in nodes], self._states, histogram,
-            totals, self._nearest_costs, memory.n_jobs,
+            [memory.rows(child.number) for child in children], [child.survivors for child in children], self._states,
+            self._histogram, self._totals, self._nearest_costs, memory.n_jobs,
         )  # fmt: skip
 
 
