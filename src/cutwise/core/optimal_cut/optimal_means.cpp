@@ -95,27 +95,17 @@ class MeansSearch {
                  sums.lost.data());
   }
 
-  // Calls visit(cut, low, high) for every cut of a column with bounds on its gain. About the mean the sums of the two sides
-  // differ in sign only, so rows are added up from both ends, and those of the most frequent value (often 0) never are.
+  // Calls visit(cut, low, high) for every cut of a column with bounds on its gain.
   template <class Visit>
   void sweep(const OrderedColumn &ordered, Visit &&visit) const {
     Sums sums(d_);
     int64_t side = 0, i = 0;  // the weight of the rows added up
-    auto take = [&](int64_t at, int64_t ahead) {
-      if (ahead >= 0 && ahead < n_) prefetch(table_.row(ordered.rows[ahead]), std::min<int64_t>(d_ * 8, 512));
-      add(ordered.rows[at], sums);
-      side += table_.weight(ordered.rows[at]);
-    };
-    const size_t n_below = ordered.cuts_below_widest();
-    for (size_t cut = 0; cut < n_below; ++cut) {
-      for (; i < ordered.cuts[cut]; ++i) take(i, i + kLookAhead);
-      report(cut, sums.sum, side, visit);
-    }
-    sums = Sums(d_);
-    side = 0;
-    i = n_;
-    for (size_t cut = ordered.cuts.size(); cut-- > n_below;) {
-      for (; i > ordered.cuts[cut]; --i) take(i - 1, i - 1 - kLookAhead);
+    for (size_t cut = 0; cut < ordered.cuts.size(); ++cut) {
+      for (; i < ordered.cuts[cut]; ++i) {
+        if (i + kLookAhead < n_) prefetch(table_.row(ordered.rows[i + kLookAhead]), std::min<int64_t>(d_ * 8, 512));
+        add(ordered.rows[i], sums);
+        side += table_.weight(ordered.rows[i]);
+      }
       report(cut, sums.sum, side, visit);
     }
   }
@@ -147,7 +137,6 @@ class MeansSearch {
     sweep(ordered, [&](size_t cut, double, double high) {
       if (high >= least) cuts.push_back(cut);
     });
-    std::sort(cuts.begin(), cuts.end());
     for (const size_t cut : cuts) found.add(table_, feature, ordered, static_cast<int64_t>(cut));
   }
 

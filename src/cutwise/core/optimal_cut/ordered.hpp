@@ -53,20 +53,6 @@ struct OrderedColumn {
       if (i > 0 && pairs[i - 1].first != pairs[i].first) cuts.push_back(static_cast<int32_t>(i));
     }
   }
-
-  // The number of cuts left of the value that most rows have.
-  size_t cuts_below_widest() const {
-    const int32_t n = static_cast<int32_t>(rows.size());
-    size_t widest = 0;
-    int32_t most = 0;
-    for (size_t g = 0; g <= cuts.size(); ++g) {
-      const int32_t width = (g < cuts.size() ? cuts[g] : n) - (g > 0 ? cuts[g - 1] : 0);
-      if (width <= most) continue;
-      most = width;
-      widest = g;
-    }
-    return widest;
-  }
 };
 
 // The cuts that may be the best, by feature, then by value, each with the two values that it lies between.
