@@ -8,7 +8,6 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kChangedAtOnce = 1 << 18;  // rows of which the changed ones are listed together, to bound the memory
 constexpr int64_t kRowsOfPiece = 1 << 14;
 constexpr int64_t kChangedAhead = 8;  // rows ahead whose costs are prefetched
 
@@ -104,16 +103,12 @@ struct Reassignment {
     });
   }
 
-  // Calls work(list) with lists of the rows whose state `wanted` accepts.
-  template <class Wanted, class Work>
-  void in_lists(Wanted &&wanted, Work &&work) const {
+  // The rows whose state `wanted` accepts.
+  template <class Wanted>
+  std::vector<int32_t> rows_with(Wanted &&wanted) const {
     std::vector<int32_t> list;
-    for (int64_t begin = 0; begin < n; begin += kChangedAtOnce) {
-      list.clear();
-      for (int64_t i = begin; i < std::min(n, begin + kChangedAtOnce); ++i)
-        if (wanted(states[rows[i]])) list.push_back(rows[i]);
-      if (!list.empty()) work(list);
-    }
+    std::copy_if(rows, rows + n, std::back_inserter(list), [&](int32_t row) { return wanted(states[row]); });
+    return list;
   }
 
   void clear_cells() const {
@@ -128,14 +123,12 @@ struct Reassignment {
   // Takes rows out that were separated from their nearest cluster: it belongs to the other child, whose histogram cells and
   // costs still include them. from_kept_cells: whether those cells are kept.
   void unassign_separated(bool from_kept_cells) const {
-    in_lists([&](const State &state) { return is_separated(state); },
-             [&](const std::vector<int32_t> &list) {
-               if (from_kept_cells) add(list.data(), static_cast<int64_t>(list.size()), -1);
-               for (int32_t row : list) {
-                 add_nearest_cost(row, -1, nearest_costs);
-                 states[row].nearest = -1;
-               }
-             });
+    const std::vector<int32_t> list = rows_with([&](const State &state) { return is_separated(state); });
+    if (from_kept_cells) add(list.data(), static_cast<int64_t>(list.size()), -1);
+    for (int32_t row : list) {
+      add_nearest_cost(row, -1, nearest_costs);
+      states[row].nearest = -1;
+    }
   }
 
   void update() const {
@@ -146,13 +139,11 @@ struct Reassignment {
       add(rows, n, 1);
       return;
     }
-    in_lists([&](const State &state) { return is_changed(state); },
-             [&](const std::vector<int32_t> &list) {
-               const int64_t n_list = list.size();
-               add(list.data(), n_list, -1);
-               find_nearest(list.data(), n_list);
-               add(list.data(), n_list, 1);
-             });
+    const std::vector<int32_t> list = rows_with([&](const State &state) { return is_changed(state); });
+    const auto n_list = static_cast<int64_t>(list.size());
+    add(list.data(), n_list, -1);
+    find_nearest(list.data(), n_list);
+    add(list.data(), n_list, 1);
   }
 };
 
