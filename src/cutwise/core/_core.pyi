@@ -632,8 +632,8 @@ class Levels:
     @property
     def size(self) -> int: ...
 
-    def codes(self) -> NDArray[numpy.int32]:
-        """The level of every row, (n_rows,)."""
+    def codes(self, rows: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
+        """The level of each of the given rows."""
 
     def sums(self, histogram: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
         """

@@ -52,14 +52,9 @@ class CodedCategory(Category):
 
     levels: core.Levels
 
-    @cached_property
-    def codes(self) -> Int32:
-        """The level of every row, (m,)."""
-        return self.levels.codes()
-
     def costs(self, memory: MemoryProvider, rows: Int32) -> Int64:
         """Costs of the given rows, summed by level, for each cluster; (n_levels, k)."""
-        return core.level_costs(self.codes[rows], rows, memory.costs.excess, self.n_levels)
+        return core.level_costs(self.levels.codes(rows), rows, memory.costs.excess, self.n_levels)
 
     def weights(self, rows: Int32, weights: Int64 | None) -> Int64:
         """Weight of the given rows by level."""

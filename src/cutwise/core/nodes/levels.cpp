@@ -13,12 +13,12 @@ void bind_levels(nb::module_ &m) {
       .def_prop_ro("size", &Levels::size)
       .def(
           "codes",
-          [](const Levels &levels) {
-            NewArray<int32_t, 1> codes(levels.n_rows());
-            for (int64_t i = 0; i < levels.n_rows(); ++i) codes.data()[i] = levels(i);
+          [](const Levels &levels, const In1<int32_t> &rows) {
+            NewArray<int32_t, 1> codes(rows.size());
+            for (size_t i = 0; i < rows.size(); ++i) codes.data()[i] = levels(rows(i));
             return codes.to_numpy();
           },
-          "The level of every row, (n_rows,).")
+          "rows"_a, "The level of each of the given rows.")
       .def(
           "sums",
           [](const Levels &levels, In3<int64_t> histogram) {

@@ -126,11 +126,11 @@ class LeastInduced:
         ``distinct`` (n_levels,): number of distinct rows by level. ``current``: cost of the node.
         """
         first, modes = of.category.columns[0], of.category.modes(self.nearest.coordinates)[self.node.survivors]
-        found: ModesCut | None = core.least_induced_modes(
+        best: ModesCut | None = core.least_induced_modes(
             levels, groups, losses, of.weight(), distinct, modes, current, self.nearest.depth_penalty,
             bool(self.kills_left[first]), bool(self.kills_right[first]), known_score, of.counts, of.limits,
         )  # fmt: skip
-        return found
+        return best
 
 
 class Induced(NamedTuple):
@@ -190,12 +190,9 @@ class NearestTwoRows:
         for of in allowed_categories(memory, rows, node.limits, lambda _: None, may_win):
             category = of.category
             assert isinstance(category, CodedCategory)
-            modes, codes, weight = (
-                category.modes(nearest.coordinates)[node.survivors],
-                category.codes[rows],
-                of.weight(),
-            )
+            modes = category.modes(nearest.coordinates)[node.survivors]
             if len(np.unique(modes)) > 1:
+                codes, weight = category.levels.codes(rows), of.weight()
                 shares = core.mode_shares(codes, rows, self._excess, weight, node.survivors, modes)
                 distinct = core.distinct_by_level(memory.table.matrix, rows, codes, len(weight), len(modes))
                 yield category, search.modes_cut(of, *shares, distinct, current, known_score)
