@@ -83,9 +83,9 @@ handle_unknown : {"outside", "error"}, default="outside"
     How to treat levels never seen at fit: such a row has none of the levels that a rule names, with a warning, or it
     is an error.
 n_init : int or "auto", default=10
-    Number of starts of the reference (``"auto"`` is 10), by k-means++: fewer where some of them agree, up to three
-    times as many on tables that take little time, up to eight times on tables that take next to none, and a fifth as
-    many, two at least, where a start takes more than 12,000 rows, as only hundreds of clusters need.
+    Number of starts of the reference (``"auto"`` is 10), by k-means++: fewer where some of them agree or many do not
+    improve the best, up to three times as many on tables of up to 3,000 rows, and a fifth as many, two at least, where
+    a start takes more than 12,000 rows, as only hundreds of clusters need.
 random_state : int, RandomState instance or None, default=None
     Seeds the reference. The tree uses no randomness.
 n_jobs : int, default=None

@@ -193,11 +193,11 @@ def test_distances_beyond_float64_are_refused():
 
 
 def test_stages_are_told_on_request(capsys, large):
-    find_reference(read_table(large[:4_000]), 3, n_init=2, random_state=0, verbose=1)
+    find_reference(read_table(large[:3_000]), 3, n_init=2, random_state=0, verbose=1)
     out, told = capsys.readouterr()
     assert out == ""  # standard output belongs to results
-    assert "restart 16 of 16 on 4000 rows" in told
-    find_reference(read_table(large[:4_000]), 3, n_init=2, random_state=0)
+    assert "restart 6 of 6 on 3000 rows" in told
+    find_reference(read_table(large[:3_000]), 3, n_init=2, random_state=0)
     assert capsys.readouterr().err == ""
 
 

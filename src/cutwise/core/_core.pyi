@@ -332,20 +332,18 @@ def lloyd(
     n_jobs: int = 1,
     objective: str = 'kmeans',
     costed: bool = False,
-    most_start_cost: float = float('inf'),
     column_sizes: NDArray[numpy.float64] | None = None,
-) -> tuple[NDArray[numpy.float64], int, NDArray[numpy.int64], float, float]:
+) -> tuple[NDArray[numpy.float64], int, NDArray[numpy.int64], float]:
     """
     Lloyd's iterations from centers (k, d), which skip rows whose nearest center cannot have changed (Hamerly 2010).
 
     objective: "kmeans" for Euclidean distance and means, "kmedians" for l1 distance and medians. weights: positive; a weight equals a
-    repeated row to the bit. The iterations stop after max_iter; when no row changes its center; when moving the centers lowers the
-    cost by no more than tolerance times the first cost (for k-medians: cannot lower it by more); and after the first one, if the mean
-    cost of the rows by the given centers is above most_start_cost. column_sizes: as for cluster_means.
+    repeated row to the bit. The iterations stop after max_iter; when no row changes its center; or when moving the centers lowers the
+    cost by no more than tolerance times the first cost (for k-medians: cannot lower it by more). column_sizes: as for cluster_means.
 
-    Returns the centers, the number of iterations, the weight of each cluster in the last of them, (k,), the mean cost of the rows by
-    the given centers, and, if costed, the mean cost at the end, each row by the center that it was assigned to last, otherwise nan.
-    Mean costs that overflow float64 are its largest number. A center that loses all its rows moves to the row farthest from all
+    Returns the centers, the number of iterations, the weight of each cluster in the last of them, (k,), and, if costed, the mean cost
+    at the end, each row by the center that it was assigned to last, otherwise nan. Mean costs that overflow float64 are its largest
+    number. A center that loses all its rows moves to the row farthest from all
     centers. Results do not depend on threads or the order of the rows.
     """
 

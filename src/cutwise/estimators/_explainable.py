@@ -16,7 +16,6 @@ from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.exceptions import DominantColumnWarning, InfeasibleLimitsError, InvalidInputError, shown, warn
 from cutwise.reference.resources import check_fits
-from cutwise.reference.search import QUICK_VALUES
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_n_jobs, check_number, check_option
 from cutwise.table.table import are_plain
@@ -34,6 +33,9 @@ from ._curve import TreeFront, tree_front
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from .table_scaler import TableScaler
 from .training import FitContext, Growth, PreparedFit
+
+QUICK_VALUES = 2**20
+"""Values up to which a table is so quick that every tree is grown."""
 
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:

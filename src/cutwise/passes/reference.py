@@ -154,8 +154,8 @@ class SearchedBatches:
         for size in sizes.tolist():
             largest += 4.0 * size * size
         largest = min(largest, np.finfo(np.float64).max)
-        scale, cost, start_cost, is_new, n_iter = Scale.of(largest, total), 0.0, math.nan, True, 0
-        while n_iter < stop.max_iter and not start_cost / total > stop.most_start_cost:
+        scale, cost, is_new, n_iter = Scale.of(largest, total), 0.0, True, 0
+        while n_iter < stop.max_iter:
             n_iter += 1
             before = centers
 
@@ -167,7 +167,6 @@ class SearchedBatches:
             high, low, weight, spent = rows.go_over("moves of the centers", Total(), add).values
             if is_new:
                 cost = scale.total(int(spent[0]), int(spent[1]))
-                start_cost = cost if math.isnan(start_cost) else start_cost
             centers = np.where(weight[:, None] > 0, rows.means((high, low, weight)), before)
             is_new = self._refill(centers, weight)
             if is_new:
@@ -179,7 +178,7 @@ class SearchedBatches:
                 gain += move * move * own
             if not gain > stop.tolerance * cost:
                 break
-        return Run(math.nan, start_cost / total, centers, n_iter, weight)
+        return Run(math.nan, centers, n_iter, weight)
 
     def _refill(self, centers: Float64, weight: Int64) -> bool:
         """Move each center without rows to the row farthest from all other centers; return whether any moved."""

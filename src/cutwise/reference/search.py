@@ -4,9 +4,8 @@ The optimum of m sampled rows costs relatively about k / m more on all rows than
 thousand rows suffice to rank starts, a larger sample refines the best of them, and all rows need only a few iterations,
 whose bounds skip most distances. Restarts end as soon as some of them agree, since every restart finds clear clusters.
 
-Rows are drawn by their cost under the mean of all rows, and then under the best clustering of the first sample: rows of
-clusters that this sample missed cost much, and are in the next one. Samples are drawn until the best clustering of a
-sample costs about as much on all rows as the sample predicts.
+Rows are drawn by their cost under the mean of all rows, and then also under a clustering of the first sample: rows of
+clusters that this sample missed cost much, and are in the next one.
 
 Lloyd's iterations may leave one center on two clusters and two centers on another, in different places for different
 seeds. So each restart is crossed with the best clustering so far: of the centers of both, the least important one is
@@ -31,7 +30,6 @@ the smallest priorities of each part determine the sample of all.
 
 from __future__ import annotations
 
-import math
 import operator
 import sys
 from collections.abc import Callable, Sequence
@@ -62,21 +60,16 @@ SEED_TRIALS = 4
 
 
 class Stop(NamedTuple):
-    """When iterations end: at a relative decrease of ``tolerance``, after ``max_iter``, or after one.
-
-    ``most_start_cost``: average cost of a row with the given centers, above which iterations end after the first.
-    """
+    """When iterations end: at a relative decrease of ``tolerance``, or after ``max_iter``."""
 
     tolerance: float
     max_iter: int
-    most_start_cost: float = math.inf
 
 
 class Run(NamedTuple):
-    """Result of iterations: average cost of a row at the end and at the start, centers, and weights of the clusters."""
+    """Result of iterations: average cost of a row, centers, and weights of the clusters."""
 
     cost: float
-    start_cost: float
     centers: Centers
     n_iter: int
     weights: Int64
@@ -155,12 +148,11 @@ class Points:
 
     def iterate(self, centers: Centers, stop: Stop, n_jobs: int, *, costed: bool = True) -> Run:
         """Lloyd's iterations from these centers."""
-        tolerance, max_iter, most = stop
-        centers, n_iter, weights, start_cost, cost = core.lloyd(
-            self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name, costed, most,
+        centers, n_iter, weights, cost = core.lloyd(
+            self.matrix, centers, self.weights, stop.max_iter, stop.tolerance, n_jobs, self.objective.name, costed,
             None if self.chosen is not None else self.column_sizes,
         )  # fmt: skip
-        return Run(cost + self.residual, start_cost + self.residual, centers, n_iter, weights)
+        return Run(cost + self.residual, centers, n_iter, weights)
 
     def drop(self, centers: Centers, n_left: int) -> Centers:
         """Remove the least important center, again and again, until ``n_left`` are left."""
@@ -364,11 +356,9 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
 WIDE, SPARE_AXES, AXIS_ROUNDS = 1_024, 8, 2
 """Least number of columns for sketches, axes of a sketch beyond the number of clusters, and rounds to find axes."""
 
-SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 3_000, 8, 2**22
-"""On tables with at most SMALL_ROWS distinct rows, which are fast, restarts continue even if some agree.
-
-Up to MORE_RESTARTS are made for each one in ``n_init``, if rows times columns times clusters of all of these are at
-most SMALL_WORK."""
+SMALL_ROWS, RESTARTS_PER_INIT = 3_000, 3
+"""On tables with at most SMALL_ROWS distinct rows, which are fast, so many restarts are made for each one in
+``n_init``, even if some agree."""
 
 RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
 """Distinct rows of a restart: a minimum, and a minimum for each cluster."""
@@ -382,30 +372,15 @@ LAST_ROWS = 4
 WHOLE_ROWS = 12_000
 """Distinct rows up to which a table is searched whole, with full iterations and without further samples."""
 
-QUICK_VALUES = 2**20
-"""Values, including zeros, up to which such a table is quick, so that RESTARTS_PER_INIT are made."""
+INITS_PER_RESTART, ROUND, FINALISTS = 5, 2, 4
+"""How many in ``n_init`` make a restart on more rows than WHOLE_ROWS, as many clusters need: two that are crossed find
+more there than ten; restarts at a time; finalists."""
 
-CLEAR_ROWS = 40
-"""Tables with up to this many times the rows of a restart need no second sample if restarts agree."""
-
-RESTARTS_PER_INIT, INITS_PER_RESTART, ROUND, FINALISTS, MOST_SAMPLES = 3, 5, 2, 4, 4
-"""Restarts for each one in ``n_init`` on a quick table; how many in ``n_init`` make one on more rows than WHOLE_ROWS,
-as many clusters need: two that are crossed find more there than ten; restarts at a time; finalists; maximum of
-samples."""
-
-FEW_ROWS, MOST_MERGED = 4, 1000
-"""Rows per cluster, and rows, up to which the clusters of Ward's linkage are an additional start."""
-IDLE, TINY_WORK = 12, 2**15
-"""Number of restarts in a row without an improvement that ends restarts; on small tables at least half of those made,
-or TINY_WORK over rows times columns times clusters."""
+IDLE = 12
+"""Number of restarts in a row without an improvement that ends restarts."""
 
 AGREED, AGREEING, HOPELESS = 1.0003, 3, 1.05
 """Cost, relative to the best restart, up to which a restart agrees; number that must agree; cost that excludes one."""
-
-MISSED, MISSED_OF_CLUSTER = 1.01, 6.0
-"""Cost on all rows, relative to the prediction of the sample, above which the sample has missed something.
-
-MISSED_OF_CLUSTER times clusters over rows of the sample is added: clusters fit the rows that they were found on."""
 
 COARSE, MIDDLE, FINE = 1e-3, 1e-4, 1e-5
 """Relative decreases of the cost that end a restart, a finalist, and later runs on a large table."""
@@ -466,9 +441,9 @@ def find_clustering(
         Starts of restarts: rows drawn by their cost (greedy k-means++), or any distinct rows; or given centers, for a
         single run on all rows without randomness.
     n_init : int, default 10
-        Restarts, on a sample of a large table, until some agree or many bring no improvement; up to three times as
-        many on a table of up to 12,000 distinct rows, and more on a small one; a fifth as many, two at least, where one
-        takes more than 12,000 rows, as only hundreds of clusters need.
+        Restarts, on a sample of a large table, until some agree or many bring no improvement; three times as many on a
+        table of up to 3,000 distinct rows; a fifth as many, two at least, where one takes more than 12,000 rows, as
+        only hundreds of clusters need.
     max_iter : int, default 300
         Iterations of every stage at most.
     brief : bool, default False
@@ -523,7 +498,7 @@ def search_centers(rows: SearchedRows, n_clusters: int, **how: Any) -> Run:
     if len(rows) == n_clusters:
         each_row = rows.sample(n_clusters, [], 0)
         assert each_row.weights is not None
-        run = Run(0.0, 0.0, each_row.rows(np.arange(n_clusters)), 1, each_row.weights)
+        run = Run(0.0, each_row.rows(np.arange(n_clusters)), 1, each_row.weights)
     else:
         run = _Search(rows, n_clusters, **how).find()
     order = largest_first(run.weights, run.centers)
@@ -559,37 +534,19 @@ class _Search:
         # For k-medians the gain of an iteration is known only by a bound, far above the gain.
         tolerance = MIDDLE if rows.objective is KMEDIANS else FINE
         short, long = Stop(tolerance, min(self.max_iter, MAX_FULL_ITER)), Stop(0.0, self.max_iter)
-        if self._is_searched_whole:
-            best, sample = self._best_of_sample(matters, [])
-            self.axes = None  # to free memory as large as the centers: no more samples are drawn
-            stop, centers = short if self.brief and sample.whole else long, sample.whole_centers(best.centers, n_jobs)
-            return rows.iterate(centers, stop, n_jobs, costed=False)
-
-        stop = short if self.brief else long
-        # The first sample only serves to score rows.
-        sample = self._sample(_restart_rows(self.n_clusters), matters)
-        known = sample.whole_centers(self._restart(sample, self.rng).centers, n_jobs)
-        for n_left in reversed(range(MOST_SAMPLES)):
-            near = rows.importance(known, n_jobs)
-            known = self._in_samples(known)
-            best, sample = self._best_of_sample([*matters, near], [known])
-            # The costs of known centers on both relate costs on the sample to costs on all rows.
-            on_sample = sample.iterate(known, Stop(np.inf, 1), n_jobs, costed=False).start_cost
-            expected = best.cost * (near.cost / on_sample if on_sample > 0.0 else 1.0)
-            most = (MISSED + MISSED_OF_CLUSTER * self.n_clusters / sample.n_rows) * expected if n_left else math.inf
-            centers = sample.whole_centers(best.centers, n_jobs)
-            run = rows.iterate(centers, stop._replace(most_start_cost=most), n_jobs, costed=False)
-            self._say(f"best: {expected:.6g} a row by a sample, {run.start_cost:.6g} on all {rows.n_rows} rows")
-            if run.start_cost <= most:
-                break
-            known = run.centers
-        return run
-
-    def _is_quick(self, sample: Points) -> bool:
-        return self._is_searched_whole and len(self.rows) * sample.values.shape[1] <= QUICK_VALUES
-
-    def _goes_on(self, sample: Points) -> bool:
-        return len(self.rows) <= SMALL_ROWS or self._is_quick(sample)
+        known: list[Centers] = []
+        if not self._is_searched_whole:
+            # The first sample only serves to score rows.
+            first = self._sample(_restart_rows(self.n_clusters), matters)
+            centers = first.whole_centers(self._restart(first, self.rng).centers, n_jobs)
+            matters.append(rows.importance(centers, n_jobs))
+            known.append(self._in_samples(centers))
+        best, sample = self._best_of_sample(matters, known)
+        self.axes = None  # to free memory as large as the centers: no more samples are drawn
+        is_brief = self.brief and bool(known or sample.whole)
+        return rows.iterate(
+            sample.whole_centers(best.centers, n_jobs), short if is_brief else long, n_jobs, costed=False
+        )
 
     @property
     def _is_searched_whole(self) -> bool:
@@ -621,26 +578,19 @@ class _Search:
     def _restarts(self, sample: Points, known: list[Centers]) -> tuple[Run, list[Run]]:
         """The best run from known centers, restarts on a small sample and crossings; and all runs, sorted by cost.
 
-        Restarts end once some agree on a large table, and once many brought no improvement on a small one.
+        Restarts end once many brought no improvement, and on a table that is not small once some agree.
         """
         stop = Stop(COARSE, self.max_iter)
-        if sample.n_rows <= min(FEW_ROWS * self.n_clusters, MOST_MERGED):
-            known = [*known, *merged_rows(sample, self.n_clusters)]
         runs = [sample.iterate(centers, stop, self.n_jobs) for centers in known]
-        goes_on = self._goes_on(sample)
-        most = self.n_init * (RESTARTS_PER_INIT if self._is_quick(sample) else 1)
+        is_small = len(self.rows) <= SMALL_ROWS
+        most = self.n_init * RESTARTS_PER_INIT if is_small else self.n_init
         if sample.n_rows > WHOLE_ROWS:
             most = max(ROUND, self.n_init // INITS_PER_RESTART)
-        least = IDLE
-        if goes_on:
-            work = sample.n_rows * sample.values.shape[1] * self.n_clusters
-            most = max(most, self.n_init * min(SMALL_WORK // work, MORE_RESTARTS))
-            least = max(least, TINY_WORK // work)
         streams = self.rng.bit_generator.seed_seq.spawn(most)  # type: ignore[attr-defined]
         made = idle = 0
         best = min(runs, key=_cost, default=None)
-        while made < most and idle < (max(least, made // 2) if goes_on else least):
-            if best is not None and not goes_on and _agree(best, runs):
+        while made < most and idle < IDLE:
+            if best is not None and not is_small and _agree(best, runs):
                 break
             # Restarts are independent: one thread each, instead of many threads on one small sample.
             new = range(made, min(made + ROUND, most))
@@ -663,10 +613,10 @@ class _Search:
         """
         n_rows = _final_rows if self._is_searched_whole else _restart_rows
         sample = self._sample(n_rows(self.n_clusters), matters)
-        (best, runs), goes_on = self._restarts(sample, known), self._goes_on(sample)
+        best, runs = self._restarts(sample, known)
         stop = Stop(MIDDLE, self.max_iter)
         if sample.n_rows < len(self.rows):
-            if not goes_on and _agree(best, runs) and len(self.rows) <= CLEAR_ROWS * sample.n_rows:
+            if _agree(best, runs):
                 return self._improve(sample, best, Stop(COARSE, self.max_iter)), sample
             # Clusters fit the rows that they were found on, but less so in larger samples.
             sample = self._sample(LAST_ROWS * _final_rows(self.n_clusters) if known else len(self.rows), matters)
@@ -708,7 +658,7 @@ def _restart_rows(n_clusters: int) -> int:
 
 def most_distinct(n_clusters: int) -> int:
     """Number of distinct rows beyond which a search needs no exact count."""
-    return max(SMALL_ROWS, WHOLE_ROWS, _final_rows(n_clusters), CLEAR_ROWS * _restart_rows(n_clusters))
+    return max(WHOLE_ROWS, LAST_ROWS * _final_rows(n_clusters))
 
 
 _cost = operator.attrgetter("cost")
@@ -717,18 +667,6 @@ _cost = operator.attrgetter("cost")
 def _agree(best: Run, runs: list[Run]) -> bool:
     """Whether enough runs cost about as little as the best."""
     return sum(run.cost <= AGREED * best.cost for run in runs) >= AGREEING
-
-
-def merged_rows(points: Points, k: int) -> list[Centers]:
-    """Means of ``k`` clusters by Ward's linkage (1963), good for clusters of a row or two; empty if rows tie."""
-    from scipy.cluster.hierarchy import fcluster, ward  # takes longer to import than most fits
-
-    rows = points.rows(np.arange(points.n_rows))
-    try:
-        codes = fcluster(ward(rows), k, "maxclust")
-    except ValueError:  # a single row, or distances beyond float64
-        return []
-    return [np.array([rows[codes == code].mean(axis=0) for code in range(1, k + 1)])] if codes.max() == k else []
 
 
 def _any_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:

@@ -177,7 +177,6 @@ class Lloyd {
   }
 
   const std::vector<int64_t> &cluster_weights() const { return clusters_.weight; }
-  double start_cost() const { return start_cost_ / total_; }
 
   // The mean cost of the rows by the centers that they were assigned to last, at the current positions of the centers.
   double mean_cost() {
@@ -266,7 +265,6 @@ class Lloyd {
     });
     for (const Changes &part : parts) clusters_.add(part);
     if (!moves_) cost_ = cost_of(clusters_);
-    if (std::isnan(start_cost_)) start_cost_ = cost_;
     return clusters_.any();
   }
 
@@ -434,15 +432,16 @@ class Lloyd {
   std::vector<int32_t> labels_;
   std::vector<float> upper_, lower_;
   std::vector<double> scale_;
-  double unit_ = 1.0, cost_ = 0.0, start_cost_ = std::numeric_limits<double>::quiet_NaN(), largest_cost_ = 0.0,
+  double unit_ = 1.0, cost_ = 0.0, largest_cost_ = 0.0,
          cost_scale_ = 1.0;       // largest_cost_: no cost of a row by centers among the rows is larger
   Changes clusters_;              // sums over the rows of each cluster; `touched` refers to the last assignment
   std::unique_ptr<Moves> moves_;  // null: every row has to be measured
 };
 
-std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(
-    const Matrix &x, const In2<double> &centers, const Weights &weights, int max_iter, double tolerance, int n_jobs,
-    const std::string &objective, bool costed, double most_start_cost, const std::optional<In1<double>> &sizes) {
+std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double> lloyd(const Matrix &x, const In2<double> &centers,
+                                                                   const Weights &weights, int max_iter, double tolerance,
+                                                                   int n_jobs, const std::string &objective, bool costed,
+                                                                   const std::optional<In1<double>> &sizes) {
   require(centers.shape(0) > 0, "there is at least one center");
   require(has_shape(centers, centers.shape(0), x.n_cols()), "the centers have the columns of the rows");
   require(has_shape(sizes, x.n_cols()), "there is one size for each column");
@@ -450,23 +449,22 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(
   NewArray<double, 2> out(centers.shape(0), centers.shape(1));
   NewArray<int64_t, 1> cluster_weights(centers.shape(0));
   int n_iter = 0;
-  double start_cost = 0.0, cost = std::numeric_limits<double>::quiet_NaN();
+  double cost = std::numeric_limits<double>::quiet_NaN();
   without_gil([&] {
     const std::unique_ptr<RowReader> rows = RowReader::of(x);
     std::copy_n(centers.data(), centers.size(), out.data());
     Lloyd state(*rows, out.data(), static_cast<int64_t>(centers.shape(0)), w, read_objective(objective), n_jobs,
                 data_or_null(sizes));
-    for (bool more = true; more && n_iter < max_iter && !(state.start_cost() > most_start_cost);) {
+    for (bool more = true; more && n_iter < max_iter;) {
       more = state.step(tolerance);
       ++n_iter;
       const GilAcquire acquire;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
-    start_cost = state.start_cost();
     if (costed) cost = state.mean_cost();
     std::copy(state.cluster_weights().begin(), state.cluster_weights().end(), cluster_weights.data());
   });
-  return {out.to_numpy(), n_iter, cluster_weights.to_numpy(), start_cost, cost};
+  return {out.to_numpy(), n_iter, cluster_weights.to_numpy(), cost};
 }
 
 }  // namespace
@@ -475,17 +473,15 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(
 void bind_lloyd(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none() = nb::none(), "max_iter"_a = 300,
-        "tolerance"_a = 0.0, "n_jobs"_a = 1, "objective"_a = "kmeans", "costed"_a = false,
-        "most_start_cost"_a = std::numeric_limits<double>::infinity(), "column_sizes"_a.none() = nb::none(),
+        "tolerance"_a = 0.0, "n_jobs"_a = 1, "objective"_a = "kmeans", "costed"_a = false, "column_sizes"_a.none() = nb::none(),
         R"(Lloyd's iterations from centers (k, d), which skip rows whose nearest center cannot have changed (Hamerly 2010).
 
 objective: "kmeans" for Euclidean distance and means, "kmedians" for l1 distance and medians. weights: positive; a weight equals a
-repeated row to the bit. The iterations stop after max_iter; when no row changes its center; when moving the centers lowers the
-cost by no more than tolerance times the first cost (for k-medians: cannot lower it by more); and after the first one, if the mean
-cost of the rows by the given centers is above most_start_cost. column_sizes: as for cluster_means.
+repeated row to the bit. The iterations stop after max_iter; when no row changes its center; or when moving the centers lowers the
+cost by no more than tolerance times the first cost (for k-medians: cannot lower it by more). column_sizes: as for cluster_means.
 
-Returns the centers, the number of iterations, the weight of each cluster in the last of them, (k,), the mean cost of the rows by
-the given centers, and, if costed, the mean cost at the end, each row by the center that it was assigned to last, otherwise nan.
-Mean costs that overflow float64 are its largest number. A center that loses all its rows moves to the row farthest from all
+Returns the centers, the number of iterations, the weight of each cluster in the last of them, (k,), and, if costed, the mean cost
+at the end, each row by the center that it was assigned to last, otherwise nan. Mean costs that overflow float64 are its largest
+number. A center that loses all its rows moves to the row farthest from all
 centers. Results do not depend on threads or the order of the rows.)");
 }
