@@ -261,12 +261,7 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
     """Detect the layout of a text from its first lines, as far as it is not known."""
     separator, rows = _separated(sample, name, known)
     at = _line_of_names(rows, known)
-    above = _lines_above(rows) if at is None else at
-    if above:
-        texts = [" ".join(cell for cell in cells if cell.strip()) for _, cells in rows[:above]]
-        said = listed([text for text in texts if text], most=2) or "blank cells"
-        note(f"{above} line{'s' if above > 1 else ''} above the table of {name} left out: {said}")
-        rows = rows[above:]
+    rows = _without_notes(rows, at, name)
     first_line, first = rows[0]
     cells = [cell.strip() for cell in first]
     has_names = known.given_header
@@ -274,24 +269,51 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
         has_names = at is not None
     if has_names is None:
         has_names = _are_names(cells, [row for _, row in rows[1:]], name)
-    body, width = rows[1:] if has_names else rows, max(len(row) for _, row in rows)
-    mark, sure = find_decimal([[row[i].strip() for _, row in body if i < len(row)] for i in range(width)], separator)
+    mark, sure = _decimal_mark([row for _, row in (rows[1:] if has_names else rows)], separator, name, known)
+    if has_names:
+        names = _unique_names(cells, rows, name)
+        start = rows[1][0] if len(rows) > 1 else first_line + 1
+    else:
+        names, start = _names_without_line(len(cells), known), first_line
+    return Layout(separator, mark, tuple(names), has_names, start, first_line - 1, sure)
+
+
+def _without_notes(rows: list[tuple[int, list[str]]], at: int | None, name: str) -> list[tuple[int, list[str]]]:
+    """The lines without those above the table; ``at``: the place of the line of names, if known."""
+    above = _lines_above(rows) if at is None else at
+    if above:
+        texts = [" ".join(cell for cell in cells if cell.strip()) for _, cells in rows[:above]]
+        said = listed([text for text in texts if text], most=2) or "blank cells"
+        note(f"{above} line{'s' if above > 1 else ''} above the table of {name} left out: {said}")
+    return rows[above:]
+
+
+def _decimal_mark(rows: Sequence[Sequence[str]], separator: str, name: str, known: Format) -> tuple[str, float]:
+    """The decimal mark of the rows, and how sure it is."""
+    width = max(map(len, rows), default=0)
+    mark, sure = find_decimal([[row[i].strip() for row in rows if i < len(row)] for i in range(width)], separator)
     if known.decimal and (sure < 1 or known.decimal != separator):  # else 1.5 stands between commas
         if sure and mark != known.decimal:
             note(f"{name}: {known.decimal!r} is the decimal mark, as at fit")
         mark, sure = known.decimal, 1.0
-    if has_names:
-        names = _names_in(cells)
-        two_lines = [any(map(is_number, cells)) for _, cells in rows[1:3]] == [False, True]
-        step = "leave one line of names, or " if two_lines else ""
-        check_unique(names, what=name, step=f"{step}rename the copies in its line of names")
-        start = rows[1][0] if len(rows) > 1 else first_line + 1
-    else:
-        names, start = [f"x{position}" for position in range(len(cells))], first_line
-        by_position = known.has_names is False and len(names) == known.width  # as at fit, including columns left out
-        ways = (names, known.columns) if by_position else (known.columns, known.names, names)
-        names = list(next(way for way in ways if len(way) == len(names)))
-    return Layout(separator, mark, tuple(names), has_names, start, first_line - 1, sure)
+    return mark, sure
+
+
+def _unique_names(cells: Sequence[str], rows: Sequence[tuple[int, list[str]]], name: str) -> list[str]:
+    """The names in the first of the rows, whose cells are given."""
+    names = _names_in(cells)
+    two_lines = [any(map(is_number, cells)) for _, cells in rows[1:3]] == [False, True]
+    step = "leave one line of names, or " if two_lines else ""
+    check_unique(names, what=name, step=f"{step}rename the copies in its line of names")
+    return names
+
+
+def _names_without_line(n_columns: int, known: Format) -> list[str]:
+    """Names of the columns of a table without a line of names: those of the fit that are as many, or x0, x1, ..."""
+    names = [f"x{position}" for position in range(n_columns)]
+    by_position = known.has_names is False and len(names) == known.width  # as at fit, including columns left out
+    ways = (names, known.columns) if by_position else (known.columns, known.names, names)
+    return list(next(way for way in ways if len(way) == len(names)))
 
 
 def _separated(sample: str, name: str, known: Format) -> tuple[str, list[tuple[int, list[str]]]]:
