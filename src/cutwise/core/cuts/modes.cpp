@@ -135,14 +135,14 @@ std::vector<int32_t> levels_of(const std::vector<uint8_t> &side) {
 
 using FoundMistakes = std::optional<std::tuple<int64_t, int64_t, std::vector<int32_t>, size_t>>;
 
-// Sums by group and level, (n_groups, n_levels), from cell(level, cluster), the sums by level and cluster.
-template <class Cell>
-std::vector<int64_t> sums_by_group(const ModeGroups &modes, const std::vector<int32_t> &survivors, size_t n_levels,
-                                   Cell &&cell) {
+// Sums by group and level, (n_groups, n_levels), from the first of `width` sums by level and cluster, (n_levels, k, width).
+std::vector<int64_t> sums_by_group(const ModeGroups &modes, const std::vector<int32_t> &survivors, const int64_t *sums,
+                                   int64_t k, int64_t width = 1) {
+  const size_t n_levels = modes.group_of_level.size();
   std::vector<int64_t> by_group(modes.n_groups * n_levels, 0);
   for (size_t v = 0; v < n_levels; ++v)
     for (size_t s = 0; s < modes.group.size(); ++s)
-      by_group[modes.group[s] * n_levels + v] += cell(static_cast<int64_t>(v), survivors[s]);
+      by_group[modes.group[s] * n_levels + v] += sums[(static_cast<int64_t>(v) * k + survivors[s]) * width];
   return by_group;
 }
 
@@ -157,8 +157,7 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const std::vector<int32_t
                               const int64_t *costs, int64_t k, const std::vector<int64_t> &weight, const NodeLimits *limits,
                               const int64_t *counts) {
   const size_t n_levels = weight.size();
-  const std::vector<int64_t> by_group =
-      sums_by_group(modes, survivors, n_levels, [&](int64_t v, int32_t c) { return sums[v * k + c]; });
+  const std::vector<int64_t> by_group = sums_by_group(modes, survivors, sums, k);
   std::vector<uint32_t> tied;
   std::vector<int64_t> left(n_levels), right(n_levels);
   const auto sides_of = [&](uint32_t mask) {
@@ -218,7 +217,7 @@ struct Share {
 
 constexpr int64_t kMostCells = 1 << 20;  // cells of level and set of groups that are summed at once
 
-// The shares of rows. code: the level of each row. excess (n_rows of the table, k).
+// The shares of some rows of excess, (n_rows, k). codes: the level of each of them.
 template <class Cost>
 std::vector<Share> shares_of(const ModeGroups &modes, const std::vector<int32_t> &survivors, const In1<int32_t> &codes,
                              const In1<int32_t> &rows, const In2<Cost> &excess) {
@@ -369,12 +368,12 @@ struct InducedModes {
   }
 };
 
-// For every category, whether wins(category, its groups, its sums by level, partition, loss) is true of a partition that loses
-// at most `most`; the losses are the first numbers of the histogram. Weights, which are not known here, decide which modes
-// share a group where there are too many: such categories may always win.
-template <class Wins>
+// For every category, whether a partition that loses at most `most` wins; the losses are the first numbers of the histogram.
+// winner(category, its groups, its sums by level): gives wins(partition, loss). Weights, which are not known here, decide which
+// modes share a group where there are too many: such categories may always win.
+template <class Winner>
 auto may_win(const std::vector<const Levels *> &levels, const In3<int64_t> &histogram, const In1<int32_t> &survivors,
-             const In2<int32_t> &modes, int64_t most, Wins &&wins) {
+             const In2<int32_t> &modes, int64_t most, Winner &&winner) {
   const auto k = static_cast<int64_t>(histogram.shape(1)), width = static_cast<int64_t>(histogram.shape(2));
   const std::vector<int32_t> clusters = survivors_of(survivors, k);
   require(has_shape(modes, levels.size(), k), "every category has modes");
@@ -382,15 +381,14 @@ auto may_win(const std::vector<const Levels *> &levels, const In3<int64_t> &hist
   std::vector<int32_t> modes_of_survivors(clusters.size());
   for (size_t j = 0; j < levels.size(); ++j) {
     for (size_t s = 0; s < modes_of_survivors.size(); ++s) modes_of_survivors[s] = modes(j, clusters[s]);
-    const auto n_levels = static_cast<size_t>(levels[j]->size());
-    const ModeGroups groups(modes_of_survivors, std::vector<int64_t>(n_levels, 0));
+    const ModeGroups groups(modes_of_survivors, std::vector<int64_t>(static_cast<size_t>(levels[j]->size()), 0));
     bool &may = found.data()[j] = groups.n_groups == kMostGroups;
     if (may) continue;
     const std::vector<int64_t> sums = levels[j]->sums(histogram);
-    auto by_group = sums_by_group(groups, clusters, n_levels, [&](int64_t v, int32_t c) { return sums[(v * k + c) * width]; });
-    Partitions partitions(groups, std::move(by_group), most);
+    const auto wins = winner(j, groups, sums);
+    Partitions partitions(groups, sums_by_group(groups, clusters, sums.data(), k, width), most);
     partitions.each([&](uint32_t mask, int64_t loss) {
-      if (!wins(j, groups, sums, mask, loss)) return;
+      if (!wins(mask, loss)) return;
       may = true;
       partitions.most = -1;
     });
@@ -400,7 +398,7 @@ auto may_win(const std::vector<const Levels *> &levels, const In3<int64_t> &hist
 
 auto may_separate(const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
                   int64_t most) {
-  return may_win(levels, histogram, survivors, modes, most, [](auto &&...) { return true; });
+  return may_win(levels, histogram, survivors, modes, most, [](auto &&...) { return [](auto &&...) { return true; }; });
 }
 
 auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
@@ -411,24 +409,25 @@ auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogra
   require(columns.size() == levels.size(), "every category has a column");
   const double rounding = 0x1p-40 * (std::abs(known_score) + 1.0), room = known_score - 1.0 + rounding;
   const double most = current == 0 ? 0x1p60 : std::clamp(room * static_cast<double>(current), -1.0, 0x1p60);
-  const auto beats = [&](size_t j, const ModeGroups &groups, const std::vector<int64_t> &sums, uint32_t mask, int64_t loss) {
-    if (penalty == 0.0) return true;
-    int64_t points = 0, forced[2] = {0, 0};  // weight of the modes' levels on the right, on the left
-    for (size_t v = 0; v < groups.group_of_level.size(); ++v) {
-      const int32_t group = groups.group_of_level[v];
-      int64_t weight = 0;
-      for (int64_t c = 0; c < k; ++c) weight += sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
-      points += weight;
-      if (group >= 0) forced[groups.is_left(mask, group)] += weight;
-    }
-    const DepthScore depth{current,           points, static_cast<int64_t>(groups.group.size()), penalty, kills_left.data(),
-                           kills_right.data()};
-    const int64_t low = forced[1], high = points - forced[0], c = static_cast<int64_t>(groups.centers_left(mask));
-    const int64_t of_left = depth.depth_of(low, high, c, columns(j));
-    const int64_t of_right = depth.depth_of(points - high, points - low, depth.centers - c, columns(j));
-    return depth.score(current + loss, std::min(of_left, of_right)) <= known_score + rounding;
+  const auto winner = [&](size_t j, const ModeGroups &groups, const std::vector<int64_t> &sums) {
+    std::vector<int64_t> of_group(groups.n_groups, 0);  // weight of the levels that are modes
+    DepthScore depth{current, 0, static_cast<int64_t>(groups.group.size()), penalty, kills_left.data(), kills_right.data()};
+    for (size_t v = 0; penalty != 0.0 && v < groups.group_of_level.size(); ++v)
+      for (int64_t c = 0; c < k; ++c) {
+        const int64_t weight = sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
+        depth.points += weight;
+        if (groups.group_of_level[v] >= 0) of_group[groups.group_of_level[v]] += weight;
+      }
+    return [&groups, of_group, depth, known = known_score + rounding, column = columns(j)](uint32_t mask, int64_t loss) {
+      int64_t on_side[2] = {0, 0};  // on the right, on the left
+      for (int32_t g = 0; g < groups.n_groups; ++g) on_side[groups.is_left(mask, g)] += of_group[g];
+      const int64_t low = on_side[1], high = depth.points - on_side[0], c = static_cast<int64_t>(groups.centers_left(mask));
+      const int64_t left = depth.depth_of(low, high, c, column);
+      const int64_t right = depth.depth_of(depth.points - high, depth.points - low, depth.centers - c, column);
+      return depth.score(depth.current + loss, std::min(left, right)) <= known;
+    };
   };
-  return may_win(levels, histogram, survivors, modes, static_cast<int64_t>(most), beats);
+  return may_win(levels, histogram, survivors, modes, static_cast<int64_t>(most), winner);
 }
 
 FoundMistakes fewest_mode_mistakes(In2<int64_t> sums, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes,
