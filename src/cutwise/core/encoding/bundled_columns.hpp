@@ -100,8 +100,8 @@ class BundledColumns {
   }
 
   // Writes the codes of the values that differ from their column's default, in n rows from `first` on, whose values begin at
-  // `tile`; the codes are zero before. Calls note(column, row, value) for a value without a code, or whose byte has another
-  // column's code.
+  // `tile`; the codes are zero before. Calls note(column, row, value, conflict) for a value without a code, or, as a
+  // conflict, whose byte has another column's code.
   template <class Note>
   void encode(const Dense<T> &x, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes, Note &&note) const {
     const CodeWriter<Note> write{value_.data(), code_.data(), note};
@@ -126,14 +126,13 @@ class BundledColumns {
     CUTWISE_INLINE void operator()(const Member &member, int64_t row, T x, uint8_t *codes) const {
       const V v = static_cast<V>(x);
       uint8_t &code_of_group = codes[member.group];
-      if (code_of_group == 0) {
-        for (int32_t i = member.first; i < member.last; ++i) {
-          if (value[i] != v) continue;
-          code_of_group = code[i];
-          return;
-        }
+      const bool conflict = code_of_group != 0;
+      for (int32_t i = member.first; i < member.last && !conflict; ++i) {
+        if (value[i] != v) continue;
+        code_of_group = code[i];
+        return;
       }
-      note(member.column, row, v);
+      note(member.column, row, v, conflict);
     }
   };
 

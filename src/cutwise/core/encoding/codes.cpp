@@ -1,8 +1,5 @@
 #include "encoding/codes.hpp"
 
-#include <map>
-#include <set>
-
 #include "base/parallel.hpp"
 
 namespace cutwise {
@@ -79,81 +76,31 @@ Bins with_values(const Bins &old, Range range) {
   return bins;
 }
 
-// Columns to take out of their bundles so that no row has two columns of a bundle off their defaults: greedily the column in
-// most conflicts, the later one on ties.
-std::set<int32_t> conflicting_columns(const std::vector<UnseenValue> &unseen, const Encoded &encoded) {
-  struct Cell {
-    int32_t group, row, column;
-  };
-  std::vector<Cell> cells;  // where a column of a bundle is off its default without a code
-  for (const UnseenValue &s : unseen)
-    if (encoded.columns[s.column].default_bin >= 0) cells.push_back({encoded.columns[s.column].group, s.row, s.column});
-  if (cells.empty()) return {};
-  std::sort(cells.begin(), cells.end(), [](const Cell &a, const Cell &b) {
-    return std::tie(a.group, a.row, a.column) < std::tie(b.group, b.row, b.column);
-  });
-
-  std::vector<int32_t> column_of_slot(encoded.n_slots, -1);
-  for (int32_t c = 0; c < encoded.n_cols(); ++c)
-    std::fill_n(column_of_slot.begin() + encoded.columns[c].slot_begin, encoded.columns[c].n_slots(), c);
-  std::vector<std::vector<int32_t>> conflicts;
-  for (size_t i = 0; i < cells.size();) {
-    const int32_t group = cells[i].group, row = cells[i].row;
-    std::vector<int32_t> columns;
-    for (; i < cells.size() && cells[i].group == group && cells[i].row == row; ++i) columns.push_back(cells[i].column);
-    const uint8_t code = encoded.codes[int64_t{row} * encoded.n_groups + group];
-    if (code != 0) columns.push_back(column_of_slot[encoded.group_begin[group] + code]);
-    if (columns.size() > 1) conflicts.push_back(std::move(columns));
-  }
-  std::set<int32_t> out;
-  while (!conflicts.empty()) {
-    std::map<int32_t, int64_t> n_conflicts;
-    for (const auto &columns : conflicts)
-      for (const int32_t c : columns) ++n_conflicts[c];
-    const int32_t worst = std::max_element(n_conflicts.begin(), n_conflicts.end(), [](const auto &a, const auto &b) {
-                            return a.second != b.second ? a.second < b.second : a.first < b.first;
-                          })->first;
-    out.insert(worst);
-    for (auto &columns : conflicts) columns.erase(std::remove(columns.begin(), columns.end(), worst), columns.end());
-    conflicts.erase(std::remove_if(conflicts.begin(), conflicts.end(), [](const auto &c) { return c.size() < 2; }),
-                    conflicts.end());
-  }
-  return out;
-}
-
-// How a group's codes change: new code = of[old code of group `from`].
+// How the codes of a group change: new code = of[old code].
 struct Recoding {
-  int32_t from = -1;
-  bool changes = false;
+  int32_t group;
   uint8_t of[256];
 };
 
+// Of the groups whose codes change when columns get more bins.
 std::vector<Recoding> recodings(const Encoded &before, const std::vector<Bins> &bins_before, const Encoded &now,
                                 const std::vector<Bins> &bins) {
-  const auto leaves = [&](int32_t c) { return before.columns[c].default_bin >= 0 && now.columns[c].default_bin < 0; };
-  std::vector<bool> bundle_stays(now.n_groups, false);
-  for (int32_t c = 0; c < now.n_cols(); ++c)
-    if (now.columns[c].default_bin >= 0) bundle_stays[now.columns[c].group] = true;
-
   std::vector<Recoding> all(now.n_groups);
-  for (Recoding &recoding : all) std::iota(recoding.of, recoding.of + 256, uint8_t{0});
+  std::vector<bool> changes(now.n_groups, false);
+  for (int32_t g = 0; g < now.n_groups; ++g) {
+    all[g].group = g;
+    std::iota(all[g].of, all[g].of + 256, uint8_t{0});
+  }
   for (int32_t c = 0; c < now.n_cols(); ++c) {
     const Column &old = before.columns[c], &column = now.columns[c];
-    Recoding &recoding = all[column.group];
-    recoding.from = old.group;
-    if (leaves(c)) {  // the column is at its default wherever the old code is not one of its codes
-      const double value = bins_before[c].high[old.default_bin];
-      std::fill(recoding.of, recoding.of + 256, code_of(now, column, bin_of(bins[c], value)));
-    }
     for (int32_t b = 0; b < old.n_bins; ++b) {
       if (b == old.default_bin) continue;
-      const uint8_t code = code_of(before, old, b);
-      recoding.of[code] = code_of(now, column, bin_of(bins[c], bins_before[c].high[b]));
-      if (leaves(c) && bundle_stays[old.group]) all[old.group].of[code] = 0;
+      const uint8_t code = code_of(before, old, b), moved = code_of(now, column, bin_of(bins[c], bins_before[c].high[b]));
+      all[column.group].of[code] = moved;
+      if (moved != code) changes[column.group] = true;
     }
   }
-  for (Recoding &recoding : all)
-    for (int code = 0; code < 256; ++code) recoding.changes |= recoding.of[code] != code;
+  all.erase(std::remove_if(all.begin(), all.end(), [&](const Recoding &r) { return !changes[r.group]; }), all.end());
   return all;
 }
 
@@ -201,53 +148,6 @@ std::vector<Bundle> bundles_of(const std::vector<BundleCandidate> &candidates, d
   return bundles;
 }
 
-// The columns with new bins, in new groups where they leave their bundles; nothing where a bundle needs more codes than a byte
-// has.
-std::optional<Encoded> laid_out_without(const std::set<int32_t> &leaving, const Encoded &encoded,
-                                        const std::vector<Bins> &bins_before, const std::vector<Bins> &bins) {
-  Encoded now;
-  now.n_rows = encoded.n_rows;
-  now.columns = encoded.columns;
-  now.n_groups = encoded.n_groups;
-  // A bundle that all columns leave stays the group of the first of them, since a group must have codes.
-  std::vector<bool> vacant(encoded.n_groups, true);
-  for (int32_t c = 0; c < now.n_cols(); ++c)
-    if (leaving.count(c) == 0) vacant[encoded.columns[c].group] = false;
-  for (int32_t c = 0; c < now.n_cols(); ++c) {
-    Column &column = now.columns[c];
-    if (column.default_bin < 0) continue;
-    column.default_bin = bin_of(bins[c], bins_before[c].high[column.default_bin]);
-    if (leaving.count(c) == 0) continue;
-    column.default_bin = -1;
-    if (vacant[column.group]) vacant[column.group] = false;
-    else column.group = now.n_groups++;
-  }
-  if (!number_slots(bins, now, &encoded)) return std::nullopt;
-  return now;
-}
-
-// Moves the codes of all rows to another layout.
-void move_codes(Encoded &encoded, Encoded &now, const std::vector<Recoding> &recoding, int n_jobs) {
-  const bool in_place = now.n_groups == encoded.n_groups;
-  if (!in_place) now.codes.resize(now.n_rows * now.n_groups);
-  uint8_t *to = in_place ? encoded.codes.data() : now.codes.data();
-  const uint8_t *from = encoded.codes.data();
-  std::vector<int32_t> changed;
-  for (int32_t g = 0; g < now.n_groups; ++g)
-    if (!in_place || recoding[g].changes) changed.push_back(g);
-  const int64_t tile_rows = std::clamp<int64_t>(kTileCodeBytes / now.n_groups, 16, kMaxRecodedRows);
-  const int64_t n_tiles = changed.empty() ? 0 : (now.n_rows + tile_rows - 1) / tile_rows;
-  parallel_for(n_jobs, n_tiles, [&](int64_t tile) {
-    const int64_t first = tile * tile_rows, last = std::min(now.n_rows, first + tile_rows);
-    for (const int32_t g : changed) {
-      const Recoding &of_group = recoding[g];
-      for (int64_t row = first; row < last; ++row)
-        to[row * now.n_groups + g] = of_group.of[from[row * encoded.n_groups + of_group.from]];
-    }
-  });
-  if (in_place) now.codes = std::move(encoded.codes);
-}
-
 }  // namespace
 
 Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, bool sample_is_all) {
@@ -277,19 +177,16 @@ Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, b
   return layout;
 }
 
-bool number_slots(const std::vector<Bins> &bins, Encoded &encoded, const Encoded *before) {
+bool number_slots(const std::vector<Bins> &bins, Encoded &encoded) {
   std::vector<int32_t> n_codes(encoded.n_groups, 0);
-  for (const bool late : {false, true}) {
-    for (int32_t c = 0; c < encoded.n_cols(); ++c) {
-      if (late != (before != nullptr && before->columns[c].n_slots() == 0)) continue;
-      Column &column = encoded.columns[c];
-      column.n_bins = bins[c].size();
-      column.exact = bins[c].exact;
-      int32_t &used = n_codes[column.group];
-      if (column.default_bin >= 0 && used == 0) used = 1;
-      column.slot_begin = used;
-      used += column.n_slots();
-    }
+  for (int32_t c = 0; c < encoded.n_cols(); ++c) {
+    Column &column = encoded.columns[c];
+    column.n_bins = bins[c].size();
+    column.exact = bins[c].exact;
+    int32_t &used = n_codes[column.group];
+    if (column.default_bin >= 0 && used == 0) used = 1;
+    column.slot_begin = used;
+    used += column.n_slots();
   }
   if (std::any_of(n_codes.begin(), n_codes.end(), [](int32_t n) { return n > kMaxBins; })) return false;
   int64_t n_slots = 0;
@@ -304,33 +201,46 @@ bool number_slots(const std::vector<Bins> &bins, Encoded &encoded, const Encoded
   return true;
 }
 
-void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &encoded, int n_jobs) {
-  if (unseen.empty()) return;
-  std::sort(unseen.begin(), unseen.end(), [](const UnseenValue &a, const UnseenValue &b) {
-    return a.column != b.column ? a.column < b.column : a.row < b.row;
-  });
+std::vector<int32_t> recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &encoded, int n_jobs) {
+  if (unseen.empty()) return {};
+  std::sort(unseen.begin(), unseen.end(), [](const UnseenValue &a, const UnseenValue &b) { return a.column < b.column; });
 
-  const std::vector<Bins> bins_before = bins;
-  std::set<int32_t> leaving = conflicting_columns(unseen, encoded);
+  auto codes = std::move(encoded.codes);
+  const Encoded before = encoded;
+  std::vector<Bins> more = bins;
+  std::vector<int32_t> bundled, leaving;
   for (int32_t c = 0; c < encoded.n_cols(); ++c) {
     const Range range = of_column(unseen, c);
     if (range.first == range.second) continue;
-    bins[c] = with_values(bins_before[c], range);
-    if (encoded.columns[c].default_bin >= 0 && !bins[c].exact) leaving.insert(c);
+    more[c] = with_values(bins[c], range);
+    int32_t &default_bin = encoded.columns[c].default_bin;
+    if (default_bin < 0) continue;
+    bundled.push_back(c);
+    if (!more[c].exact) leaving.push_back(c);
+    default_bin = bin_of(more[c], bins[c].high[default_bin]);
   }
+  if (!leaving.empty()) return leaving;
+  if (!number_slots(more, encoded)) return bundled;
 
-  std::optional<Encoded> now = laid_out_without(leaving, encoded, bins_before, bins);
-  if (!now) {  // the columns that have more bins than before leave their bundles
-    for (int32_t c = 0; c < encoded.n_cols(); ++c)
-      if (encoded.columns[c].default_bin >= 0 && bins[c].size() > bins_before[c].size()) leaving.insert(c);
-    now = laid_out_without(leaving, encoded, bins_before, bins);
-  }
-  move_codes(encoded, *now, recodings(encoded, bins_before, *now, bins), n_jobs);
+  const std::vector<Recoding> changed = recodings(before, bins, encoded, more);
+  const int64_t n_groups = encoded.n_groups, tile_rows = std::clamp<int64_t>(kTileCodeBytes / n_groups, 16, kMaxRecodedRows);
+  const int64_t n_tiles = changed.empty() ? 0 : (encoded.n_rows + tile_rows - 1) / tile_rows;
+  parallel_for(n_jobs, n_tiles, [&](int64_t tile) {
+    const int64_t first = tile * tile_rows, last = std::min(encoded.n_rows, first + tile_rows);
+    for (const Recoding &recoding : changed)
+      for (int64_t at = first * n_groups + recoding.group; at < last * n_groups; at += n_groups)
+        codes[at] = recoding.of[codes[at]];
+  });
   for (const UnseenValue &s : unseen) {
-    const Column &column = now->columns[s.column];
-    now->codes[int64_t{s.row} * now->n_groups + column.group] = code_of(*now, column, bin_of(bins[s.column], s.value));
+    const Column &column = encoded.columns[s.column];
+    uint8_t &code = codes[s.row * n_groups + column.group];
+    if (column.default_bin >= 0 && code != 0) leaving.push_back(s.column);
+    else code = code_of(encoded, column, bin_of(more[s.column], s.value));
   }
-  encoded = std::move(*now);
+  if (!leaving.empty()) return leaving;
+  encoded.codes = std::move(codes);
+  bins = std::move(more);
+  return {};
 }
 
 }  // namespace cutwise

@@ -32,24 +32,22 @@ struct Layout {
 Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, bool sample_is_all);
 
 // From the group, default_bin and bins of every column, fills its slot_begin, n_bins and exact, and group_begin and n_slots of
-// the table. Returns false when a bundle needs more codes than a byte has. Columns without a slot in `before`, if given, come
-// last in their groups, so that the codes of the others do not change.
-bool number_slots(const std::vector<Bins> &bins, Encoded &encoded, const Encoded *before = nullptr);
+// the table. Returns false when a bundle needs more codes than a byte has.
+bool number_slots(const std::vector<Bins> &bins, Encoded &encoded);
 
 // The code of a bin of a column in the column's group.
 inline uint8_t code_of(const Encoded &encoded, const Column &column, int32_t bin) {
   return static_cast<uint8_t>(bin == column.default_bin ? 0 : column.slot_of(bin) - encoded.group_begin[column.group]);
 }
 
-// A value that the layout has no code for: one that an exact column has no bin for, or one off its column's default in a row
-// where another column of the bundle is off its default too. Its code is written by recode().
+// A value for which an exact column has no bin. Its code is written by recode().
 struct UnseenValue {
   int32_t column, row;
   double value;
 };
 
-// Corrects the codes for the unseen values: exact columns get bins for them, or become coarse when there are too many, and
-// columns that conflict with others of their bundle leave it for a group of their own.
-void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &encoded, int n_jobs);
+// Gives the unseen values bins and codes: exact columns get bins for them, or become coarse when there are too many. Returns
+// nothing, or columns that have to leave their bundles first, as these have no codes for their values; the codes are then lost.
+std::vector<int32_t> recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &encoded, int n_jobs);
 
 }  // namespace cutwise

@@ -1,6 +1,6 @@
 // The encoding of dense tables. Bins and bundles are chosen on a sample of the rows, then every row is read once, in tiles.
-// Values without a code are noted and recoded afterwards; the bins of a column with too many of them are chosen again, and the
-// pass is repeated.
+// Values without a code are noted and recoded afterwards. The pass is repeated after the bins of a column with too many of
+// them were chosen again, or columns left a bundle that cannot hold them.
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
 #include "encoding/bins.hpp"
@@ -34,6 +34,7 @@ struct Pass {
   std::vector<V> ends;  // the least and the largest value of every coarse bin
   std::vector<UnseenValue> unseen;
   std::vector<int64_t> n_unseen;  // by column
+  std::vector<bool> in_conflict;  // by column, with an earlier one of its bundle
 };
 
 template <class T>
@@ -57,8 +58,8 @@ class DenseEncoder {
     do {
       plan_groups();
       encode_rows();
-    } while (plan_anew());
-    return finish();
+    } while (plan_anew() || !finish());
+    return std::move(out_);
   }
 
  private:
@@ -204,6 +205,7 @@ class DenseEncoder {
         for (int b = 0; !bins.exact && b < bins.size(); ++b)
           pass.ends.insert(pass.ends.end(), {static_cast<V>(bins.low[b]), static_cast<V>(bins.high[b])});
       pass.n_unseen.assign(x_.n_cols, 0);
+      pass.in_conflict.assign(x_.n_cols, false);
       for (int64_t piece = n_pieces * i / n_passes; piece < n_pieces * (i + 1) / n_passes; ++piece)
         encode_piece(piece * kPieceRows, std::min(x_.n_rows, (piece + 1) * kPieceRows), pass);
     });
@@ -244,8 +246,10 @@ class DenseEncoder {
           note_unseen(*c, first, values, n, of_group, pass);
       }
       if (with_bundles)
-        bundled_.encode(x_, first, tile, n, n_groups, codes,
-                        [&](int32_t column, int64_t row, V value) { note(column, row, value, pass); });
+        bundled_.encode(x_, first, tile, n, n_groups, codes, [&](int32_t column, int64_t row, V value, bool conflict) {
+          if (conflict) pass.in_conflict[column] = true;
+          else note(column, row, value, pass);
+        });
     }
   }
 
@@ -261,15 +265,21 @@ class DenseEncoder {
     }
   }
 
-  // Chooses the bins of columns with too many unseen values again, from all of their values; returns whether there are any.
+  // Chooses the bins of columns with too many unseen values again, from all of their values; these columns and those in
+  // conflict leave their bundles. Returns whether there are any.
   bool plan_anew() {
     bool again = false;
     for (int64_t c = 0; c < x_.n_cols; ++c) {
       int64_t n_unseen = 0;
-      for (const Pass<V> &pass : passes_) n_unseen += pass.n_unseen[c];
-      if (n_unseen <= max_unseen_) continue;
+      bool in_conflict = false;
+      for (const Pass<V> &pass : passes_) {
+        n_unseen += pass.n_unseen[c];
+        in_conflict |= pass.in_conflict[c];
+      }
+      if (n_unseen <= max_unseen_ && !in_conflict) continue;
       again = true;
       candidates_[c].clear();
+      if (n_unseen <= max_unseen_) continue;
       Tally tally;
       tally.value = bins_[c].high;
       tally.count.assign(tally.value.size(), 1);
@@ -279,7 +289,8 @@ class DenseEncoder {
     return again;
   }
 
-  Encoded finish() {
+  // Returns false when columns have to leave their bundles first.
+  bool finish() {
     std::vector<UnseenValue> unseen;
     for (const Pass<V> &pass : passes_) {
       unseen.insert(unseen.end(), pass.unseen.begin(), pass.unseen.end());
@@ -291,13 +302,15 @@ class DenseEncoder {
         }
       }
     }
-    recode(std::move(unseen), bins_, out_, n_jobs_);
+    const std::vector<int32_t> leaving = recode(std::move(unseen), bins_, out_, n_jobs_);
+    for (const int32_t c : leaving) candidates_[c].clear();
+    if (!leaving.empty()) return false;
     for (int64_t c = 0; c < x_.n_cols; ++c) {
       out_.columns[c].value_begin = static_cast<int64_t>(out_.low.size());
       out_.low.insert(out_.low.end(), bins_[c].low.begin(), bins_[c].low.end());
       out_.high.insert(out_.high.end(), bins_[c].high.begin(), bins_[c].high.end());
     }
-    return std::move(out_);
+    return true;
   }
 
   const Dense<T> x_;
