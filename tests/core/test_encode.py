@@ -44,14 +44,13 @@ def mixed(n, seed=0, dtype=np.float32):
 def test_dense_codes_decode_to_their_values(dtype, n):
     X = mixed(n, dtype=dtype)
     check(X, encode(X))
-    check(X, encode(X, bundle=False))
 
 
 @each("n", [300, 601, 639])
 @each("dtype", [np.float32, np.float64])
 def test_values_that_occur_once_share_bins_of_one_size(dtype, n):
     values = (np.random.default_rng(n).permutation(n) / 7).astype(dtype)[:, None]
-    encoded, most, fill = encode(values, bundle=False), 32, 0.8 * n / 32
+    encoded, most, fill = encode(values), 32, 0.8 * n / 32
     while -(-n // int(np.ceil(fill))) > most:
         fill *= 1.04
     *full, last = np.bincount(decode(encoded, values)[:, 0]).tolist()

@@ -121,15 +121,15 @@ class Encoded:
     @property
     def exact(self) -> NDArray[numpy.bool_]: ...
 
-def encode(matrix: Matrix, bundle: bool = True, n_jobs: int = 1) -> Encoded:
+def encode(matrix: Matrix, n_jobs: int = 1) -> Encoded:
     """
     Encode a table of finite values: every column as bins, every row as slots of one flat histogram.
 
     Bins are in increasing order of value; bin b has the values in [low[b], high[b]], and both ends occur. A column of at most 256
     distinct values is exact, with one value per bin. Other columns have up to 256 bins with about the same number of rows. Values
-    are compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its default
-    value in any row (one-hot columns), share one byte per row; this changes the layout and never the bins. Bins are chosen on a
-    sample of rows that depends on the shape only, and corrected while all rows are read.
+    are compared as float64, and -0.0 equals 0.0. Exact columns of few values, of which at most one differs from its default value in
+    any row (one-hot columns), share one byte per row. Bins are chosen on a sample of rows that depends on the shape only, and
+    corrected while all rows are read.
     """
 
 def bins_alone(begin: NDArray[numpy.int64], low: NDArray[numpy.float64], high: NDArray[numpy.float64]) -> Encoded:

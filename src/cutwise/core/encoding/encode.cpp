@@ -13,10 +13,10 @@ void check_size(const Matrix &matrix) {
                                 std::to_string(matrix.n_rows()) + " x " + std::to_string(matrix.n_cols()));
 }
 
-Encoded encode(const Matrix &matrix, bool bundle, int n_jobs) {
+Encoded encode(const Matrix &matrix, int n_jobs) {
   check_size(matrix);
   const GilRelease release;
-  return matrix.is_sparse() ? encode_sparse(matrix, n_jobs) : encode_dense(matrix, bundle, nullptr, n_jobs);
+  return matrix.is_sparse() ? encode_sparse(matrix, n_jobs) : encode_dense(matrix, nullptr, n_jobs);
 }
 
 // Replaces every column of codes by 0/1 columns of its levels, each of which has a bin and a slot already. In columns with
@@ -76,7 +76,7 @@ Encoded encode_levels(const Matrix &matrix, const In1<int32_t> &of, const In1<in
     else if (missing(j) > 0 && any_missing(matrix, of(j))) contents[of(j)] = Contents::values_and_missing;
   }
   const GilRelease release;
-  Encoded encoded = encode_dense(matrix, true, contents.data(), n_jobs);
+  Encoded encoded = encode_dense(matrix, contents.data(), n_jobs);
   for (size_t c = 0; c < contents.size(); ++c)
     require(contents[c] != Contents::levels || encoded.columns[c].exact, "at most 256 codes");
   spread_columns(encoded, of, level, missing, contents);
@@ -166,14 +166,14 @@ one value. Its slots begin at slot_begin[f], without one for default_bin[f] (-1:
       .def_prop_ro(
           "value_begin", [](const Encoded &e) { return per_column<int64_t>(e, &Column::value_begin); }, own)
       .def_prop_ro("exact", [](const Encoded &e) { return per_column<bool>(e, &Column::exact); }, own);
-  m.def("encode", &encode, "matrix"_a, "bundle"_a = true, "n_jobs"_a = 1, nb::keep_alive<0, 1>(),
+  m.def("encode", &encode, "matrix"_a, "n_jobs"_a = 1, nb::keep_alive<0, 1>(),
         R"(Encode a table of finite values: every column as bins, every row as slots of one flat histogram.
 
 Bins are in increasing order of value; bin b has the values in [low[b], high[b]], and both ends occur. A column of at most 256
 distinct values is exact, with one value per bin. Other columns have up to 256 bins with about the same number of rows. Values
-are compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its default
-value in any row (one-hot columns), share one byte per row; this changes the layout and never the bins. Bins are chosen on a
-sample of rows that depends on the shape only, and corrected while all rows are read.)");
+are compared as float64, and -0.0 equals 0.0. Exact columns of few values, of which at most one differs from its default value in
+any row (one-hot columns), share one byte per row. Bins are chosen on a sample of rows that depends on the shape only, and
+corrected while all rows are read.)");
   m.def("bins_alone", &bins_alone, "begin"_a, "low"_a, "high"_a,
         R"(Bins without rows, each with a slot: searches find the best cut between them from histograms.
 

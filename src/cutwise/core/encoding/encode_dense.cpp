@@ -42,9 +42,8 @@ class DenseEncoder {
  public:
   using V = Compared<T>;
 
-  DenseEncoder(const Dense<T> &x, bool bundle, const Contents *contents, int n_jobs)
+  DenseEncoder(const Dense<T> &x, const Contents *contents, int n_jobs)
       : x_(x),
-        bundle_(bundle),
         contents_(contents),
         n_jobs_(n_jobs),
         n_sampled_(sample_size(x.n_rows)),
@@ -117,7 +116,7 @@ class DenseEncoder {
         tally.count.push_back(static_cast<int32_t>(std::max<int64_t>(1, n_sampled_ - n_known)));
       }
       finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
-      if (bundle_ && (contents_ == nullptr || contents_[c] == Contents::values)) add_candidate(c, values.data(), tally);
+      if (contents_ == nullptr || contents_[c] == Contents::values) add_candidate(c, values.data(), tally);
     });
   }
 
@@ -314,7 +313,6 @@ class DenseEncoder {
   }
 
   const Dense<T> x_;
-  const bool bundle_;
   const Contents *contents_;  // by column; null: values
   const int n_jobs_;
   const int64_t n_sampled_, max_unseen_;
@@ -329,18 +327,18 @@ class DenseEncoder {
 };
 
 template <class T>
-Encoded encoded_from(const Dense<T> &x, bool bundle, const Contents *contents, int n_jobs) {
-  return DenseEncoder<T>(x, bundle, contents, n_jobs).run();
+Encoded encoded_from(const Dense<T> &x, const Contents *contents, int n_jobs) {
+  return DenseEncoder<T>(x, contents, n_jobs).run();
 }
 template <class Table>
-Encoded encoded_from(const Table &, bool, const Contents *, int) {
+Encoded encoded_from(const Table &, const Contents *, int) {
   throw std::invalid_argument("a dense matrix is needed");
 }
 
 }  // namespace
 
-Encoded encode_dense(const Matrix &matrix, bool bundle, const Contents *contents, int n_jobs) {
-  return matrix.visit([&](const auto &x) { return encoded_from(x, bundle, contents, n_jobs); });
+Encoded encode_dense(const Matrix &matrix, const Contents *contents, int n_jobs) {
+  return matrix.visit([&](const auto &x) { return encoded_from(x, contents, n_jobs); });
 }
 
 }  // namespace cutwise

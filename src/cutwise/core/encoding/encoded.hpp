@@ -111,7 +111,7 @@ inline void require_few_slots(int64_t n_slots) {
 enum class Contents : uint8_t { values, values_and_missing, levels };
 
 // Encodes a dense table. contents: one entry per column; null means values everywhere.
-Encoded encode_dense(const Matrix &matrix, bool bundle, const Contents *contents, int n_jobs);
+Encoded encode_dense(const Matrix &matrix, const Contents *contents, int n_jobs);
 
 // Encodes a CSR table.
 Encoded encode_sparse(const Matrix &matrix, int n_jobs);
