@@ -18,8 +18,8 @@ constexpr int64_t kValuesOfBin = 128, kValuesOfExact = 8, kMinExact = 4, kMostEx
 constexpr int64_t kFewestOfBlock = 1 << 16, kMostOfBlock = 1 << 20;
 constexpr int64_t kColumnsAtOnce = 64;
 
-// V: the type that stored values are compared in. Position: an unsigned integer type that can number all stored values.
-template <class V, class Position>
+// V: the type that stored values are compared in.
+template <class V>
 class SparseEncoder {
  public:
   explicit SparseEncoder(int n_jobs) : n_jobs_(n_jobs) {}
@@ -58,7 +58,7 @@ class SparseEncoder {
   // A stored value and its index in the arrays of the table.
   struct Stored {
     V value;
-    Position position;
+    int64_t position;
   };
 
   template <class T>
@@ -87,7 +87,7 @@ class SparseEncoder {
     for (int64_t row = 0; row < n_rows_; ++row) {
       int64_t p = next_[row];
       for (; p < indptr_[row + 1] && indices_[p] < last; ++p)
-        by_column_[next[indices_[p] - first]++] = {static_cast<V>(data[p]), static_cast<Position>(p)};
+        by_column_[next[indices_[p] - first]++] = {static_cast<V>(data[p]), p};
       next_[row] = p;
     }
   }
@@ -130,18 +130,7 @@ class SparseEncoder {
   Bins take_column(Column &column, const Stored *stored, int64_t n, std::vector<V> &values, Tally &tally) {
     const int64_t n_sampled = n <= kMinStored ? n : std::clamp(n / 8, kMinStored, kMaxStored);
     values.resize(n_sampled);
-    if (n_sampled == n) {
-      for (int64_t i = 0; i < n; ++i) values[i] = stored[i].value;
-    } else {
-      // A pseudorandom value of every stretch, like sampled_row() but without its divisions.
-      const double stretch = static_cast<double>(n) / static_cast<double>(n_sampled);
-      uint64_t state = 1;
-      for (int64_t i = 0; i < n_sampled; ++i) {
-        state = state * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
-        const double within = static_cast<double>(state >> 32) * 0x1p-32;
-        values[i] = stored[std::min(n - 1, static_cast<int64_t>((static_cast<double>(i) + within) * stretch))].value;
-      }
-    }
+    for (int64_t i = 0; i < n_sampled; ++i) values[i] = stored[sampled_row(i, n_sampled, n)].value;
     tally_values(values.data(), n_sampled, tally);
     Bins bins;
     if (!find_bins(column, stored, n, tally, bins)) {
@@ -237,9 +226,7 @@ class SparseEncoder {
 
 template <class T>
 Encoded encoded_from(const Csr<T> &x, int n_jobs) {
-  using V = Compared<T>;
-  if (x.indptr[x.n_rows] <= std::numeric_limits<uint32_t>::max()) return SparseEncoder<V, uint32_t>(n_jobs).run(x);
-  return SparseEncoder<V, uint64_t>(n_jobs).run(x);
+  return SparseEncoder<Compared<T>>(n_jobs).run(x);
 }
 template <class Table>
 Encoded encoded_from(const Table &, int) {
