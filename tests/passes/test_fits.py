@@ -503,6 +503,21 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit_on_its_machine(fr
     assert not left.exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
+def test_a_forked_child_that_ends_leaves_the_copies_of_its_parent():
+    program = """
+import os, sys
+from cutwise.passes.spill import Copies
+copies = Copies()
+child = os.fork()
+if not child:
+    sys.exit()
+os.waitpid(child, 0)
+assert copies.folder.is_dir()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 @pytest.mark.parametrize(
     ("fit", "words"),
     [

@@ -31,7 +31,7 @@ class Copies:
         self.folder = new_name(Path(tempfile.gettempdir()), "cutwise-rows-")
         self.folder.mkdir(mode=0o700)
         self._persistent = persistent
-        self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self._remove = weakref.finalize(self, _remove_own, self.folder, os.getpid())
 
     def __enter__(self) -> Copies:
         return self
@@ -39,6 +39,12 @@ class Copies:
     def __exit__(self, error: object, *_: object) -> None:
         if error is not None or not self._persistent:
             self._remove()
+
+
+def _remove_own(folder: Path, process: int) -> None:
+    """Remove a folder, but not in a forked child, whose parent may still use it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 _CONVERTED_ROWS = 1 << 16
