@@ -120,6 +120,12 @@ def test_unsigned_labels_keep_their_largest_value():
     assert labels.classes.tolist() == [0, 2**64 - 1]
 
 
+def test_integers_on_both_sides_of_two_to_the_63_stay_apart_also_in_lists():
+    items = [2**63 - 1, 2**63, 2**63 + 1, 5]
+    for y in (items, tuple(items), np.array(items, dtype=object)):
+        assert read_labels(y, 4).classes.tolist() == sorted(items)
+
+
 def test_whole_floats_stay_floats():
     labels = read_labels([2.0, -1.0, 0.0], 3)
     assert labels.classes.dtype == np.float64

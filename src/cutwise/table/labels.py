@@ -19,7 +19,8 @@ from .convert import is_missing, reading, refuse_mistaken
 def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
     """Convert an array-like, a series or a one-column frame to an ndarray of any shape; nulls remain recognizable.
 
-    A list with text becomes an array of Python objects, so that its numbers remain numbers. A series with nulls becomes
+    A list with text, or of integers that fit no type of NumPy, becomes an array of Python objects, so that its numbers
+    remain exact. A series with nulls becomes
     objects (None) or, when numeric, float64 (NaN); a one-column frame has shape (n, 1).
     """
     if sparse.issparse(values):
@@ -39,7 +40,9 @@ def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
         refuse_mistaken(values, what, table=False)
     with reading(f"{what} cannot be read as one value a row", "Give one each."):
         vector = np.asarray(values)
-        if vector.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        is_rounded = vector.dtype.kind == "f" and vector.size > 0 and isinstance(values, (list, tuple))
+        is_rounded = is_rounded and all(isinstance(item, Integral) for item in values)
+        if (vector.dtype.kind in "US" or is_rounded) and not isinstance(values, np.ndarray):
             vector = np.asarray(values, dtype=object)
     return vector
 
@@ -140,7 +143,8 @@ def _from_objects(values: npt.NDArray[np.generic], what: str) -> npt.NDArray[np.
         return np.array(items, dtype=np.bool_)
     are_whole = all(issubclass(t, (Integral, np.bool_)) for t in types)
     try:
-        return np.array(items, dtype=np.int64 if are_whole else np.float64)
+        is_long = are_whole and max(items) >= 2**63
+        return np.array(items, dtype=np.uint64 if is_long else np.int64 if are_whole else np.float64)
     except OverflowError as error:
         raise InvalidInputError(f"{what} holds integers beyond 64 bits. Use smaller numbers, or text.") from error
 
