@@ -310,6 +310,8 @@ def test_a_bound_rules_out_no_category_whose_best_set_is_as_good(seed):
     levels, of_slot = levels_of(codes, n_levels)
     sums = np.zeros((n_levels, k, 2), dtype=np.int64)
     np.add.at(sums, (codes, nearest), np.column_stack([costs[:, 1] - costs[:, 0], weights]))
+    others = np.setdiff1d(np.arange(k), survivors)  # centers of other nodes, whose rows are in the same histogram
+    sums[:, others] = rng.integers(0, 100, (n_levels, len(others), 2))
     histogram, column = np.tensordot(of_slot, sums, 1), np.zeros(1, dtype=np.int32)
     assert core.may_induce([levels], histogram, survivors, modes, column, current, penalty, *kills, found[1]).all()
 

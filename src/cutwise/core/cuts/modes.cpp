@@ -292,16 +292,42 @@ struct InducedModes {
   // the left, and the weight of the levels that cost the same on both sides.
   std::vector<int64_t> lost{}, on_left{}, tied{};
 
+  // Evaluates the partitions in order of a bound until that rules out the rest; or where that takes more work than summing the
+  // losses of all of them, those that may win by these sums.
   FoundModes run() {
-    add_up();
-    std::vector<std::pair<int64_t, uint32_t>> found;
-    for (uint32_t mask = 1; mask < lost.size(); ++mask)
-      if (depth.quick_bound(depth.current + lost[mask], 0, depth.points, 1, 0) <= limit()) found.emplace_back(lost[mask], mask);
+    std::vector<std::pair<int64_t, uint32_t>> found;  // a bound on the loss of a partition, and the groups on the left
+    const size_t n_levels = weight.size(), n_sets = size_t{1} << modes.n_groups;
+    std::vector<int64_t> by_group(modes.n_groups * n_levels, 0);  // losses of rows by their nearest group alone
+    for (const Share &share : shares)
+      for (int32_t g = 0; g < modes.n_groups; ++g)
+        if (share.groups == uint32_t{1} << g) by_group[g * n_levels + share.level] += share.loss;
+    Partitions(modes, std::move(by_group), most_loss()).each([&](uint32_t mask, int64_t loss) {
+      found.emplace_back(loss, mask);
+    });
     std::sort(found.begin(), found.end());
-    for (const auto &[_, mask] : found)
-      if (least_score(mask) <= limit()) evaluate(mask);
+    size_t work = n_levels * n_sets * static_cast<size_t>(modes.n_groups) / 4;
+    for (const auto &[loss, mask] : found) {
+      if (loss > most_loss()) break;
+      if (work < shares.size()) {
+        add_up();
+        for (const auto &cut : found)
+          if (depth.quick_bound(depth.current + lost[cut.second], 0, depth.points, 1, 0) <= limit() &&
+              least_score(cut.second) <= limit())
+            evaluate(cut.second);
+        break;
+      }
+      work -= shares.size();
+      evaluate(mask);
+    }
     if (best.is_none()) return std::nullopt;
     return std::make_tuple(best.is_valid, best.score, best.induced, best.levels);
+  }
+
+  // The largest loss of a partition that may win.
+  int64_t most_loss() const {
+    const double known = limit(), room = known - 1.0 + 0x1p-40 * (std::abs(known) + 1.0);
+    if (depth.current == 0 || std::isinf(known)) return int64_t{1} << 60;
+    return static_cast<int64_t>(std::clamp(room * static_cast<double>(depth.current), -1.0, 0x1p60));
   }
 
   void add_up() {
@@ -404,8 +430,9 @@ auto may_separate(const std::vector<const Levels *> &levels, In3<int64_t> histog
 auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
                 In1<int32_t> columns, int64_t current, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right,
                 double known_score) {
-  const auto k = static_cast<int64_t>(histogram.shape(1)), width = static_cast<int64_t>(histogram.shape(2));
-  require(penalty == 0.0 || width == 2, "with a depth penalty the histogram has weights");
+  const auto k = static_cast<int64_t>(histogram.shape(1));
+  const std::vector<int32_t> clusters = survivors_of(survivors, k);  // the sums of other centers are those of other nodes
+  require(penalty == 0.0 || histogram.shape(2) == 2, "with a depth penalty the histogram has weights");
   require(columns.size() == levels.size(), "every category has a column");
   const double rounding = 0x1p-40 * (std::abs(known_score) + 1.0), room = known_score - 1.0 + rounding;
   const double most = current == 0 ? 0x1p60 : std::clamp(room * static_cast<double>(current), -1.0, 0x1p60);
@@ -413,7 +440,7 @@ auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogra
     std::vector<int64_t> of_group(groups.n_groups, 0);  // weight of the levels that are modes
     DepthScore depth{current, 0, static_cast<int64_t>(groups.group.size()), penalty, kills_left.data(), kills_right.data()};
     for (size_t v = 0; penalty != 0.0 && v < groups.group_of_level.size(); ++v)
-      for (int64_t c = 0; c < k; ++c) {
+      for (const int32_t c : clusters) {
         const int64_t weight = sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
         depth.points += weight;
         if (groups.group_of_level[v] >= 0) of_group[groups.group_of_level[v]] += weight;
