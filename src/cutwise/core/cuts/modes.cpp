@@ -217,17 +217,17 @@ struct Share {
 
 constexpr int64_t kMostCells = 1 << 20;  // cells of level and set of groups that are summed at once
 
-// The shares of some rows of excess, (n_rows, k). codes: the level of each of them.
+// The shares of some rows of excess, (n_rows, k), by level. codes: the level of each of the rows.
 template <class Cost>
 std::vector<Share> shares_of(const ModeGroups &modes, const std::vector<int32_t> &survivors, const In1<int32_t> &codes,
                              const In1<int32_t> &rows, const In2<Cost> &excess) {
   const auto q = static_cast<size_t>(modes.n_groups), n_levels = modes.group_of_level.size();
   const size_t at_once = std::min<size_t>(n_levels, kMostCells >> q);
   std::vector<Share> shares;
-  std::vector<int64_t> cells(at_once << q);
+  std::vector<int64_t> cells(at_once << q, 0);
+  std::vector<size_t> filled;                       // few, where there are many sets
   std::vector<std::pair<Cost, uint32_t>> order(q);  // the groups by cost: the least cost, and the bit of the group
   for (size_t begin = 0; begin < n_levels; begin += at_once) {
-    std::fill(cells.begin(), cells.end(), int64_t{0});
     for (size_t i = 0; i < rows.size(); ++i) {
       const size_t level = static_cast<size_t>(codes(i)) - begin;
       if (level >= at_once) continue;
@@ -242,16 +242,19 @@ std::vector<Share> shares_of(const ModeGroups &modes, const std::vector<int32_t>
       const int32_t own_group = modes.group_of_level[codes(i)];
       if (own_group >= 0 && order[own_group].first == nearest) continue;  // a mode's level is always on the side of its group
       std::sort(order.begin(), order.end());
-      uint32_t groups = 0;
+      size_t cell = level << q;
       for (size_t g = 0; g + 1 < q; ++g) {
-        groups |= order[g].second;
-        cells[level << q | groups] += order[g + 1].first - order[g].first;
+        cell |= order[g].second;
+        const int64_t more = order[g + 1].first - order[g].first;
+        if (more != 0 && cells[cell] == 0) filled.push_back(cell);
+        cells[cell] += more;
       }
     }
-    for (size_t cell = 0; cell < cells.size(); ++cell)
-      if (cells[cell] != 0)
-        shares.push_back(
-            {static_cast<int32_t>(begin + (cell >> q)), static_cast<uint32_t>(cell & ((size_t{1} << q) - 1)), cells[cell]});
+    std::sort(filled.begin(), filled.end());
+    for (const size_t cell : filled)
+      shares.push_back({static_cast<int32_t>(begin + (cell >> q)), static_cast<uint32_t>(cell & ((size_t{1} << q) - 1)),
+                        std::exchange(cells[cell], 0)});
+    filled.clear();
   }
   return shares;
 }
@@ -305,7 +308,7 @@ struct InducedModes {
       found.emplace_back(loss, mask);
     });
     std::sort(found.begin(), found.end());
-    size_t work = n_levels * n_sets * static_cast<size_t>(modes.n_groups) / 4;
+    size_t work = n_levels * n_sets * static_cast<size_t>(modes.n_groups) / 16;
     for (const auto &[loss, mask] : found) {
       if (loss > most_loss()) break;
       if (work < shares.size()) {
