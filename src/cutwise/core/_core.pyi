@@ -9,10 +9,8 @@ class Matrix:
     """
     The caller's table, read in place and kept alive: dense with any strides, or CSR.
 
-    derived: columns that are computed from float64 values (n_rows, d) as they are read. Column j is 1 / scale[j] where x, the value in
-    column source[j], is level[j], and 0 elsewhere. If level[j] is -1, it is (x - shift[j]) / scale[j], and missing[j] where x is nan.
-    If level[j] is -2, it is 1 where x is nan, and 0 elsewhere. sparse: rows are read like CSR rows; the columns of one source are
-    neighbors then, for a category all its levels in order, for numbers level -1 first.
+    derived: columns that are computed from float64 values (n_rows, d) as they are read. Column j is 1 where x, the value in column
+    source[j], is level[j], and 0 elsewhere. If level[j] is -1, it is x, and missing[j] where x is nan.
     """
 
     @staticmethod
@@ -31,10 +29,7 @@ class Matrix:
         values: NDArray[numpy.generic],
         source: NDArray[numpy.int32],
         level: NDArray[numpy.int32],
-        shift: NDArray[numpy.float64],
-        scale: NDArray[numpy.float64],
         missing: NDArray[numpy.float64],
-        sparse: bool = False,
     ) -> Matrix: ...
 
     @property
@@ -52,14 +47,6 @@ def gather_rows(
     columns: NDArray[numpy.int64] | None = None,
 ) -> NDArray[numpy.float64]:
     """Some rows of a matrix, in some columns or all, dense, as float64."""
-
-def gather_stored(
-    matrix: Matrix,
-    rows: NDArray[numpy.int64],
-) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64]]:
-    """
-    Some rows of a CSR matrix, as float64: row pointers, column indices, values.
-    """
 
 class Encoded:
     """

@@ -22,14 +22,11 @@ NB_MODULE(_core, m) {
   nb::class_<Matrix>(m, "Matrix",
                      R"(The caller's table, read in place and kept alive: dense with any strides, or CSR.
 
-derived: columns that are computed from float64 values (n_rows, d) as they are read. Column j is 1 / scale[j] where x, the value in
-column source[j], is level[j], and 0 elsewhere. If level[j] is -1, it is (x - shift[j]) / scale[j], and missing[j] where x is nan.
-If level[j] is -2, it is 1 where x is nan, and 0 elsewhere. sparse: rows are read like CSR rows; the columns of one source are
-neighbors then, for a category all its levels in order, for numbers level -1 first.)")
+derived: columns that are computed from float64 values (n_rows, d) as they are read. Column j is 1 where x, the value in column
+source[j], is level[j], and 0 elsewhere. If level[j] is -1, it is x, and missing[j] where x is nan.)")
       .def_static("dense", &Matrix::dense, "values"_a)
       .def_static("csr", &Matrix::csr, "indptr"_a, "indices"_a, "values"_a, "n_cols"_a)
-      .def_static("derived", &Matrix::derived, "values"_a, "source"_a, "level"_a, "shift"_a, "scale"_a, "missing"_a,
-                  "sparse"_a = false)
+      .def_static("derived", &Matrix::derived, "values"_a, "source"_a, "level"_a, "missing"_a)
       .def_prop_ro("n_rows", &Matrix::n_rows)
       .def_prop_ro("n_cols", &Matrix::n_cols)
       .def_prop_ro("is_sparse", &Matrix::is_sparse);

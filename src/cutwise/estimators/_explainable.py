@@ -134,7 +134,7 @@ def _dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[i
     if context.n_clusters < 2 or n < 2 or reference.cost <= 0:
         return None
     costs = context.column_costs()
-    source = np.arange(n) if scaler is None else scaler.derived(context.table).source
+    source = np.arange(n) if scaler is None else scaler.sources()
     of_column = np.bincount(source, costs, n)
     total = float(of_column.sum())
     share = float(of_column.max()) / total if 0 < total < math.inf else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,13 +16,13 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from cutwise import core
 from cutwise._docs import fill_doc
-from cutwise.core import Float64
+from cutwise.core import Float64, Int64
 from cutwise.estimators._clusterer import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.words import quoted
 from cutwise.reference.objective import sum_weights
 from cutwise.table.intake import MixedOptions, check_option, read_table, read_weights
-from cutwise.table.table import ColumnKind, DerivedRows, Table, as_matrix
+from cutwise.table.table import ColumnKind, Table, as_matrix
 
 NUMBERS = ("standard", "robust", "minmax", "none")
 DISTANCES = ("squared", "absolute")
@@ -139,23 +139,47 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         ------
         {NotFittedError, ColumnMismatchError, InvalidInputError}
         """
-        points = self.derived(self._read(X))
-        width = points.shape[1]
-        if width <= _WIDE or 10 * len(np.unique(points.source)) >= width:
-            return points.toarray()
-        begin, places, entries = core.gather_stored(points.matrix(), np.arange(points.shape[0]))
-        return sparse.csr_array((entries, places, begin), shape=points.shape)
+        table, sources = self._read(X), self.sources()
+        if len(sources) > _WIDE and 10 * len(np.unique(sources)) < len(sources):
+            return self.sparse_points(table)
+        points = np.zeros((table.n_rows, len(sources)))
+        for place, entry in self._entries(table):
+            points[np.arange(table.n_rows), place] = entry
+        return points
 
-    def derived(self, table: Table) -> DerivedRows:
-        """Points of the rows of a table, computed when they are read."""
-        columns = [
-            (source, level)
-            for source, kind in enumerate(self._columns_of_fit().kinds)
-            for level in (range(_width(kind)) if kind.name == "category" else (-1, -2)[: _width(kind)])
-        ]
-        source, level = np.array(columns, dtype=np.int32).reshape(-1, 2).T.copy()
-        values = np.asarray(_dense(table).values, dtype=np.float64)
-        return DerivedRows(values, source, level, self.center_[source], self.scale_[source], self.missing_[source])
+    def sources(self) -> npt.NDArray[np.intp]:
+        """The table's column that each column of the output is made from."""
+        widths = list(map(_width, self._columns_of_fit().kinds))
+        return np.repeat(np.arange(len(widths)), widths)
+
+    def sparse_points(self, table: Table) -> sparse.csr_array:
+        """Points of the rows of a table; only entries other than 0 are stored."""
+        n, kinds = table.n_rows, self._columns_of_fit().kinds
+        width = sum(min(_width(kind), 1) if kind.name == "category" else _width(kind) for kind in kinds)
+        places, entries = np.empty((n, width), dtype=np.int32), np.empty((n, width))
+        for j, (place, entry) in enumerate(self._entries(table)):
+            places[:, j], entries[:, j] = place, entry
+        begin = np.arange(0, n * width + 1, width)
+        points = sparse.csr_array((entries.ravel(), places.ravel(), begin), shape=(n, len(self.sources())))
+        points.eliminate_zeros()
+        return points
+
+    def _entries(self, table: Table) -> Iterator[tuple[Int64 | int, Float64]]:
+        """Column and value of an entry of every row, by increasing column; the other entries are 0."""
+        begin, values = 0, np.asarray(_dense(table).values, dtype=np.float64)
+        for j, kind in enumerate(self._columns_of_fit().kinds):
+            x, width = values[:, j], _width(kind)
+            if kind.name == "category" and width:
+                is_level = (x >= 0) & (x < width)
+                yield begin + np.where(is_level, x, 0).astype(np.int64), is_level / self.scale_[j]
+            elif width:
+                gaps = np.isnan(x)
+                with np.errstate(all="ignore"):
+                    scaled = (x - self.center_[j]) / self.scale_[j]
+                yield begin, np.where(gaps, self.missing_[j], scaled)
+                if width > 1:
+                    yield begin + 1, gaps.astype(np.float64)
+            begin += width
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the output's columns: ``region=N``, ``income``, ``income is unknown``.

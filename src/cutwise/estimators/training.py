@@ -36,7 +36,6 @@ from cutwise.table.convert import as_dense, bare_matrix, reading
 from cutwise.table.intake import check_n_init, check_n_jobs, read_table, take_rows
 from cutwise.table.table import (
     NUMBER,
-    DerivedRows,
     EncodedTable,
     SearchedColumns,
     Table,
@@ -321,14 +320,13 @@ def _refusing_sparse(fitted: Any, table: Table) -> AbstractContextManager[None]:
 def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
     """Output of a fitted preprocessor, as it returns it and as a table; ``X`` is not modified.
 
-    If most of a ``TableScaler``'s output is 0, the table derives its rows from codes and the output is None.
+    If most of a ``TableScaler``'s output is 0, the table is sparse and the output is None.
     """
     X = bare_matrix(X)
-    if isinstance(fitted, TableScaler):
-        derived: Any = fitted.derived(table)
-        if derived.is_mostly_zero():
-            width = derived.shape[1]
-            return None, Table(derived, numbered_names(width), False, (NUMBER,) * width)
+    if isinstance(fitted, TableScaler) and len(sources := fitted.sources()) > 3 * len(np.unique(sources)):
+        points, width = fitted.sparse_points(table), len(sources)
+        if np.isfinite(points.data).all():
+            return None, Table(points, numbered_names(width), False, (NUMBER,) * width)
     with np.errstate(all="ignore"), warnings.catch_warnings():  # as when it was fitted
         warnings.filterwarnings("ignore", message="X does not have valid feature names")  # names were checked before
         with _refusing_sparse(fitted, table):
@@ -709,7 +707,7 @@ def make_reference(
         with stages.stage("reference clustering"):
             full = from_estimator(
                 given, space.table, k,
-                X=space.table.values.toarray() if isinstance(space.table.values, DerivedRows) else space.rows,
+                X=as_dense(space.table.values) if space.rows is None else space.rows,
                 objective=objective, sample_weight=sample_weight, n_jobs=n_jobs, preprocessor=space.preprocessor,
             )  # fmt: skip
         with stages.stage("encoding"):

@@ -24,7 +24,7 @@ from cutwise.reference.search import (
     sample_weights,
     search_centers,
 )
-from cutwise.table.table import DerivedRows, Values, as_matrix
+from cutwise.table.table import Values, as_matrix
 
 from .rows import BatchedRows, Slice
 from .sums import Scale, Smallest, Total, least_row
@@ -143,8 +143,11 @@ class SearchedBatches:
 
     def _values(self, own: npt.NDArray[Any]) -> Values:
         """Rows in the metric space, from the arrays of ``_own``."""
-        measured: Any = None if self._rows.measured is None else self._rows.measured.values
-        return replace(measured, values=own) if isinstance(measured, DerivedRows) else own
+        rows = self._rows
+        if rows.measured is None or not rows.measured.is_sparse:
+            return own
+        assert rows.plan.transform is not None
+        return rows.plan.transform(replace(rows.example, values=own)).values
 
     def iterate(self, centers: Float64, stop: Stop, n_jobs: int, *, costed: bool = False) -> Run:
         """See :class:`SearchedRows`. Follows ``core.lloyd``, but does not compute the final cost."""
@@ -203,7 +206,7 @@ def _keep_all(found: Smallest, part: Slice) -> None:
 
 
 def _own(part: Slice, rows: Int64) -> npt.NDArray[Any]:
-    """Some rows in the metric space, or the values that they are derived from."""
-    values: Any = part.metric.values[rows]
-    own: npt.NDArray[Any] = values.values if isinstance(values, DerivedRows) else values
+    """Some rows in the metric space, or in the table's columns where the metric space is sparse."""
+    values: Any = (part.table if part.metric.is_sparse else part.metric).values
+    own: npt.NDArray[Any] = values[rows]
     return own

@@ -22,7 +22,6 @@ from scipy import sparse
 
 from cutwise.core import MATRIX_DTYPES
 from cutwise.exceptions import CutwiseError, InvalidInputError, NotNumericError, UnsupportedInputError, listed
-from cutwise.table.table import DerivedRows
 
 from .table import BOOL, INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
 
@@ -292,7 +291,7 @@ def _canonical(csr: sparse.csr_array) -> sparse.csr_array:
 
 def as_dense(values: Any) -> npt.NDArray[Any]:
     """Convert rows, a column or a matrix of any kind to an array; an array is returned unchanged."""
-    return np.asarray(values.toarray() if sparse.issparse(values) or isinstance(values, DerivedRows) else values)
+    return np.asarray(values.toarray() if sparse.issparse(values) else values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -29,50 +29,7 @@ from cutwise.exceptions import (
     warn,
 )
 
-
-@dataclass(frozen=True, eq=False)
-class DerivedRows:
-    """Rows with columns that are computed from a table's columns when they are read, mostly zeros; see ``Matrix``.
-
-    ``values`` (n, d) float64. ``source``, ``level`` (D,) int32, ``shift``, ``scale``, ``missing`` (D,) float64.
-    """
-
-    values: Float64
-    source: Int32
-    level: Int32
-    shift: Float64
-    scale: Float64
-    missing: Float64
-
-    dtype = np.dtype(np.float64)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of the rows, (n, D)."""
-        return len(self.values), len(self.source)
-
-    def __getitem__(self, rows: npt.NDArray[np.generic] | slice) -> DerivedRows:
-        return replace(self, values=self.values[rows])
-
-    def matrix(self, *, is_sparse: bool = True) -> Matrix:
-        """The core's view of the rows."""
-        columns = (self.source, self.level, self.shift, self.scale, self.missing)
-        return Matrix.derived(self.values, *columns, sparse=is_sparse)
-
-    def is_mostly_zero(self) -> bool:
-        """Whether reading the rows as sparse ones is much faster, and all values are finite."""
-        numbers = self.level == -1
-        x = self.values[:, self.source[numbers]]
-        with np.errstate(all="ignore"):
-            ends = (np.stack([np.fmin.reduce(x), np.fmax.reduce(x)]) - self.shift[numbers]) / self.scale[numbers]
-        return len(self.source) > 3 * len(np.unique(self.source)) and not np.isinf(ends).any()
-
-    def toarray(self) -> Float64:
-        """Compute all columns."""
-        return core.gather_rows(self.matrix(), np.arange(len(self.values)))
-
-
-Values: TypeAlias = "npt.NDArray[np.generic] | sparse.csr_array | DerivedRows"
+Values: TypeAlias = "npt.NDArray[np.generic] | sparse.csr_array"
 
 
 def as_matrix(values: Values) -> Matrix:
@@ -83,8 +40,6 @@ def as_matrix(values: Values) -> Matrix:
     zeros; the row pointers become int64, the column indices int32 and the values contiguous where they are not. Raises
     ``ValueError``: another dtype, another number of dimensions, or strides that are no multiples of the item size.
     """
-    if isinstance(values, DerivedRows):
-        return values.matrix()
     if values.dtype not in MATRIX_DTYPES or not values.dtype.isnative:
         raise ValueError(f"a matrix holds one of {', '.join(map(str, MATRIX_DTYPES))}, not {values.dtype}")
     if isinstance(values, sparse.csr_array):
@@ -216,9 +171,8 @@ class SearchedColumns:
 
     def expand(self, values: npt.NDArray[np.generic]) -> Matrix:
         """The searched columns of some rows of the table, computed when they are read."""
-        one, beyond = np.ones(self.n_columns), np.copysign(np.inf, self.missing)
-        rows = DerivedRows(np.asarray(values, dtype=np.float64), self.source, self.level, 0.0 * one, one, beyond)
-        return rows.matrix(is_sparse=False)
+        beyond = np.copysign(np.inf, self.missing)
+        return Matrix.derived(np.asarray(values, dtype=np.float64), self.source, self.level, beyond)
 
     def centers(self, weights: npt.NDArray[Any], of_column: Callable[[int], Any]) -> Float64:
         """Centers (k, D) of clusters with weights (k,), for levels their shares; nan for clusters of weight 0.
@@ -381,7 +335,6 @@ class Table:
 
     # float32, float64, int32, int64 or uint8 in native byte order, of shape (n_rows, n_columns). Dense: any strides,
     # possibly read-only or a memory map. Sparse: sorted indices, no duplicates, no stored zeros.
-    # In the metric space values may also be ``DerivedRows``, whose columns cannot be read one by one.
     values: npt.NDArray[np.generic] | sparse.csr_array
     names: Sequence[str]  # ``"x0"``, ``"x1"``, ... where the input had none
     has_names: bool  # whether names came with the input

@@ -34,27 +34,22 @@ struct Csr {
   }
 };
 
-// Columns computed from a table with categories and missing values (NaN). A column is 1 / scale where its source column has a
-// given level, and 0 elsewhere; or (x - shift) / scale of a number x, and `missing` where it is missing; or whether it is
-// missing, 0 or 1.
+// Columns computed from a table with categories and missing values (NaN). A column is 1 where its source column has a given
+// level, and 0 elsewhere; or a number, and `missing` where it is missing.
 struct Derived {
   using value_type = double;
   const double *data;
   int64_t row_stride, col_stride;
-  const int32_t *source, *level;  // by column
-  const double *shift, *scale, *missing;
+  const int32_t *source, *level;  // by column; a level of -1 means numbers
+  const double *missing;
   int64_t n_rows, n_cols;
-  bool sparse;  // whether rows are read like those of a CSR table
 
-  static constexpr int32_t kIsMissing = -2;  // in place of a level; -1 means numbers
-
-  double of(double x, int64_t col) const {
-    if (level[col] >= 0) return x == static_cast<double>(level[col]) ? 1.0 / scale[col] : 0.0;
-    if (level[col] == kIsMissing) return std::isnan(x) ? 1.0 : 0.0;
-    return std::isnan(x) ? missing[col] : (x - shift[col]) / scale[col];
-  }
   const double *address(int64_t row, int64_t col) const { return data + row * row_stride + source[col] * col_stride; }
-  double operator()(int64_t row, int64_t col) const { return of(*address(row, col), col); }
+  double operator()(int64_t row, int64_t col) const {
+    const double x = *address(row, col);
+    if (level[col] >= 0) return x == static_cast<double>(level[col]) ? 1.0 : 0.0;
+    return std::isnan(x) ? missing[col] : x;
+  }
 };
 
 using AnyArray = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;
@@ -91,21 +86,16 @@ class Matrix {
     return m;
   }
 
-  static Matrix derived(AnyArray values, In1<int32_t> source, In1<int32_t> level, In1<double> shift, In1<double> scale,
-                        In1<double> missing, bool sparse) {
+  static Matrix derived(AnyArray values, In1<int32_t> source, In1<int32_t> level, In1<double> missing) {
     Matrix m = dense(std::move(values));
     require(m.values_.dtype() == nb::dtype<double>(), "columns are derived of float64");
-    for (const size_t size : {level.size(), shift.size(), scale.size(), missing.size()})
-      require(size == source.size(), "source, level, shift, scale and missing have one length");
+    require(level.size() == source.size() && missing.size() == source.size(), "source, level and missing have one length");
     for (size_t i = 0; i < source.size(); ++i)
       require(source(i) >= 0 && source(i) < m.n_cols_, "source is a column of the table");
     m.n_cols_ = static_cast<int64_t>(source.size());
     m.derived_ = true;
-    m.sparse_ = sparse;
     m.source_ = std::move(source);
     m.level_ = std::move(level);
-    m.shift_ = std::move(shift);
-    m.scale_ = std::move(scale);
     m.missing_ = std::move(missing);
     return m;
   }
@@ -119,7 +109,7 @@ class Matrix {
   decltype(auto) visit(F &&f) const {
     if (derived_)
       return f(Derived{static_cast<const double *>(values_.data()), values_.stride(0), values_.stride(1), source_.data(),
-                       level_.data(), shift_.data(), scale_.data(), missing_.data(), n_rows_, n_cols_, sparse_});
+                       level_.data(), missing_.data(), n_rows_, n_cols_});
     if (values_.dtype() == nb::dtype<float>()) return visit_typed<float>(std::forward<F>(f));
     if (values_.dtype() == nb::dtype<double>()) return visit_typed<double>(std::forward<F>(f));
     if (values_.dtype() == nb::dtype<int32_t>()) return visit_typed<int32_t>(std::forward<F>(f));
@@ -146,7 +136,7 @@ class Matrix {
   In1<int64_t> indptr_;
   In1<int32_t> indices_;
   In1<int32_t> source_, level_;
-  In1<double> shift_, scale_, missing_;
+  In1<double> missing_;
   int64_t n_rows_ = 0, n_cols_ = 0;
   bool sparse_ = false, derived_ = false;
 };

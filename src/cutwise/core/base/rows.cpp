@@ -64,7 +64,7 @@ class CsrReader final : public RowReader {
  public:
   explicit CsrReader(const Csr<T> &x) : RowReader(x.n_rows, x.n_cols, true, x.n_cols <= kFewColumns), x_(x) {}
 
-  StoredRow stored(int64_t row, RowScratch &scratch) const override {
+  StoredRow stored(int64_t row, std::vector<double> &scratch) const override {
     const int64_t begin = x_.indptr[row], n = x_.indptr[row + 1] - begin;
     if constexpr (std::is_same_v<T, double>) {
       return {x_.indices + begin, x_.data + begin, n};
@@ -103,52 +103,7 @@ class DerivedReader final : public RowReader {
   const Derived x_;
 };
 
-// Reads the derived columns as a sparse table: of the columns of a category, every row stores at most one.
-class SparseDerivedReader final : public RowReader {
- public:
-  explicit SparseDerivedReader(const Derived &x) : RowReader(x.n_rows, x.n_cols, true, false), x_(x) {
-    for (int32_t col = 0; col < x.n_cols; ++col) {
-      if (runs_.empty() || x.source[col] != runs_.back().source) runs_.push_back({x.source[col], col, 0});
-      ++runs_.back().n;
-    }
-  }
-
-  StoredRow stored(int64_t row, RowScratch &scratch) const override {
-    scratch.resize(2 * runs_.size());
-    scratch.columns.resize(2 * runs_.size());
-    int64_t n = 0;
-    const auto store = [&](double x, int32_t col) {
-      scratch[n] = x_.of(x, col);
-      scratch.columns[n] = col;
-      n += scratch[n] != 0.0;
-    };
-    for (const Run &run : runs_) {
-      const double x = x_.data[row * x_.row_stride + run.source * x_.col_stride];
-      if (x_.level[run.first] < 0) {  // a number, and whether it is missing
-        store(x, run.first);
-        if (run.n > 1 && std::isnan(x)) store(x, run.first + 1);
-      } else if (x >= 0.0 && x < run.n) {
-        store(x, run.first + static_cast<int32_t>(x));
-      }
-    }
-    return {scratch.columns.data(), scratch.data(), n};
-  }
-
-  double value(int64_t row, int64_t col) const override { return x_(row, col); }
-
- private:
-  struct Run {
-    int32_t source, first, n;  // the n columns from `first` on have the same source
-  };
-
-  const Derived x_;
-  std::vector<Run> runs_;
-};
-
-std::unique_ptr<RowReader> reader_of(const Derived &x) {
-  if (x.sparse) return std::make_unique<SparseDerivedReader>(x);
-  return std::make_unique<DerivedReader>(x);
-}
+std::unique_ptr<RowReader> reader_of(const Derived &x) { return std::make_unique<DerivedReader>(x); }
 template <class T>
 std::unique_ptr<RowReader> reader_of(const Dense<T> &x) {
   return std::make_unique<DenseReader<T>>(x);
@@ -182,7 +137,7 @@ void RowReader::gather_columns(const int64_t *rows, int64_t n, int64_t first, in
 
 void RowReader::read(int64_t row, double *to) const {
   if (!sparse_) return gather(&row, 1, to);
-  RowScratch scratch;
+  std::vector<double> scratch;
   const StoredRow from = stored(row, scratch);
   std::fill_n(to, n_cols_, 0.0);
   for (int64_t p = 0; p < from.n; ++p) to[from.columns[p]] = from.values[p];
@@ -205,7 +160,7 @@ auto gather_rows(const Matrix &matrix, In1<int64_t> rows, const std::optional<In
     const auto reader = RowReader::of(matrix);
     if (matrix.is_sparse() && columns) {
       std::vector<double> whole(d, 0.0);
-      RowScratch scratch;
+      std::vector<double> scratch;
       for (int64_t i = 0; i < n; ++i) {
         const StoredRow stored = reader->stored(rows(i), scratch);
         for (int64_t p = 0; p < stored.n; ++p) whole[stored.columns[p]] = stored.values[p];
@@ -226,25 +181,6 @@ auto gather_rows(const Matrix &matrix, In1<int64_t> rows, const std::optional<In
   return values.to_numpy();
 }
 
-auto gather_stored(const Matrix &matrix, In1<int64_t> rows) {
-  check_rows(matrix, rows);
-  require(matrix.is_sparse(), "the matrix is sparse");
-  const auto reader = RowReader::of(matrix);
-  RowScratch scratch;
-  const int64_t n = rows.size();
-  NewArray<int64_t, 1> begin(n + 1);
-  begin.data()[0] = 0;
-  for (int64_t i = 0; i < n; ++i) begin.data()[i + 1] = begin.data()[i] + reader->stored(rows(i), scratch).n;
-  NewArray<int32_t, 1> columns(begin.data()[n]);
-  NewArray<double, 1> values(begin.data()[n]);
-  for (int64_t i = 0; i < n; ++i) {
-    const StoredRow row = reader->stored(rows(i), scratch);
-    std::copy_n(row.columns, row.n, columns.data() + begin.data()[i]);
-    std::copy_n(row.values, row.n, values.data() + begin.data()[i]);
-  }
-  return std::make_tuple(begin.to_numpy(), columns.to_numpy(), values.to_numpy());
-}
-
 }  // namespace
 }  // namespace cutwise
 
@@ -253,6 +189,4 @@ using namespace cutwise;
 void bind_gather(nb::module_ &m) {
   m.def("gather_rows", &gather_rows, "matrix"_a, "rows"_a, "columns"_a.none() = nb::none(),
         "Some rows of a matrix, in some columns or all, dense, as float64.");
-  m.def("gather_stored", &gather_stored, "matrix"_a, "rows"_a,
-        "Some rows of a CSR matrix, as float64: row pointers, column indices, values.");
 }

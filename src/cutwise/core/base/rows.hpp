@@ -35,11 +35,6 @@ struct Tile {
   int64_t stride;  // between rows
 };
 
-// Memory for rows that are not read in place.
-struct RowScratch : std::vector<double> {
-  std::vector<int32_t> columns;  // for sparse rows
-};
-
 // The stored values of a CSR row, and all values of a dense row.
 struct StoredRow {
   const int32_t *columns;
@@ -76,7 +71,7 @@ class RowReader {
   // Writes columns first .. last - 1 of the given rows one after another.
   virtual void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const;
   // The stored values of a sparse row.
-  virtual StoredRow stored(int64_t, RowScratch &) const { throw std::logic_error("a dense row has no stored values"); }
+  virtual StoredRow stored(int64_t, std::vector<double> &) const { throw std::logic_error("a dense row has no stored values"); }
   virtual double value(int64_t row, int64_t col) const = 0;
   // Writes the n_cols() values of a row.
   void read(int64_t row, double *to) const;
@@ -84,7 +79,7 @@ class RowReader {
   // StoredRow.
   template <class Take>
   void each(int64_t first, int64_t last, Take &&take) const {
-    RowScratch scratch;
+    std::vector<double> scratch;
     const int64_t step = gives_tiles_ ? tile_rows(n_cols_) : 1;
     for (int64_t row = first; row < last; row += step) {
       if (!gives_tiles_) {

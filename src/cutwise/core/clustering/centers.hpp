@@ -188,7 +188,7 @@ class CostTile {
   int64_t capacity_;
   Tile tile_{nullptr, 0};
   StoredRow stored_{nullptr, nullptr, 0};
-  RowScratch scratch_;
+  std::vector<double> scratch_;
   std::vector<double> costs_, dense_, other_values_, direct_values_;
   std::vector<int32_t> other_columns_;
 };

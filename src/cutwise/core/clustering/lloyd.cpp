@@ -278,7 +278,7 @@ class Lloyd {
       parallel_for(n_jobs_, k_, [&](int64_t j) {
         if (!clusters_.touched[j] || weight[j] == 0) return;
         std::vector<int64_t> high(d_, 0), low(d_, 0);
-        RowScratch scratch;
+        std::vector<double> scratch;
         for (int64_t i = 0; i < rows.size(j); ++i) {
           const int64_t row = rows.rows(j)[i];
           add_row(x_.stored(row, scratch), scale_.data(), unit_, weight_of(row), high.data(), low.data());

@@ -159,7 +159,7 @@ void sum_clusters(const RowReader &rows, const In1<int32_t> &labels, int64_t k, 
     parallel_for(n_jobs, k, [&](int64_t j) {
       const RowAdder adder{plan, plan.weight_scale.data() + j, weights, d};
       ClusterSums sums(1, d, fractional);
-      RowScratch scratch;
+      std::vector<double> scratch;
       for (int64_t i = 0; i < clusters.size(j); ++i) {
         const int64_t row = clusters.rows(j)[i];
         adder.add(sums, row, 0, rows.stored(row, scratch));

@@ -119,7 +119,7 @@ template <class Weights>
 void sparse_medians(const RowReader &x, const Weights &weights, const int64_t *rows, int64_t n, double *medians) {
   using Item = typename Weights::Item;
   const int64_t d = x.n_cols();
-  RowScratch scratch;
+  std::vector<double> scratch;
   std::vector<int64_t> end(d + 1, 0);
   int64_t total = 0;
   for (int64_t r = 0; r < n; ++r) {

@@ -241,7 +241,7 @@ template <class Take>
 void for_axis_rows(const Matrix &x, const In1<int64_t> &rows, Take &&take) {
   const std::unique_ptr<RowReader> reader = RowReader::of(x);
   const auto n_rows = static_cast<int64_t>(rows.size()), at_once = reader->is_sparse() ? 1 : kAxisRows, d = x.n_cols();
-  RowScratch scratch;
+  std::vector<double> scratch;
   std::vector<double> dense(reader->is_sparse() ? 0 : at_once * d);
   for (int64_t first = 0; first < n_rows; first += at_once) {
     if (reader->is_sparse()) {
