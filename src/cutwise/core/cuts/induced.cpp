@@ -66,11 +66,6 @@ struct InducedSearch {
   Key best{};
   bool is_valid = false;                  // whether each side of the best cut has as many distinct rows as centers
   const ValidCuts *valid_cuts = nullptr;  // null: every cut that separates centers is valid
-  struct SideTotals {
-    std::map<std::vector<uint8_t>, Sides> of;  // by which centers are on the left
-    std::mutex mutex;
-  };
-  SideTotals *side_totals = nullptr;
 
   // A bound on cuts that cost at least `by` more than `bound` says.
   Key raised(Key bound, int64_t by) const {
@@ -223,21 +218,15 @@ struct InducedSearch {
     }
   }
 
-  // The sums of both() over all rows of the node. They are kept, since many columns separate the centers in the same way.
+  // The sums of both() over all rows of the node.
   Sides all_rows(const SpanCosts &sides) const {
-    {
-      std::lock_guard<std::mutex> lock(side_totals->mutex);
-      const auto known = side_totals->of.find(sides.is_left);
-      if (known != side_totals->of.end()) return known->second;
-    }
     Sides all{0, 0};
     for (int64_t i = 0; i < node.n; ++i) {
       const Sides cost = sides.both(node.rows[i]);
       all.left += cost.left;
       all.right += cost.right;
     }
-    std::lock_guard<std::mutex> lock(side_totals->mutex);
-    return side_totals->of[sides.is_left] = all;
+    return all;
   }
 
   // Sums over the rows that store a value in the column of a span, for a sparse table.
@@ -295,21 +284,25 @@ struct InducedSearch {
   void evaluate_stored(Span *spans, size_t n, Key &mine) const {
     std::map<std::vector<uint8_t>, int32_t> known;
     std::vector<SpanCosts> sides;
+    std::vector<Sides> all;  // of all rows
     std::vector<StoredSums> sums;
     sums.reserve(n);
     for (size_t j = 0; j < n; ++j) {
       SpanCosts costs(*this, spans[j]);
       const auto [at, is_new] = known.emplace(costs.is_left, static_cast<int32_t>(sides.size()));
-      if (is_new) sides.push_back(std::move(costs));
+      if (is_new) {
+        all.push_back(all_rows(costs));
+        sides.push_back(std::move(costs));
+      }
       sums.push_back({spans[j].feature, at->second, spans[j].begin, spans[j].end});
     }
     node.matrix.visit([&](const auto &values) { add_stored(values, sides, sums); });
     for (size_t j = 0; j < n; ++j) {
       StoredSums &stored = sums[j];
-      const Sides all = all_rows(sides[stored.sides]);
-      if (stored.n_rows < node.n) stored.add_to_side({0.0, all.left - all.right - stored.cost, depth.points - stored.count});
+      const auto [left, right] = all[stored.sides];
+      if (stored.n_rows < node.n) stored.add_to_side({0.0, left - right - stored.cost, depth.points - stored.count});
       sort_by_value(stored.inside);
-      const int64_t sum = current + all.right + stored.left_cost;
+      const int64_t sum = current + right + stored.left_cost;
       evaluate_valid(spans[j], [&](Key &key) { sweep_rows(spans[j], stored.inside, sum, stored.left_count, true, key); }, mine);
     }
   }
@@ -462,8 +455,6 @@ struct InducedSearch {
   // Finds the best valid cut or, where there is none, the best one that separates centers.
   void run(int n_jobs) {
     const ValidCuts cuts(node);
-    SideTotals totals;
-    side_totals = &totals;
     if (cuts.has_distinct(node.survivors.clusters.size())) {
       valid_cuts = &cuts;
       search(n_jobs);
