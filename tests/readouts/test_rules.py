@@ -129,6 +129,18 @@ def test_size_share_coverage_and_purity_are_what_they_are_called(seed, weighted)
             assert part.purity == pytest.approx(w[own].sum() / here if here else math.nan, nan_ok=True)
 
 
+@each("seed", range(20))
+def test_conditions_are_in_the_order_of_weights_as_of_repeated_rows(seed):
+    tree, X, codes, _, _ = made(seed)
+    weights = np.random.default_rng(seed).integers(1, 5, len(X))
+    rules = [
+        build_rules(LabeledTree(tree, ["a", "b", "c"], count_leaves(tree, tree.apply(rows), own, 5, w)))
+        for rows, own, w in ((X, codes, weights * 1.0), (X.repeat(weights, axis=0), codes.repeat(weights), None))
+    ]
+    one, other = ([[rule.conditions for rule in cluster.rules] for cluster in of] for of in rules)
+    assert one == other
+
+
 def test_a_rule_knows_its_leaf_depth_and_size():
     tree, _, _, _, counts = made(7)
     for cluster in build_rules(LabeledTree(tree, ["a", "b", "c"], counts, has_names=False)):

@@ -86,10 +86,14 @@ class LabeledTree:
     @cached_property
     def share(self) -> npt.NDArray[np.float64]:
         """Share of the weight in every node; shape (n_nodes,), nan if the total is 0."""
-        weight = self.size.astype(np.float64) if self.counts is None else self.tree.sum_up(self.counts.weight)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share: npt.NDArray[np.float64] = weight / weight[0]
+            share: npt.NDArray[np.float64] = self.weight / self.weight[0]
         return share
+
+    @cached_property
+    def weight(self) -> npt.NDArray[np.float64]:
+        """Total weight of every node; shape (n_nodes,)."""
+        return self.size.astype(np.float64) if self.counts is None else self.tree.sum_up(self.counts.weight)
 
     @cached_property
     def purity(self) -> dict[int, float]:
@@ -114,13 +118,14 @@ class LabeledTree:
     def leaf_conditions(self) -> Iterator[tuple[int, tuple[Condition, ...]]]:
         """Walk the reachable leaves from left to right: node number, and the fewest conditions that lead there.
 
-        The most selective columns come first: those whose tests the smallest share of rows passes. On a long path, most
-        of which excludes other clusters, the conditions that define a cluster so come first. Without row counts columns
-        are in the order of the path.
+        The most selective columns come first: those whose tests the smallest share of the weight passes. On a long
+        path, most of which excludes other clusters, the conditions that define a cluster so come first. Without row
+        counts columns are in the order of the path.
         """
         tree, passing = self.tree, np.ones(self.tree.n_nodes)
         if self.counted:
-            passing[1:] = self.size[1:] / np.maximum(self.size[tree.parents[1:]], 1)
+            above = self.weight[tree.parents[1:]]
+            passing[1:] = self.weight[1:] / np.where(above > 0.0, above, 1.0)
         parents, features = tree.parents.tolist(), tree.feature[tree.parents].tolist()
         for leaf, regions, _ in walk_leaves(tree):
             if not is_reachable(regions):
@@ -128,7 +133,7 @@ class LabeledTree:
             path = [leaf]
             while (parent := parents[path[-1]]) >= 0:
                 path.append(parent)
-            share = dict.fromkeys(regions, 1.0)  # of the rows reaching the tests of a column those that passed them
+            share = dict.fromkeys(regions, 1.0)  # of the weight that reaches the tests of a column, what passes them
             for node in path[-2::-1]:
                 share[features[node]] *= float(passing[node])
             columns = sorted(regions, key=share.__getitem__)
