@@ -356,9 +356,9 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
 WIDE, SPARE_AXES, AXIS_ROUNDS = 1_024, 8, 2
 """Least number of columns for sketches, axes of a sketch beyond the number of clusters, and rounds to find axes."""
 
-SMALL_ROWS, RESTARTS_PER_INIT = 3_000, 3
+SMALL_ROWS, RESTARTS_PER_INIT, IDLE_PER_INIT = 3_000, 3, 2
 """On tables with at most SMALL_ROWS distinct rows, which are fast, so many restarts are made for each one in
-``n_init``, even if some agree."""
+``n_init``, even if some agree; and so many in a row without an improvement that end them."""
 
 RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
 """Distinct rows of a restart: a minimum, and a minimum for each cluster."""
@@ -375,9 +375,6 @@ WHOLE_ROWS = 12_000
 INITS_PER_RESTART, ROUND, FINALISTS = 5, 2, 4
 """How many in ``n_init`` make a restart on more rows than WHOLE_ROWS, as many clusters need: two that are crossed find
 more there than ten; restarts at a time; finalists."""
-
-IDLE = 12
-"""Number of restarts in a row without an improvement that ends restarts."""
 
 AGREED, AGREEING, HOPELESS = 1.0003, 3, 1.05
 """Cost, relative to the best restart, up to which a restart agrees; number that must agree; cost that excludes one."""
@@ -578,7 +575,7 @@ class _Search:
     def _restarts(self, sample: Points, known: list[Centers]) -> tuple[Run, list[Run]]:
         """The best run from known centers, restarts on a small sample and crossings; and all runs, sorted by cost.
 
-        Restarts end once many brought no improvement, and on a table that is not small once some agree.
+        Restarts end once many in a row brought no improvement, and on a table that is not small once some agree.
         """
         stop = Stop(COARSE, self.max_iter)
         runs = [sample.iterate(centers, stop, self.n_jobs) for centers in known]
@@ -589,7 +586,7 @@ class _Search:
         streams = self.rng.bit_generator.seed_seq.spawn(most)  # type: ignore[attr-defined]
         made = idle = 0
         best = min(runs, key=_cost, default=None)
-        while made < most and idle < IDLE:
+        while made < most and idle < IDLE_PER_INIT * self.n_init:
             if best is not None and not is_small and _agree(best, runs):
                 break
             # Restarts are independent: one thread each, instead of many threads on one small sample.
