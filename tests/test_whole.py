@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from cutwise import ExplainableKMeans
-from cutwise._whole import _MACHINE, whole_file, whole_folder, write_whole
+from cutwise._whole import _MACHINE, _machine, whole_file, whole_folder, write_whole
 
 _OF_A_KILLED_PROCESS = f"999999999-{_MACHINE}-{'0' * 8}"
 
@@ -127,3 +127,8 @@ def test_what_a_killed_save_left_is_removed_by_the_next_and_what_is_being_writte
         assert first.read_text() == "first"
     assert target.read_text() == "first"
     assert sorted(tmp_path.iterdir()) == sorted([target, *others])
+
+
+def test_containers_that_number_their_processes_themselves_are_other_machines(monkeypatch):
+    monkeypatch.setattr(os, "readlink", lambda path: "pid:[1]")
+    assert _machine() != _MACHINE

@@ -95,13 +95,21 @@ def _new_part(place: Path) -> Path:
     return new_name(place.parent, f".{place.name[:50]}.", ".part")
 
 
-_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
+def _machine() -> str:
+    """Whose process numbers these are; containers of one machine may have numbers of their own."""
+    space = ""
+    with suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")
+    return f"{zlib.crc32((platform.node() + space).encode()):08x}"
+
+
+_MACHINE = _machine()
 
 
 def new_name(folder: Path, start: str, end: str = "") -> Path:
     """A new name in a folder for what this process writes; what killed processes of this machine left is removed.
 
-    Others may share the folder.
+    Processes of other machines and containers may share the folder.
     """
     name = re.compile(rf"{re.escape(start)}(\d+)-{_MACHINE}-[0-9a-f]{{8}}{re.escape(end)}")
     for found in filter(None, map(name.fullmatch, os.listdir(folder) if folder.is_dir() else ())):
