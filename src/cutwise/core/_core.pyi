@@ -330,8 +330,8 @@ def lloyd(
 
     Returns the centers, the number of iterations, the weight of each cluster in the last of them, (k,), and, if costed, the mean cost
     at the end, each row by the center that it was assigned to last, otherwise nan. Mean costs that overflow float64 are its largest
-    number. A center that loses all its rows moves to the row farthest from all
-    centers. Results do not depend on threads or the order of the rows.
+    number. A center that loses all its rows moves to the row farthest from all centers. Results do not depend on threads or the
+    order of the rows.
     """
 
 def plusplus(

@@ -269,6 +269,15 @@ CUTWISE_CLONES void add_subsets(int64_t *sums, size_t n_groups) {
 // Whether each side has as many distinct rows as centers, the score, the induced cost, the levels on the left.
 using FoundModes = std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>>;
 
+// What rounding may add to a score.
+double rounding_of(double score) { return 0x1p-40 * (std::abs(score) + 1.0); }
+
+// The largest loss of a partition whose score may be at most `score`, in a node of the cost `current`.
+int64_t most_loss(int64_t current, double score) {
+  if (current == 0 || std::isinf(score)) return int64_t{1} << 60;
+  return static_cast<int64_t>(std::clamp((score - 1.0 + rounding_of(score)) * static_cast<double>(current), -1.0, 0x1p60));
+}
+
 // The search for the partition of least induced cost and depth.
 struct InducedModes {
   const ModeGroups &modes;
@@ -304,13 +313,13 @@ struct InducedModes {
     for (const Share &share : shares)
       for (int32_t g = 0; g < modes.n_groups; ++g)
         if (share.groups == uint32_t{1} << g) by_group[g * n_levels + share.level] += share.loss;
-    Partitions(modes, std::move(by_group), most_loss()).each([&](uint32_t mask, int64_t loss) {
+    Partitions(modes, std::move(by_group), most_loss(depth.current, limit())).each([&](uint32_t mask, int64_t loss) {
       found.emplace_back(loss, mask);
     });
     std::sort(found.begin(), found.end());
     size_t work = n_levels * n_sets * static_cast<size_t>(modes.n_groups) / 16;
     for (const auto &[loss, mask] : found) {
-      if (loss > most_loss()) break;
+      if (loss > most_loss(depth.current, limit())) break;
       if (work < shares.size()) {
         add_up();
         for (const auto &cut : found)
@@ -324,13 +333,6 @@ struct InducedModes {
     }
     if (best.is_none()) return std::nullopt;
     return std::make_tuple(best.is_valid, best.score, best.induced, best.levels);
-  }
-
-  // The largest loss of a partition that may win.
-  int64_t most_loss() const {
-    const double known = limit(), room = known - 1.0 + 0x1p-40 * (std::abs(known) + 1.0);
-    if (depth.current == 0 || std::isinf(known)) return int64_t{1} << 60;
-    return static_cast<int64_t>(std::clamp(room * static_cast<double>(depth.current), -1.0, 0x1p60));
   }
 
   void add_up() {
@@ -437,8 +439,6 @@ auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogra
   const std::vector<int32_t> clusters = survivors_of(survivors, k);  // the sums of other centers are those of other nodes
   require(penalty == 0.0 || histogram.shape(2) == 2, "with a depth penalty the histogram has weights");
   require(columns.size() == levels.size(), "every category has a column");
-  const double rounding = 0x1p-40 * (std::abs(known_score) + 1.0), room = known_score - 1.0 + rounding;
-  const double most = current == 0 ? 0x1p60 : std::clamp(room * static_cast<double>(current), -1.0, 0x1p60);
   const auto winner = [&](size_t j, const ModeGroups &groups, const std::vector<int64_t> &sums) {
     std::vector<int64_t> of_group(groups.n_groups, 0);  // weight of the levels that are modes
     DepthScore depth{current, 0, static_cast<int64_t>(groups.group.size()), penalty, kills_left.data(), kills_right.data()};
@@ -448,7 +448,8 @@ auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogra
         depth.points += weight;
         if (groups.group_of_level[v] >= 0) of_group[groups.group_of_level[v]] += weight;
       }
-    return [&groups, of_group, depth, known = known_score + rounding, column = columns(j)](uint32_t mask, int64_t loss) {
+    return [&groups, of_group, depth, known = known_score + rounding_of(known_score), column = columns(j)](uint32_t mask,
+                                                                                                           int64_t loss) {
       int64_t on_side[2] = {0, 0};  // on the right, on the left
       for (int32_t g = 0; g < groups.n_groups; ++g) on_side[groups.is_left(mask, g)] += of_group[g];
       const int64_t low = on_side[1], high = depth.points - on_side[0], c = static_cast<int64_t>(groups.centers_left(mask));
@@ -457,7 +458,7 @@ auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogra
       return depth.score(depth.current + loss, std::min(left, right)) <= known;
     };
   };
-  return may_win(levels, histogram, survivors, modes, static_cast<int64_t>(most), winner);
+  return may_win(levels, histogram, survivors, modes, most_loss(current, known_score), winner);
 }
 
 FoundMistakes fewest_mode_mistakes(In2<int64_t> sums, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes,
