@@ -115,7 +115,7 @@ def test_progress_moves_on_with_the_stages_and_steps(monkeypatch):
         return [now["completed"] for now in done if "completed" in now]
 
     with working("growing", steps=2):
-        cost_curve(ExplainableKMeans(3, random_state=0), X)
+        cost_curve(ExplainableKMeans(2, random_state=0), X, max_leaves=4)
     assert shares() == sorted(shares())
     assert 1.8 <= shares()[-1] <= 2.0
     told = [now["description"] for now in done if "description" in now]
@@ -123,9 +123,9 @@ def test_progress_moves_on_with_the_stages_and_steps(monkeypatch):
     assert any(re.search(r"growing: sizes: searching trees of \d leaves", each) for each in told)
     done.clear()
     with working("growing", steps=2) as begin:
-        ExplainableKMeans(3, random_state=0).fit(X)
+        ExplainableKMeans(2, random_state=0).fit(X)
         begin("growing again")
-        ExplainableKMeans(3, random_state=0).fit(X)
+        ExplainableKMeans(2, random_state=0).fit(X)
     assert shares() == sorted(shares())
     assert 1.9 <= shares()[-1] < 2.0
     assert "growing again" in screen.getvalue()

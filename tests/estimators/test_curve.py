@@ -66,10 +66,10 @@ def test_a_search_goes_on_from_trees_of_a_size_once(seed, monkeypatch):
     model, searched = ExplainableKMeans(3, n_init=1, random_state=seed), []
     search = SearchCheaper.cheaper_clusters
     monkeypatch.setattr(
-        SearchCheaper, "cheaper_clusters", lambda self, starts: (searched.append(starts), search(self, starts))[1]
+        SearchCheaper, "cheaper_clusters", lambda self, start: (searched.append(start), search(self, start))[1]
     )
-    curve = cost_curve(model, rows, max_leaves=8)
-    assert [{start.tree.n_leaves for start in starts} for starts in searched] == [{5}, {6}]
+    curve = cost_curve(model, rows, max_leaves=14)
+    assert [start.tree.n_leaves for start in searched] == [6, 12]
     monkeypatch.undo()
     for size in curve.n_leaves:
         assert curve.model(size).tree_.equals(clone(model).set_params(max_leaves=size).fit(rows).tree_)

@@ -456,7 +456,7 @@ def test_a_descent_lowers_the_cost_until_no_cut_lowers_it_for_the_centers_as_the
     problem = SearchProblem(table, table.matrix, centers, labels, centers, objective=objective)
     rows = problem.part_with([tests]).rows(draw_distinct(row_hashes(table.matrix, 1), 200))
     given = None if n_leaves == k else start.cluster
-    (((column, threshold, right), cluster),) = descend(problem, rows, [tests], [given])
+    (column, threshold, right), cluster = descend(problem, rows, [tests], [given])
 
     def costs_by_cluster(labels):
         return objective.costs(matrix, objective.centers(matrix, labels, k, None, 1)[0])

@@ -229,8 +229,8 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     the curve has few points: one leaf a cluster, the size of the fitted model, ``max_leaves``, and for
     ``ClusterExplainer``, whose trees come from one growth, a size between.
 
-    With ``algorithm="search"`` a search improves the cheapest grown trees of 1.5, 2, 3, 4, 6 leaves a cluster and so
-    on. At every size the curve has the tree that a fit with so many leaves gives.
+    With ``algorithm="search"`` a search improves the cheapest trees of 2, 4, 8 leaves a cluster and so on, and leaves
+    are added to them. At every size the curve has the tree that a fit with so many leaves gives.
 
     References
     ----------

@@ -289,12 +289,20 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
             _, others = grow_starts(context, spec, search)
         if (grown.tree.n_node_samples[grown.tree.leaves] == 0).any():  # the papers' trees are expanded already
             return replace(growth, grown=replace(others[0], others=others[1:]))
-        centers, weight = context.of(grown).rows.centers(context.objective, grown.codes, k)
-        centers[weight == 0] = context.reference.centers[weight == 0]
-        expanded = expand_tree(grown, context.provider(centers), k, spec)
+
+        def with_leaves(tree: GrownTree) -> GrownTree:
+            centers, weight = context.of(tree).rows.centers(context.objective, tree.codes, k)
+            centers[weight == 0] = context.reference.centers[weight == 0]
+            return without_small_trees(expand_tree(tree, context.provider(centers), k, spec), tree.tree.n_leaves)
+
+        def improve(tree: GrownTree) -> GrownTree | None:
+            found = search.cheaper_clusters(tree)
+            return None if found is None else with_leaves(found)
+
         # The search with several leaves a cluster handles thresholds only.
-        improve = search.cheaper_clusters if self.expansion == "exkmc" and search.table.searched is None else None
-        return replace(growth, grown=replace(expanded, others=others, improve=improve))
+        takes_more = self.expansion == "exkmc" and search.table.searched is None
+        expanded = replace(with_leaves(grown), others=others, improve=improve if takes_more else None)
+        return replace(growth, grown=expanded)
 
     def _check_penalty(self) -> float | None:
         """The depth penalty; None if it is to be searched for."""

@@ -356,8 +356,6 @@ T = TypeVar("T")
 Growths = list[tuple[GrownTree, list[int]]]
 """Growths, each with the sizes of its trees."""
 
-_MOST_IMPROVED = 3
-"""Number of trees, the cheapest of a size, from which a search for cheaper trees of this size starts."""
 _BLOCK_VALUES = 1 << 14
 """Entries of an array of shape (k, p) that are processed at a time."""
 _COST_TOLERANCE = 1e-9
@@ -547,42 +545,35 @@ class FitContext:
         growths = self._sizes_of_growths(grown)
         if len(growths) == len(growths[0][1]) == 1:
             return grown
-        trees = self._cheapest(growths, lambda _: 0)
-        for size in self._searched_sizes(grown, growths):
-            trees += self._improved(grown, growths, size)
-        return min(trees, key=lambda tree: tree[:2]).get()
+        return min(self._with_searched(grown, growths, lambda _: 0), key=lambda tree: tree[:2]).get()
 
     def trees_by_size(self, grown: GrownTree, *, every: bool = False) -> list[SizedTree]:
-        """The cheapest trees of each size among all growths of a fit, sorted by size; all trees if ``every``.
+        """The cheapest trees of each size among all growths of a fit, sorted by size.
 
-        A search improves trees of the sizes that ``cheapest_tree`` searches, or of all sizes if ``every``.
+        ``every``: all trees, with a search at each size instead of the few of ``cheapest_tree``.
         """
-        growths = self._sizes_of_growths(grown)
         show_progress("sizes: costs of trees")
-        trees = self._trees(growths) if every else self._cheapest(growths, lambda size: size)
-        for size in self._searched_sizes(grown, growths, every=every):
-            show_progress(f"sizes: searching trees of {size} leaves", 0.7 * size / trees[-1].size)
-            trees += self._improved(grown, growths, size, trees if every else ())
+        trees = self._with_searched(grown, self._sizes_of_growths(grown), lambda size: size, every=every)
         return sorted(trees, key=lambda tree: (tree[1], tree[0]))
 
-    def _searched_sizes(self, grown: GrownTree, growths: Growths, *, every: bool = False) -> list[int]:
-        """Sizes at which a search starts: 1.5 k, 2 k, 3 k, 4 k, 6 k and so on, so that more leaves never cost more."""
-        k, known = self.n_clusters, {size for _, sizes in growths for size in sizes}
-        octaves = range(max(known).bit_length())
-        steps = {-(-k * half * 2**octave // 2) for octave in octaves for half in (3, 4)}
-        return sorted(size for size in known if size > k and (every or size in steps)) if grown.improve else []
-
-    def _improved(
-        self, grown: GrownTree, growths: Growths, size: int, known: Sequence[SizedTree] = ()
+    def _with_searched(
+        self, grown: GrownTree, growths: Growths, group: Callable[[int], int], *, every: bool = False
     ) -> list[SizedTree]:
-        """Trees that a search makes from trees of one size, those of ``known`` or measured here."""
-        assert grown.improve is not None
-        trees = [tree for tree in known if tree.size == size]
-        trees = trees or self._trees([(growth, [size]) for growth, sizes in growths if size in sizes])
-        cheapest = sorted(trees, key=lambda tree: tree.cost)[:_MOST_IMPROVED]
-        improved = grown.improve([tree.get() for tree in cheapest])
-        costs = self.together(partial(self.of(found).cost_of_each, [found.codes]) for found in improved)
-        return [SizedTree(cost, size, found) for (cost,), found in zip(costs, improved, strict=True)]
+        """Trees of growths as in ``_cheapest``; at twice as many leaves each time, a search improves the cheapest tree.
+
+        Leaves are then added to the improved tree, so the search after it starts from all trees before it.
+        """
+        trees = self._trees(growths) if every else self._cheapest(growths, group)
+        if grown.improve is None:
+            return trees
+        k, most = self.n_clusters, max(sizes[0] for _, sizes in growths)
+        for size in range(k + 1, most + 1) if every else (k * 2**n for n in range(1, (most // k).bit_length())):
+            show_progress(f"sizes: searching trees of {size} leaves", 0.7 * size / most)
+            starts = self._cheapest([(growth, [size]) for growth, sizes in growths if size in sizes], lambda _: 0)
+            if starts and (improved := grown.improve(min(starts, key=lambda tree: tree[:2]).get())) is not None:
+                growths.append((improved, sizes_of_growth(improved, k)[::-1]))
+                trees += self._cheapest([(improved, [size]) if every else growths[-1]], group)
+        return trees
 
     def _sizes_of_growths(self, grown: GrownTree) -> Growths:
         """All growths of a fit, each with the sizes of its trees in decreasing order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -15,39 +16,38 @@ from cutwise.table.table import as_matrix
 from .cut_tree import CutTree
 from .refine_sample import MOST_BINS, BinnedRows, SampledRows, SearchProblem, bin_rows, improve, room
 
-N_SWAPPED, MOST_ROUNDS = 1, 4
-"""Number of the cheapest trees in which leaves are moved, and of rounds of moved leaves and new centers at most."""
+MOST_ROUNDS = 2
+"""Number of rounds of moved leaves and new centers at most."""
 TOLERANCE = 0.006
 """As in ``refine.py``."""
-MOST_WORK = 2**21
+MOST_WORK = 2**20
 SUM_BITS = 52
 """Sums of costs have at most this many bits, so that float64 is exact."""
 
 
 def descend(
     problem: SearchProblem, rows: SampledRows, trees: Sequence[CutTree], clusters: Sequence[Int32 | None]
-) -> list[tuple[CutTree, Int32]]:
+) -> tuple[CutTree, Int32] | None:
     """Lower the cost of trees whose clusters have the centers of their rows.
 
     ``rows``: the rows to use. ``trees``: in the columns of ``rows``; no leaf is empty. ``clusters``: the cluster of
     every node that is a leaf; None: every leaf is its own cluster. With few bins a column, cuts are chosen again, then
-    leaves are moved, for fixed centers and the best center for every leaf; then the centers are updated. No step raises
-    the cost. The result does not depend on the order of rows or threads. Returns ``found``: the cheapest trees and the
-    clusters of their nodes, the best one first; all clusters have rows.
+    leaves are moved in the cheapest tree, for fixed centers and the best center for every leaf; then the centers are
+    updated. No step raises the cost. The result does not depend on the order of rows or threads. Returns ``found``: the
+    tree, and the clusters of its nodes, all with rows; None if a cluster has no rows in any of the trees.
     """
     bins, cuts = bin_rows(rows.values, rows.weights.astype(np.float64), trees, MOST_BINS, problem.n_jobs)
     descent = _Descent(problem, rows, bins, as_matrix(bins.codes))
     starts = (descent.price(cut, cluster) for cut, cluster in zip(cuts, clusters, strict=True))
     found = [descent.step(start, swaps=False) for start in starts if start is not None]
-    result = []
-    for tree in sorted(found, key=lambda tree: tree.cost)[:N_SWAPPED]:
-        for _ in range(MOST_ROUNDS):
-            before, tree = tree, descent.step(tree, swaps=True)
-            if tree is before:
-                break
-        result.append(tree)
-    result.sort(key=lambda tree: tree.cost)
-    return [(bins.unbinned(each.tree), each.cluster) for each in result]
+    if not found:
+        return None
+    tree = min(found, key=attrgetter("cost"))
+    for _ in range(MOST_ROUNDS):
+        before, tree = tree, descent.step(tree, swaps=True)
+        if tree is before:
+            break
+    return bins.unbinned(tree.tree), tree.cluster
 
 
 @dataclass(frozen=True, eq=False)

@@ -173,7 +173,8 @@ class GrownTree:
     at leaves, and for the lower end of one-sided tests. ``split_order`` (n_nodes,) int32: the order in which the nodes
     were made: 0 for the root, then two with every split. ``leaf_clusters`` (n_nodes,) int32: the cluster of every node
     while it was a leaf, -1 if it never was a leaf of a complete tree. ``others``: other growths of the same fit, whose
-    trees may be cheaper at some sizes. ``improve``: makes cheaper trees from trees of one size, sorted by cost.
+    trees may be cheaper at some sizes. ``improve``: makes a cheaper tree of as many leaves, which has
+    then grown further, or None.
     ``rows``: content of the m rows if they represent rows that are not in memory.
     """
 
@@ -184,7 +185,7 @@ class GrownTree:
     split_order: Int32 | None = None
     leaf_clusters: Int32 | None = None
     others: tuple[GrownTree, ...] = ()
-    improve: Callable[[Sequence[GrownTree]], list[GrownTree]] | None = None
+    improve: Callable[[GrownTree], GrownTree | None] | None = None
     rows: Any = None
 
     @property

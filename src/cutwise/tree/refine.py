@@ -244,7 +244,8 @@ class SearchCheaper(SearchProblem):
         if self.objective is not KMEANS:
             # The search used squared distances: continue with the objective, from its results and its starts.
             trees = [tree for tree in (*(each.tree for each in found), *known) if tree.n_leaves == self.n_leaves]
-            found += [FoundTree(tree, None, []) for tree, _ in self._descend(trees, [None] * len(trees), drawn)]
+            if (descended := self._descend(trees, [None] * len(trees), drawn)) is not None:
+                found.append(FoundTree(descended[0], None, []))
         return n_starts, found, self.size_penalty * sample.cost / sample.weight * self.total_weight
 
     def _plans(self, drawn: DrawnRows) -> list[SearchPlan]:
@@ -360,25 +361,29 @@ class SearchCheaper(SearchProblem):
             found.append(FoundTree(before._replace(threshold=threshold), before, steps))
         return found
 
-    def cheaper_clusters(self, starts: Sequence[GrownTree]) -> list[GrownTree]:
-        """Cheaper trees by a search from trees whose clusters may have several leaves, in the table's columns.
+    def cheaper_clusters(self, start: GrownTree) -> GrownTree | None:
+        """A cheaper tree by a search from a tree whose clusters may have several leaves, in the table's columns.
 
-        Trees with empty leaves are left out, since their thresholds have no neighboring values.
+        None if a leaf is empty: then thresholds have no neighboring values.
         """
-        starts = [start for start in starts if not start.n_empty]
-        given = [CutTree(start.tree.feature, start.tree.threshold, start.tree.children_right) for start in starts]
-        found = self._descend(given, [start.tree.cluster for start in starts], self.draw(self.n_leaves))
-        replayed = [tree.replay(self.rows.anew(), cluster) for tree, cluster in found]
-        trees = [tree.finish() for tree in replayed if all(tree.provider.size(leaf) for leaf in tree.leaves())]
-        return [each for each in trees if self._is_within(each)]
+        if start.n_empty:
+            return None
+        given = CutTree(start.tree.feature, start.tree.threshold, start.tree.children_right)
+        if (descended := self._descend([given], [start.tree.cluster], self.draw(self.n_leaves))) is None:
+            return None
+        replayed = descended[0].replay(self.rows.anew(), descended[1])
+        if not all(replayed.provider.size(leaf) for leaf in replayed.leaves()):
+            return None
+        found = replayed.finish()
+        return found if self._is_within(found) else None
 
     def _descend(
         self, trees: Sequence[CutTree], clusters: Sequence[Int32 | None], drawn: DrawnRows
-    ) -> list[tuple[CutTree, Int32]]:
+    ) -> tuple[CutTree, Int32] | None:
         """See ``descend``; cuts are of the table's columns."""
         part = self.part_with(trees)
         found = descend(self, part.rows(drawn), list(map(part.place, trees)), clusters)
-        return [(part.restore(tree), cluster) for tree, cluster in found]
+        return found and (part.restore(found[0]), found[1])
 
     def _grow_on_sample(self, sample: SearchSample, rows: SampledRows, runs: Sequence[Float64]) -> list[CutTree | None]:
         """Trees of "exshallow" on the bins of the sample, one per clustering; None if its labels occurred before."""
