@@ -115,7 +115,7 @@ def test_progress_moves_on_with_the_stages_and_steps(monkeypatch):
         return [now["completed"] for now in done if "completed" in now]
 
     with working("growing", steps=2):
-        cost_curve(ExplainableKMeans(2, random_state=0), X, max_leaves=4)
+        cost_curve(ExplainableKMeans(4, random_state=0), X)
     assert shares() == sorted(shares())
     assert 1.8 <= shares()[-1] <= 2.0
     told = [now["description"] for now in done if "description" in now]
