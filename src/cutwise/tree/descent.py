@@ -16,11 +16,11 @@ from cutwise.table.table import as_matrix
 from .cut_tree import CutTree
 from .refine_sample import MOST_BINS, BinnedRows, SampledRows, SearchProblem, bin_rows, improve, room
 
-MOST_ROUNDS = 2
+MOST_ROUNDS = 4
 """Number of rounds of moved leaves and new centers at most."""
 TOLERANCE = 0.006
 """As in ``refine.py``."""
-MOST_WORK = 2**20
+MOST_WORK = 2**21
 SUM_BITS = 52
 """Sums of costs have at most this many bits, so that float64 is exact."""
 
