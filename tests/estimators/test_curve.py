@@ -69,10 +69,24 @@ def test_a_search_goes_on_from_trees_of_a_size_once(seed, monkeypatch):
         SearchCheaper, "cheaper_clusters", lambda self, start: (searched.append(start), search(self, start))[1]
     )
     curve = cost_curve(model, rows, max_leaves=14)
-    assert [start.tree.n_leaves for start in searched] == [6, 12]
+    sizes = [start.tree.n_leaves for start in searched]
+    assert sizes == sorted(sizes)
+    assert set(sizes) == {6, 12}
+    assert len(set(map(id, searched))) == len(searched) <= 6
     monkeypatch.undo()
     for size in curve.n_leaves:
         assert curve.model(size).tree_.equals(clone(model).set_params(max_leaves=size).fit(rows).tree_)
+
+
+@pytest.mark.parametrize("seed", [9, 12])  # IMM's tree with twelve leaves is cheapest, and no step improves it
+def test_where_the_cheapest_tree_cannot_be_improved_another_start_is_taken(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(6, 4))[rng.integers(0, 6, 400)] * 3 + rng.normal(size=(400, 4))
+    rows = rows.round(2)
+    centers = KMeans(6, n_init=1, init=rows[rng.integers(0, 400, 6)]).fit(rows).cluster_centers_
+    model = ExplainableKMeans(6, reference=centers, max_leaves=12)
+    grown = [clone(model).set_params(algorithm=each).fit(rows) for each in ("imm", "exgreedy", "exshallow", "exkmc")]
+    assert model.fit(rows).cost_ < min(each.cost_ for each in grown) * (1 - 1e-4)
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "imm", "exkmc", "expand", "cart"])

@@ -356,6 +356,8 @@ T = TypeVar("T")
 Growths = list[tuple[GrownTree, list[int]]]
 """Growths, each with the sizes of its trees."""
 
+_MOST_STARTS = 3
+"""Number of trees of a size from which a search for a cheaper one starts, until it finds one."""
 _BLOCK_VALUES = 1 << 14
 """Entries of an array of shape (k, p) that are processed at a time."""
 _COST_TOLERANCE = 1e-9
@@ -561,7 +563,8 @@ class FitContext:
     ) -> list[SizedTree]:
         """Trees of growths as in ``_cheapest``; at twice as many leaves each time, a search improves the cheapest tree.
 
-        Leaves are then added to the improved tree, so the search after it starts from all trees before it.
+        Leaves are then added to the improved tree, so the search after it starts from all trees before it. Where the
+        cheapest tree cannot be improved, others are.
         """
         trees = self._trees(growths) if every else self._cheapest(growths, group)
         if grown.improve is None:
@@ -569,10 +572,15 @@ class FitContext:
         k, most = self.n_clusters, max(sizes[0] for _, sizes in growths)
         for size in range(k + 1, most + 1) if every else (k * 2**n for n in range(1, (most // k).bit_length())):
             show_progress(f"sizes: searching trees of {size} leaves", 0.7 * size / most)
-            starts = self._cheapest([(growth, [size]) for growth, sizes in growths if size in sizes], lambda _: 0)
-            if starts and (improved := grown.improve(min(starts, key=lambda tree: tree[:2]).get())) is not None:
-                growths.append((improved, sizes_of_growth(improved, k)[::-1]))
-                trees += self._cheapest([(improved, [size]) if every else growths[-1]], group)
+            known = self._trees([(growth, [size]) for growth, sizes in growths if size in sizes])
+            known.sort(key=lambda tree: tree.cost)
+            for start in known[:_MOST_STARTS]:
+                if (improved := grown.improve(start.get())) is not None:
+                    growths.append((improved, sizes_of_growth(improved, k)[::-1]))
+                    own = self._trees([(improved, [size])])
+                    trees += own if every else self._cheapest(growths[-1:], group)
+                    if own[0].cost < known[0].cost * (1.0 - 1e-9):
+                        break
         return trees
 
     def _sizes_of_growths(self, grown: GrownTree) -> Growths:
