@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -172,15 +171,21 @@ def test_growth_that_gains_nothing_more_ends_the_curve():
     assert curve.smallest(0) == 2
 
 
-def test_inseparable_centers_leave_no_gap_that_no_fit_has():
-    rows = np.array([[0.0, 0.0], [0.0, 5.0], [4.0, 0.0], [4.0, 5.0], [8.0, 2.0], [9.0, 3.0]])
-    centers = np.array([[0.0, 2.0], [0.0, 2.0], [8.0, 2.0]])
-    grows = {"algorithm": "exshallow", "reference": centers}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        curve = cost_curve(ExplainableKMeans(3, **grows), rows, max_leaves=6)
-        assert_same(curve, lambda s: ExplainableKMeans(3, **grows, max_leaves=max(s, 3)).fit(rows))
-    assert curve.n_leaves[0] == 2
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
+@pytest.mark.parametrize(
+    ("first", "model"),
+    [
+        (2, ExplainableKMeans(3, algorithm="exshallow", reference=[[0.0, 2.0], [0.0, 2.0], [3.0, 2.0]])),
+        (2, ExplainableKMeans(4, min_samples_leaf=4, size_penalty=1.0, n_init=1, random_state=0)),
+        (6, ExplainableKMeans(6, max_depth=3, n_init=1, random_state=0)),
+    ],
+    ids=["inseparable centers", "short rules", "an empty leaf"],
+)
+def test_curves_begin_with_the_fit_where_a_tree_of_one_leaf_a_cluster_has_fewer_with_rows(first, model):
+    rows = np.random.default_rng(0).integers(0, 4, (40, 2)).astype(float)
+    curve = cost_curve(model.set_params(cut_features=[0]), rows, max_leaves=12)
+    assert curve.n_leaves[0] == first
+    assert_same(curve, lambda size: clone(model).set_params(max_leaves=curve.model(size).max_leaves).fit(rows))
 
 
 def test_the_smallest_tree_within_is_the_first_that_is():

@@ -84,8 +84,9 @@ class CostCurve(_Trees):
         cost no less than a smaller one are left out if a fit would return the smaller tree.
     cost : ndarray of shape (n_points,), float64
         ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; all figures equal those of this fit
-        (``agreement``: up to the rounding of fractional weights). Trees of ``ClusterExplainer("auto")`` may have fewer
-        leaves than allowed; their figures are those of a fit with ``model(n_leaves[i]).max_leaves``.
+        (``agreement``: up to the rounding of fractional weights). Trees of ``ClusterExplainer("auto")``, and trees with
+        no more leaves than clusters, may have fewer leaves than allowed; their figures are those of a fit with
+        ``model(n_leaves[i]).max_leaves``.
     surrogate_cost, cost_ratio, explained : ndarray of shape (n_points,), float64
     agreement : ndarray of shape (n_points,), float64
         Share of the weight whose cluster is that of the reference.
@@ -280,7 +281,8 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         probe._publish(start, growth)
 
     def of_tree(size: int) -> TreeEstimator:
-        point: TreeEstimator = _with(copy(probe), max_leaves=max(size, k))
+        allowed = max(size, k + (size > min(by_size)))  # a tree of fewer leaves than clusters may have grown further
+        point: TreeEstimator = _with(copy(probe), max_leaves=allowed)
         point._publish(start, Growth(by_size[size].get()))
         if isinstance(point, ClusterExplainer):
             point.candidates_ = {point.growth_: point.agreement_}

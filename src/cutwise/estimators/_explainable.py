@@ -91,7 +91,7 @@ def _dense(values: Any) -> npt.NDArray[Any]:
 def grow_starts(
     context: FitContext, spec: GrowthSpec, search: SearchCheaper
 ) -> tuple[dict[str, GrownTree], tuple[GrownTree, ...]]:
-    """The trees that a search starts from, by algorithm, and all grown trees with up to ``spec.max_leaves`` leaves."""
+    """The trees that a search starts from, by algorithm, and all grown trees with more leaves than clusters."""
     names, k = RECIPES["search"].starts, context.n_clusters
     tried: dict[str, GrownTree | InfeasibleLimitsError] = {}
 
@@ -117,11 +117,10 @@ def grow_starts(
     trees = {name: tree for name, tree in tried.items() if isinstance(tree, GrownTree)}
     grown_by = {name: trees[name] for name in names if name in trees}
     refused = [error for error in tried.values() if isinstance(error, InfeasibleLimitsError)]
-    papers = tuple(grown_by.values())
-    if refused and max(grown.tree.n_leaves for grown in papers) < k:
+    if refused and max(grown.tree.n_leaves for grown in grown_by.values()) < k:
         raise refused[0]
-    purer = (tree for name, tree in trees.items() if name not in names and tree.tree.n_leaves > k)
-    return grown_by, (*papers, *(without_small_trees(tree, k + 1) for tree in purer))  # no start with k
+    larger = (tree for tree in {**grown_by, **trees}.values() if tree.tree.n_leaves > k)
+    return grown_by, tuple(without_small_trees(tree, k + 1) for tree in larger)
 
 
 _DOMINANT = 0.95
@@ -288,7 +287,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
         if first < max_leaves:
             _, others = grow_starts(context, spec, search)
         if (grown.tree.n_node_samples[grown.tree.leaves] == 0).any():  # the papers' trees are expanded already
-            return replace(growth, grown=replace(others[0], others=others[1:]))
+            return replace(growth, grown=replace(grown, others=others))
 
         def with_leaves(tree: GrownTree) -> GrownTree:
             centers, weight = context.of(tree).rows.centers(context.objective, tree.codes, k)

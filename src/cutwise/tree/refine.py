@@ -471,8 +471,7 @@ class SearchCheaper(SearchProblem):
         cluster = tree.cluster.copy()
         place = np.cumsum(tree.feature < 0) - 1
         cluster[leaves] = _names(place[grown.leaf_of_row], len(leaves), labels, weights)
-        order, clusters = (grown.split_order, cluster) if anew else (None, None)
-        return replace(grown, tree=replace(tree, cluster=cluster), split_order=order, leaf_clusters=clusters)
+        return replace(grown, tree=replace(tree, cluster=cluster), leaf_clusters=cluster)
 
 
 def _cluster_sample(problem: SearchProblem, rows: SampledRows, n_runs: int) -> list[Float64]:
