@@ -7,7 +7,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
 
 from cutwise import (
     ClusterExplainer,
@@ -17,7 +17,13 @@ from cutwise import (
     export_python,
     load_model,
 )
-from cutwise.exceptions import IdentifierWarning, InvalidInputError, UnknownLevelsWarning
+from cutwise.exceptions import (
+    IdentifierWarning,
+    InvalidInputError,
+    NotFiniteError,
+    UnknownLevelsWarning,
+    UnsupportedInputError,
+)
 
 N = 240
 RNG = np.random.default_rng(5)
@@ -123,6 +129,16 @@ def test_a_preprocessor_gets_the_table_as_it_was_passed_and_rules_stay_on_its_co
     np.testing.assert_array_equal(model.predict(FRAME), model.labels_)
     assert model.transform(FRAME).shape == (N, 3)
     assert "region" in str(model.rules())
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), RobustScaler()])
+def test_scalers_of_numbers_refuse_categories_and_gaps_and_name_one_that_takes_them(scaler):
+    numbers = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) ** 2})
+    for table in (numbers.assign(city=["N", "S", "W"] * 10), numbers.assign(a=numbers["a"].where(numbers["a"] > 3))):
+        with pytest.raises((UnsupportedInputError, NotFiniteError), match=r"\bUse TableScaler\(\)"):
+            ExplainableKMeans(3, preprocessor=scaler).fit(table)
+    bools_and_dates = numbers.assign(a=numbers["a"] > 9, b=pd.date_range("2020-01-01", periods=30))
+    assert ExplainableKMeans(2, preprocessor=StandardScaler(), random_state=0).fit(bools_and_dates).n_leaves_ == 2
 
 
 def test_rows_with_levels_never_seen_are_placed_with_a_warning_or_refused():

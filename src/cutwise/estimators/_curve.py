@@ -84,9 +84,8 @@ class CostCurve(_Trees):
         cost no less than a smaller one are left out if a fit would return the smaller tree.
     cost : ndarray of shape (n_points,), float64
         ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; all figures equal those of this fit
-        (``agreement``: up to the rounding of fractional weights). Trees of ``ClusterExplainer("auto")``, and trees with
-        no more leaves than clusters, may have fewer leaves than allowed; their figures are those of a fit with
-        ``model(n_leaves[i]).max_leaves``.
+        (``agreement``: up to the rounding of fractional weights). Trees of ``ClusterExplainer("auto")``, and trees of
+        at most one leaf a cluster, may need more leaves allowed: ``max_leaves=model(n_leaves[i]).max_leaves``.
     surrogate_cost, cost_ratio, explained : ndarray of shape (n_points,), float64
     agreement : ndarray of shape (n_points,), float64
         Share of the weight whose cluster is that of the reference.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, TypeVar
@@ -56,6 +56,7 @@ from .table_scaler import EXACT_SCALERS, TableScaler, moments, standardize_table
 
 MEASURED, FINER_PREPROCESSOR = "the preprocessor's output", "use a preprocessor that keeps more rows apart"
 """The name of the metric rows in errors, and the advice if too few of these rows differ."""
+_MAKE_NUMBERS = "Use TableScaler(), or a ColumnTransformer that makes complete numbers of texts, dates and gaps."
 _DENSE_VALUES = 2**22
 """Number of values that are made dense at a time: trees of many labels test many columns."""
 
@@ -270,14 +271,14 @@ def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Flo
     fitted = copying_clone(preprocessor)
     own = _rows_for(fitted, X, table)
     # ``_read_metric`` reports an overflow once, with its row.
-    with np.errstate(all="ignore"), _refusing_y(preprocessor), _refusing_sparse(fitted, table):
+    with np.errstate(all="ignore"), _advising(fitted, table):
         if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
             fitted.fit(own, sample_weight=sample_weight)
         elif sample_weight is not None and not sample_weight.all():
             fitted.fit(take_rows(own, np.flatnonzero(sample_weight)))
         elif hasattr(fitted, "fit_transform") and own is not table and type(fitted) not in EXACT_SCALERS:
             Z = fitted.fit_transform(own)
-            return MetricSpace(fitted, Z, _read_metric(Z, table.n_rows))
+            return MetricSpace(fitted, Z, _read_metric(Z, table))
         else:
             fitted.fit(own)
         if type(fitted) in EXACT_SCALERS and table.has_names:
@@ -290,31 +291,30 @@ def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Flo
 def _rows_for(fitted: Any, X: Any, table: Table) -> Any:
     """Input for a preprocessor: ``X`` as the user passed it, or the table that was read from it.
 
-    scikit-learn reads frames of some libraries as float64 whatever their dtypes, and keeps the dtypes of others.
+    scikit-learn reads frames of some libraries as float64 whatever their dtypes, and keeps the dtypes of others. In a
+    table, categories are codes, which no scaler may take for numbers.
     """
     if isinstance(fitted, TableScaler):
         return table
-    return unshared(table.values if type(fitted) in EXACT_SCALERS else X, fitted)
+    reads_values = type(fitted) in EXACT_SCALERS and not any(kind.name == "category" for kind in table.kinds)
+    return unshared(table.values if reads_values else X, fitted)
 
 
 @contextmanager
-def _refusing_y(preprocessor: Any) -> Iterator[None]:
-    """Advise on a transformer that learns from labels; its own error only says that it needs y."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if not re.search(r"argument: 'y'|requires y to be passed", str(error)):
-            raise
-        raise InvalidInputError(
-            f"preprocessor={shown(preprocessor)} learns from y, and clusters are measured in X alone. Use one that "
-            "needs no y, such as StandardScaler(), or transform X with it first: the rules are then in its output."
-        ) from error
-
-
-def _refusing_sparse(fitted: Any, table: Table) -> AbstractContextManager[None]:
-    """Advise on a transformer that cannot take sparse rows."""
-    what = f"preprocessor={shown(fitted)} does not take these sparse rows"
-    return reading(what, "Give dense rows, or use MaxAbsScaler().") if table.is_sparse else nullcontext()
+def _advising(fitted: Any, table: Table) -> Iterator[None]:
+    """Advise on a transformer that learns from labels, or cannot take sparse rows, texts, dates or missing values."""
+    what = f"preprocessor={shown(fitted)} does not take these {'sparse ' if table.is_sparse else ''}rows"
+    step = "Give dense rows, or use MaxAbsScaler()." if table.is_sparse else _MAKE_NUMBERS
+    with nullcontext() if are_plain(table.kinds) and not table.is_sparse else reading(what, step):
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            if not re.search(r"argument: 'y'|requires y to be passed", str(error)):
+                raise
+            raise InvalidInputError(
+                f"preprocessor={shown(fitted)} learns from y, and clusters are measured in X alone. Use one that needs "
+                "no y, such as StandardScaler(), or transform X with it first: the rules are then in its output."
+            ) from error
 
 
 def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
@@ -327,26 +327,26 @@ def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
         points, width = fitted.sparse_points(table), len(sources)
         if np.isfinite(points.data).all():
             return None, Table(points, numbered_names(width), False, (NUMBER,) * width)
-    with np.errstate(all="ignore"), warnings.catch_warnings():  # as when it was fitted
+    with np.errstate(all="ignore"), warnings.catch_warnings(), _advising(fitted, table):  # as when it was fitted
         warnings.filterwarnings("ignore", message="X does not have valid feature names")  # names were checked before
-        with _refusing_sparse(fitted, table):
-            Z = fitted.transform(_rows_for(fitted, X, table))
-    return Z, _read_metric(Z, table.n_rows)
+        Z = fitted.transform(_rows_for(fitted, X, table))
+    return Z, _read_metric(Z, table)
 
 
-def _read_metric(Z: Any, n_rows: int) -> Table:
-    """Read the preprocessor's output as a table, and check that it has ``n_rows`` rows."""
+def _read_metric(Z: Any, table: Table) -> Table:
+    """Read the preprocessor's output as a table, and check that it has the rows of ``table``."""
     try:
         metric = read_table(Z, what=MEASURED)
     except NotFiniteError as error:
         raise error.with_next_step(
-            "Its input is finite, so the preprocessor made it: by the logarithm of a negative number, for instance, or "
-            "squares beyond float64. Choose another, or change those values (divide a column by a constant)."
+            f"{'Its input is finite, so' if are_plain(table.kinds) else _MAKE_NUMBERS + ' If there were no gaps,'} "
+            "the preprocessor made it: by the logarithm of a negative number, for instance, or squares beyond float64. "
+            "Choose another, or change those values (divide a column by a constant)."
         ) from error
-    if metric.n_rows != n_rows:
+    if metric.n_rows != table.n_rows:
         raise InvalidInputError(
-            f"The preprocessor gave {metric.n_rows} rows for {n_rows}, but every row needs one. Leave rows out before "
-            "fitting instead."
+            f"The preprocessor gave {metric.n_rows} rows for {table.n_rows}, but every row needs one. "
+            "Leave rows out before fitting instead."
         )
     return metric
 

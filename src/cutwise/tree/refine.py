@@ -469,8 +469,7 @@ class SearchCheaper(SearchProblem):
             return grown
         labels, weights = self._by_label(grown)
         cluster = tree.cluster.copy()
-        place = np.cumsum(tree.feature < 0) - 1
-        cluster[leaves] = _names(place[grown.leaf_of_row], len(leaves), labels, weights)
+        cluster[leaves] = _names(np.searchsorted(leaves, grown.leaf_of_row), len(leaves), labels, weights)
         return replace(grown, tree=replace(tree, cluster=cluster), leaf_clusters=cluster)
 
 
