@@ -29,7 +29,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -168,7 +168,6 @@ def read_cells(
     ``given``: cells, ``""`` for an empty one, and their numbers of rows. ``known``: cells to read together with these;
     empty if the column has words, or the set of these words.
     """
-    import numpy as np
     import pandas as pd
 
     if isinstance(known, frozenset) or (known is not None and not known):
@@ -177,63 +176,51 @@ def read_cells(
     cells = [str(cell).strip() for cell in given]
     marks = {i: cell for i, cell in enumerate(cells) if cell.casefold() in MISSING_AMONG_NUMBERS}
     others = [i for i in range(len(cells)) if i not in marks]
-    own = [cells[i] for i in others]
-    every, markers = [*known, *own], _count(marks, counts)
-    numbers, how = _as_numbers(every, decimal)
-    if numbers is not None:
-        numbers = numbers[len(known) :]
-        are_whole = not marks and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in numbers)
-        found = np.zeros(len(cells), dtype=np.int64) if are_whole else np.full(len(cells), np.nan)
-        found[others] = numbers
-        return pd.Series(found), Reading(markers, how, cells=_telling(every, partial(_traits_of_number, decimal)))
-    pair = _pair({cell.casefold() for cell in every})
-    if pair is not None:
-        found = np.full(len(cells), np.nan)
-        found[others] = [cell.casefold() == pair[0] for cell in own]
-        values = pd.Series(found).astype("boolean" if marks else "bool")
-        if pair[0] == "true":
-            return values, Reading(markers, cells=("true",))  # as others find it
-        how = (f"{pair[0]} is true, {pair[1]} is false",)
-        return values, Reading(markers, how, are_words=True, cells=_telling(every, lambda _: {pair}))
-    times, said = _as_times(every)
-    if times is not None:
-        is_zoned = getattr(times.dtype, "tz", None) is not None
-        ticks = np.full(len(cells), "NaT", dtype=f"{times.dtype.kind}8[us]")
-        times = times.iloc[len(known) :]
-        ticks[others] = (times.dt.tz_localize(None) if is_zoned else times).to_numpy().astype(ticks.dtype)
-        values = pd.Series(ticks)
-        values = values.dt.tz_localize("UTC") if is_zoned else values
-        return values, Reading(markers, (said,), cells=_telling(every, _traits_of_time))
-    odd = first_odd(own, known, decimal) if known else ""
-    marks = {i: mark for i, mark in marks.items() if _is_missing(mark)}
-    how = ("codes with leading zeros are kept as text",) if contains_codes(cells) else ()
-    words = [np.nan if i in marks else cell.strip() if isinstance(cell, str) else cell for i, cell in enumerate(given)]
-    return pd.Series(words), Reading(_count(marks, counts), how, unread=said, odd=odd)
-
-
-def _count(marks: Mapping[int, str], counts: Sequence[int]) -> Counter[str]:
-    """Number of rows by marker of missing values, from the marks of cells; empty cells have no marker."""
+    values, reading = _read_alike([*known, *(cells[i] for i in others)], decimal, len(known))
+    if values is not None:
+        values = values.astype("boolean") if marks and values.dtype == bool else values
+        values = values.set_axis(others).reindex(range(len(cells)))
+    else:
+        odd = _first_odd([cells[i] for i in others], known, decimal) if known and others else ""
+        how = ("codes with leading zeros are kept as text",) if contains_codes(cells) else ()
+        values, reading = pd.Series(_words(given, ())), replace(reading, how=how, odd=odd)
+        marks = {i: mark for i, mark in marks.items() if _is_missing(mark)}
     markers = Counter[str]()
     for i, mark in marks.items():
-        if mark:
+        if mark:  # an empty cell has no marker
             markers[mark] += counts[i]
-    return markers
+    return values, replace(reading, markers=markers)
 
 
-def first_odd(cells: Sequence[str], known: Sequence[str], decimal: str) -> str:
-    """The first cell that cannot be read together with the known and the earlier ones; empty if all can."""
-    own = [cell for cell in cells if cell.casefold() not in MISSING_AMONG_NUMBERS]
+def _read_alike(cells: Sequence[str], decimal: str, first: int = 0) -> tuple[pd.Series | None, Reading]:
+    """Values of cells that are all numbers, both words of a pair or times, from cell ``first`` on; None for others."""
+    import pandas as pd
+
+    numbers, how = _as_numbers(cells, decimal)
+    if numbers is not None:
+        own, telling = numbers[first:], _telling(cells, partial(_traits_of_number, decimal))
+        are_whole = all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in own)
+        return pd.Series(own, dtype="int64" if are_whole else "float64"), Reading(how=how, cells=telling)
+    pair = next((pair for pair in PAIRS if cells and {cell.casefold() for cell in cells} <= set(pair)), None)
+    if pair is not None:
+        values = pd.Series([cell.casefold() == pair[0] for cell in cells[first:]], dtype=bool)
+        if pair[0] == "true":
+            return values, Reading(cells=("true",))  # as others find it
+        how = (f"{pair[0]} is true, {pair[1]} is false",)
+        return values, Reading(how=how, are_words=True, cells=_telling(cells, lambda _: {pair}))
+    times, said = _as_times(cells)
+    if times is None:
+        return None, Reading(unread=said)
+    return times.iloc[first:].dt.as_unit("us"), Reading(how=(said,), cells=_telling(cells, _traits_of_time))
+
+
+def _first_odd(cells: Sequence[str], known: Sequence[str], decimal: str) -> str:
+    """The first cell that cannot be read together with the known and the earlier ones."""
 
     def are_words(n: int) -> bool:
-        some = [*known, *own[:n]]
-        return (
-            _as_numbers(some, decimal)[0] is None
-            and _pair({cell.casefold() for cell in some}) is None
-            and _as_times(some)[0] is None
-        )
+        return _read_alike([*known, *cells[:n]], decimal)[0] is None
 
-    at = bisect_left(range(len(own)), True, key=lambda i: are_words(i + 1))
-    return own[at] if at < len(own) else ""
+    return cells[bisect_left(range(len(cells)), True, key=lambda i: are_words(i + 1))]
 
 
 def _telling(cells: Sequence[str], traits_of: Callable[[str], set[Hashable]]) -> tuple[str, ...]:
@@ -378,10 +365,6 @@ def _number(cell: str, decimal: str) -> _Number | None:
     value = int(digits) if digits.isdecimal() else float(digits)
     negative = in_brackets or (part["sign"] or part["inner"]) in ("-", "−")
     return _Number(-value if negative else value, "".join(units), part["group"], in_brackets)
-
-
-def _pair(cells: set[str]) -> tuple[str, str] | None:
-    return next((pair for pair in PAIRS if cells and cells <= set(pair)), None)
 
 
 def find_decimal(columns: Sequence[Sequence[str]], separator: str) -> tuple[str, float]:
