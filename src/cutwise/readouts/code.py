@@ -11,13 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from cutwise.exceptions import InvalidInputError
 from cutwise.table.instants import instant_of
 from cutwise.table.table import ColumnKind
 
-from .conditions import Condition, conditions_of, is_reachable, walk_leaves
+from .conditions import Condition, interval_text
 from .labeled_tree import LabeledTree
 from .words import TRUTH_WORDS, number, quoted
 
@@ -73,13 +71,11 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
                 f"    if {spoken[feature]} not in ({levels},):  # a level not seen at fit",
                 "        return None",
             ]
-    for leaf, regions, _ in walk_leaves(labeled.tree):
-        if not is_reachable(regions):
-            continue  # no value reaches this leaf
+    for leaf, conditions in labeled.leaf_conditions(as_tested=True):
         label = labeled.labels[labeled.tree.cluster[leaf]]
         name = labeled.cluster_names.get(label)
         answer = f"return {_literal(label)}" + ("" if name is None else f"  # {quoted(name)}")
-        tests = [_test(condition, spoken) for condition in conditions_of(regions, labeled.columns)]
+        tests = [_test(condition, spoken) for condition in conditions]
         lines += [f"    if {' and '.join(tests)}:", f"        {answer}"] if tests else [f"    {answer}"]
     return "\n".join(lines) + "\n"
 
@@ -126,14 +122,8 @@ def _test(condition: Condition, spoken: Mapping[int, str]) -> str:
         named = [_literal((kind.levels or ())[code]) for code in codes] + ["None"] * condition.unknown
         outside = condition.outside and condition.levels is not None
         return f"{name} {'not in' if outside else 'in'} ({', '.join(named)},)"
-    low, high = condition.lower > -np.inf, condition.upper < np.inf
-    lower, upper = (_end(end, kind) if abs(end) < np.inf else "" for end in (condition.lower, condition.upper))
-    up_to, below, above = ("<", "<=", ">=") if kind.name == "date" else ("<=", "<", ">")
-    if condition.outside:
-        text = f"not {lower} {below} {name} {up_to} {upper}"
-    else:
-        between = f"{lower} {below} {name} {up_to} {upper}"
-        text = between if low and high else f"{name} {up_to} {upper}" if high else f"{name} {above} {lower}"
+    text = interval_text(name, condition.lower, condition.upper, kind, lambda end: _end(end, kind))
+    text = f"not {text}" if condition.outside else text
     if not kind.has_gaps:
         return text
     return f"({name} is None or {text})" if condition.unknown else f"{name} is not None and {text}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -88,18 +88,16 @@ class Condition:
         if not by_bounds and (only := self.only_value) is not None:
             text = f"{name} {'!=' if self.outside else '='} {value_text(kind, only)}"
             return f"({text}{unknown})" if unknown else text
-        low, high = self.lower > -math.inf, self.upper < math.inf
-        if kind.name == "bool" and not (low and high):
-            text = f"{name} is {'true' if low else 'false'}"
-        else:
+
+        def within(lower: float, upper: float) -> str:
             later = kind.name == "date"  # bounds are written a day, or a microsecond, later
-            up_to, below, above = ("<", "<=", ">=") if later else ("<=", "<", ">")
-            ends = (self.lower, self.upper)
-            lower, upper = (value_text(kind, end + later) if abs(end) < math.inf else "" for end in ends)
-            if self.outside:
-                return f"({name} {up_to} {lower} or {name} {above} {upper}{unknown})"
-            between = f"{lower} {below} {name} {up_to} {upper}"
-            text = between if low and high else f"{name} {up_to} {upper}" if high else f"{name} {above} {lower}"
+            return interval_text(name, lower, upper, kind, lambda end: value_text(kind, end + later))
+
+        if self.outside:
+            return f"({within(-math.inf, self.lower)} or {within(self.upper, math.inf)}{unknown})"
+        text = within(self.lower, self.upper)
+        if kind.name == "bool" and not (self.lower > -math.inf and self.upper < math.inf):
+            text = f"{name} is {'true' if self.lower > -math.inf else 'false'}"
         return f"({text}{unknown})" if unknown else text
 
     @property
@@ -123,6 +121,16 @@ class Condition:
         if len(levels) > 1:
             return f"{name} {'not in' if self.outside else 'in'} {{{text}}}"
         return f"{name} {'!=' if self.outside else '='} {text}"
+
+
+def interval_text(name: str, lower: float, upper: float, kind: ColumnKind, write: Callable[[float], str]) -> str:
+    """Write ``lower < name <= upper`` without infinite ends; ``write``: writes an end, of dates the first beyond."""
+    up_to, below, above = ("<", "<=", ">=") if kind.name == "date" else ("<=", "<", ">")
+    if lower == -math.inf:
+        return f"{name} {up_to} {write(upper)}"
+    if upper == math.inf:
+        return f"{name} {above} {write(lower)}"
+    return f"{write(lower)} {below} {name} {up_to} {write(upper)}"
 
 
 class Region(NamedTuple):

@@ -115,22 +115,21 @@ class LabeledTree:
         region = all_values(test).passing(test, inside=node == parent + 1)
         return conditions_of({test.feature: region}, self.columns)[0]
 
-    def leaf_conditions(self) -> Iterator[tuple[int, tuple[Condition, ...]]]:
+    def leaf_conditions(self, *, as_tested: bool = False) -> Iterator[tuple[int, tuple[Condition, ...]]]:
         """Walk the reachable leaves from left to right: node number, and the fewest conditions that lead there.
 
         The most selective columns come first: those whose tests the smallest share of the weight passes. On a long
         path, most of which excludes other clusters, the conditions that define a cluster so come first. Without row
-        counts columns are in the order of the path.
+        counts, and ``as_tested``, columns are in the order of the path.
         """
-        tree, passing = self.tree, np.ones(self.tree.n_nodes)
-        if self.counted:
-            above = self.weight[tree.parents[1:]]
-            passing[1:] = self.weight[1:] / np.where(above > 0.0, above, 1.0)
+        tree, is_sorted = self.tree, self.counted and not as_tested
+        above = self.weight[np.maximum(tree.parents, 0)]
+        passing = self.weight / np.where(above > 0.0, above, 1.0)
         parents, features = tree.parents.tolist(), tree.feature[tree.parents].tolist()
         for leaf, regions, _ in walk_leaves(tree):
             if not is_reachable(regions):
                 continue
-            path = [leaf]
+            path = [leaf if is_sorted else 0]
             while (parent := parents[path[-1]]) >= 0:
                 path.append(parent)
             share = dict.fromkeys(regions, 1.0)  # of the weight that reaches the tests of a column, what passes them

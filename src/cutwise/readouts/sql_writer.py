@@ -16,7 +16,7 @@ from cutwise.exceptions import UnsupportedInputError
 from cutwise.table.instants import instant_of, time_of
 from cutwise.table.table import ColumnKind
 
-from .conditions import Condition, conditions_of, is_reachable, walk_leaves
+from .conditions import Condition
 from .labeled_tree import LabeledTree
 from .words import TRUTH_WORDS, number, sayable
 
@@ -111,10 +111,8 @@ class Writer:
             exp.If(this=self.chain(absent[i : i + _LONGEST_CHAIN], exp.Or), true=self.label(nulls))
             for i in range(0, len(absent), _LONGEST_CHAIN)
         ]
-        for leaf, regions, _ in walk_leaves(tree):
-            if not is_reachable(regions):
-                continue  # no value reaches this leaf
-            tests = [test for condition in conditions_of(regions, labeled.columns) for test in self.tests(condition)]
+        for leaf, conditions in labeled.leaf_conditions(as_tested=True):
+            tests = [test for condition in conditions for test in self.tests(condition)]
             branches.append(exp.If(this=self.chain(tests, exp.And), true=self.label(labels[tree.cluster[leaf]])))
         return exp.Case(ifs=branches)
 
