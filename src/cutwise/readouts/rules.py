@@ -30,8 +30,43 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 """Data frame libraries; the default is the first that is installed."""
 
 
-@dataclass(frozen=True)
-class Rule(Titled):
+@dataclass(frozen=True, kw_only=True)
+class MeasuredRows(Titled):
+    """The figures of the rows that match a rule, or one of several; see ``Rule``."""
+
+    cluster: Any
+    name: str | None = None
+    size: int | None
+    share: float
+    coverage: float
+    purity: float
+    noise: int
+
+    def _figures(self) -> dict[str, Any]:
+        """The figures as values for JSON; nan becomes ``None``."""
+        shares = {name: finite(getattr(self, name)) for name in ("share", "coverage", "purity")}
+        return {"size": self.size, **shares, "noise": self.noise}
+
+    def _measures(self) -> str:
+        """Figures in parentheses before the colon of a rule; empty where rows were not counted."""
+        if self.size is None:
+            return ""
+        text = f"{rows(self.size)}, {percent(self.share)}"
+        if self.size:
+            text += f"; purity {percent(self.purity)}, coverage {percent(self.coverage)}"
+        if self.noise:
+            text += f"; and {rows(self.noise)} of noise"
+        return f" ({text})"
+
+    def _cells(self) -> list[str]:
+        """Rows, share, purity and coverage for tables."""
+        if self.size is None:
+            return [""] * 4
+        return [f"{self.size:,}", percent(self.share), percent(self.purity), percent(self.coverage)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule(MeasuredRows):
     """One leaf: the conditions that lead to it, and figures of the rows that match.
 
     ``cluster``: the label that ``predict`` gives such rows. ``leaf``: the leaf's node number, as ``apply`` gives it.
@@ -45,17 +80,10 @@ class Rule(Titled):
     the table that the model was fitted on. ``name``: the name given to the cluster.
     """
 
-    cluster: Any
     leaf: int
     conditions: tuple[Condition, ...]
-    size: int | None
-    share: float
-    coverage: float
-    purity: float
-    noise: int
     depth: int
     columns: Columns = field(repr=False)
-    name: str | None = None
 
     @property
     def n_conditions(self) -> int:
@@ -85,7 +113,7 @@ class Rule(Titled):
             "leaf": self.leaf,
             "text": str(self),
             "conditions": [condition.to_dict() for condition in self.conditions],
-            **_figures(self),
+            **self._figures(),
             "depth": self.depth,
         }
 
@@ -103,8 +131,8 @@ class Rule(Titled):
         return f'<div dir="ltr">cluster <b>{html_text(str(self.title))}</b>: <code>{html_text(str(self))}</code></div>'
 
 
-@dataclass(frozen=True)
-class ClusterRules(Titled):
+@dataclass(frozen=True, kw_only=True)
+class ClusterRules(MeasuredRows):
     """A cluster as alternative rules, one for each of its leaves; a row belongs to it when one of them matches.
 
     ``cluster``: the label that ``predict`` gives such rows. ``rules``: from left to right in the tree; empty when the
@@ -112,14 +140,7 @@ class ClusterRules(Titled):
     one ``Rule``. ``name``: the name given to the cluster.
     """
 
-    cluster: Any
     rules: tuple[Rule, ...]
-    size: int | None
-    share: float
-    coverage: float
-    purity: float
-    noise: int
-    name: str | None = None
 
     @property
     def sentence(self) -> str:
@@ -158,7 +179,7 @@ class ClusterRules(Titled):
         return {
             "cluster": self.cluster,
             "name": self.name,
-            **_figures(self),
+            **self._figures(),
             "rules": [rule.to_dict() for rule in self.rules],
         }
 
@@ -166,12 +187,12 @@ class ClusterRules(Titled):
         head = f"cluster {quoted(self.title)}"
         if not self.rules:
             return f"{head}: no rule, because {_NO_LEAF}"
-        measures = _measures_text(self)
+        measures = self._measures()
         if len(self.rules) == 1:
             return f"{head}{measures}: {self.rules[0]}"
         lines = [f"{head}{measures}, {len(self.rules)} rules:"]
         for i, rule in enumerate(self.rules):
-            head = f"    {'or    ' if i else 'either'}{_measures_text(rule)}".rstrip()
+            head = f"    {'or    ' if i else 'either'}{rule._measures()}".rstrip()
             lines.append(f"{head}: {rule}")
         return "\n".join(lines)
 
@@ -351,15 +372,9 @@ def table_lines(
         yield ["0", "", "", ""], None, _NO_LEAF
         return
     if len(cluster.rules) > 1:
-        yield _cells(cluster), None, f"any of {len(cluster.rules)} rules:"
+        yield cluster._cells(), None, f"any of {len(cluster.rules)} rules:"
     for rule in cluster.rules:
-        yield _cells(rule if len(cluster.rules) > 1 else cluster), write(rule), ""
-
-
-def _cells(of: Rule | ClusterRules) -> list[str]:
-    if of.size is None:
-        return [""] * 4
-    return [f"{of.size:,}", percent(of.share), percent(of.purity), percent(of.coverage)]
+        yield (rule if len(cluster.rules) > 1 else cluster)._cells(), write(rule), ""
 
 
 def _code_span(text: str) -> str:
@@ -368,24 +383,6 @@ def _code_span(text: str) -> str:
     fence = "`" * (longest + 1)
     room = " " if longest and (text[0] == "`" or text[-1] == "`") else ""
     return f"{fence}{room}{text}{room}{fence}".replace("|", "\\|")
-
-
-def _measures_text(of: Rule | ClusterRules) -> str:
-    """Figures in parentheses before the colon of a rule; empty where rows were not counted."""
-    if of.size is None:
-        return ""
-    text = f"{rows(of.size)}, {percent(of.share)}"
-    if of.size:
-        text += f"; purity {percent(of.purity)}, coverage {percent(of.coverage)}"
-    if of.noise:
-        text += f"; and {rows(of.noise)} of noise"
-    return f" ({text})"
-
-
-def _figures(of: Rule | ClusterRules) -> dict[str, Any]:
-    """Figures that rules and clusters have in common, as values for JSON."""
-    shares = {name: finite(getattr(of, name)) for name in ("share", "coverage", "purity")}
-    return {"size": of.size, **shares, "noise": of.noise}
 
 
 def _read(X: Any, rules: Sequence[Rule]) -> Table:
