@@ -27,7 +27,13 @@ from cutwise import (
     KMedians,
 )
 from cutwise.baselines import CART
-from cutwise.exceptions import InvalidInputError, LargeIntegersWarning, NotFiniteError, UnsupportedInputError
+from cutwise.exceptions import (
+    InvalidInputError,
+    LargeIntegersWarning,
+    NotFiniteError,
+    UnknownOptionError,
+    UnsupportedInputError,
+)
 from cutwise.metrics import weighted_average_depth
 
 RNG = np.random.default_rng(0)
@@ -102,6 +108,11 @@ LEARNS_FROM_Y = "learns from y, and clusters are measured in X alone"
             lambda: ExplainableKMeans(3).fit(X, feature_names=["a", 2]),
             InvalidInputError,
             ["feature_names holds 2, ", "list(map(str, feature_names))"],
+        ),
+        (
+            lambda: ExplainableKMeans(3, preprocessor=None, handle_unknown="outsid").fit(X),
+            UnknownOptionError,
+            ["handle_unknown='outsid' is not a valid option", "Did you mean 'outside'?"],
         ),
         (
             lambda: ExplainableKMeans(3, random_state=0).fit(TABLE).transform(TABLE[["b"]]),

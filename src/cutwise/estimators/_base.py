@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
@@ -25,7 +25,7 @@ from cutwise.exceptions import (
     UnsupportedInputError,
     warn,
 )
-from cutwise.passes.sources import as_lazy
+from cutwise.passes.sources import LazyTable, as_lazy
 from cutwise.readouts.conditions import path_rule
 from cutwise.readouts.labeled_tree import count_leaves
 from cutwise.readouts.words import COSTS_UNKNOWN, below_one_reason
@@ -39,7 +39,6 @@ from cutwise.table.intake import (
     check_n_clusters,
     check_n_init,
     check_n_jobs,
-    check_option,
     check_unread,
     check_verbose,
     names_given,
@@ -86,6 +85,14 @@ class TreeEstimator(FittedTree):
     _takes_cheapest: ClassVar[bool] = False
     """Whether a fit ends with the cheapest tree of its growth, rather than the largest."""
 
+    _takes_batches: ClassVar[bool] = False
+    """Whether a fit may read its rows in batches."""
+
+    # Of subclasses, where the last two also take the further arguments of their ``fit``.
+    _check_parameters: Callable[[Any], None]
+    _read_rows: Callable[..., tuple[FitContext, Any]]
+    _read_batches: Callable[..., AbstractContextManager[tuple[FitContext, Any]]]
+
     def fit_transform(
         self, X: Any, y: Any = None, *, feature_names: Any = None, **fit_params: Any
     ) -> npt.NDArray[np.float64]:
@@ -104,7 +111,7 @@ class TreeEstimator(FittedTree):
         tags.input_tags.sparse = (
             not hasattr(preprocessor, "__sklearn_tags__") or get_tags(preprocessor).input_tags.sparse
         )
-        if self._reads_mixed and isinstance(preprocessor, str | TableScaler):
+        if self._mixed_options is not None and isinstance(preprocessor, str | TableScaler):
             tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
@@ -117,11 +124,6 @@ class TreeEstimator(FittedTree):
         if is_standardized(table):
             warn(ScaledColumnsWarning.of())
         return table
-
-    @property
-    def _reads_mixed(self) -> bool:
-        """Whether tables may hold categories, dates and missing values with these parameters."""
-        return False
 
     @property
     def _mixed_options(self) -> MixedOptions | None:
@@ -161,14 +163,36 @@ class TreeEstimator(FittedTree):
 
     # A fit is prepared, grows a tree, and publishes it: cost_curve and front publish several trees of one growth.
 
-    def _prepared(self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages) -> PreparedFit:
+    @contextmanager
+    def _prepare(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, feature_names: Any = None, stays: bool = False,
+        **given: Any,
+    ) -> Iterator[PreparedFit]:  # fmt: skip
+        """Check the parameters, read the rows, and find or read the reference; parameters as in ``fit``.
+
+        ``stays``: whether the result is used after the block; otherwise copies of rows are deleted at its end.
+        """
+        self._refuse_unsaved()
+        self._check_parameters(y)
+        check_n_jobs(self.n_jobs)
+        stages = Stages(type(self).__name__, check_verbose(self.verbose))
+        self._beside = names_given(sample_weight, y)
+        if self._takes_batches and (lazy := as_lazy(X)) is not None:
+            with self._read_batches(lazy, y, sample_weight, stages, stays, **given) as prepared:
+                yield self._prepared(*prepared, stages)
+            return
+        X = X if feature_names is None else NamedMatrix(X, feature_names)
+        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
+        yield self._prepared(*self._read_rows(X, y, sample_weight, stages, **given), stages)
+
+    def _prepared(self, context: FitContext, preprocessor: Any, stages: Stages) -> PreparedFit:
         """The fit with its limits read."""
         given, limits = self._limits_given, None
         if not given.is_none:
             columns, classes = context.table.columns, context.classes.tolist()
             limits = given.read(columns, context.coordinates, classes, *context.counted)
-        is_own = getattr(self, "reference", self) is None
-        return PreparedFit(context, preprocessor, max_leaves, stages, limits, is_own)
+        max_leaves = check_max_leaves(self.max_leaves, context.n_clusters)
+        return PreparedFit(context, preprocessor, max_leaves, stages, limits, getattr(self, "reference", self) is None)
 
     def _grow(self, fit: PreparedFit) -> Growth:
         """Grow a tree with labeled leaves, ``fit.max_leaves`` at most."""
@@ -269,6 +293,10 @@ def recipe_of(model: Any) -> Recipe:
     return recipe
 
 
+UNKNOWN = ("outside", "error")
+"""Treatments of levels that were not seen at fit."""
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class TakesMixedTables:
     """Part of an estimator whose tables may hold categories, dates and missing values."""
@@ -280,15 +308,9 @@ class TakesMixedTables:
     preprocessor: Any = "auto"
 
     @property
-    def _reads_mixed(self) -> bool:
-        return self.preprocessor is not None and recipe_of(self).takes_mixed
-
-    @property
     def _mixed_options(self) -> MixedOptions | None:
-        if not self._reads_mixed:
-            return None
-        check_option("handle_unknown", self.handle_unknown, ("outside", "error"))
-        return MixedOptions(self.categorical_features)
+        is_taken = self.preprocessor is not None and recipe_of(self).takes_mixed
+        return MixedOptions(self.categorical_features) if is_taken else None
 
     def _preprocessor_for(self, table: Table) -> Any:
         """The preprocessor that ``"auto"`` means for this table, or the given one."""
@@ -339,9 +361,6 @@ def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:
 class TreeClusterer(HasCost, TreeEstimator):
     """Parent of the estimators with ``n_clusters``, whose ``fit`` needs no labels."""
 
-    _takes_batches: ClassVar[bool] = False
-    """Whether a fit may read its rows in batches."""
-
     n_clusters: int = 8
     _: KW_ONLY
     max_leaves: int | None = None
@@ -389,35 +408,12 @@ class TreeClusterer(HasCost, TreeEstimator):
         with self._prepare(X, y, sample_weight, feature_names=feature_names) as prepared:
             return self._grow_and_publish(prepared)
 
-    @contextmanager
-    def _prepare(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, feature_names: Any = None, K: Any = None,
-        stays: bool = False,
-    ) -> Iterator[PreparedFit]:  # fmt: skip
-        """Check the parameters, read the rows and find the reference; parameters as in ``fit``.
-
-        ``stays``: whether the result is used after the block; otherwise copies of rows are deleted at its end.
-        """
+    def _check_parameters(self, y: Any) -> None:
         check_unread(y)
-        self._refuse_unsaved()
         k = check_n_clusters(self.n_clusters)
-        max_leaves = check_max_leaves(self.max_leaves, k)
-        self._check_own_parameters(k, max_leaves)
+        self._check_own_parameters(k, check_max_leaves(self.max_leaves, k))
         check_n_init(self.n_init)
         read_random_state(self.random_state)
-        check_n_jobs(self.n_jobs)
-        stages = Stages(type(self).__name__, check_verbose(self.verbose))
-
-        self._beside = names_given(sample_weight)
-        if self._takes_batches and (lazy := as_lazy(X)) is not None:
-            with read_clusters(self, lazy, sample_weight, stages, stays) as (batches, preprocessor):
-                yield self._prepared(batches, preprocessor, max_leaves, stages)
-            return
-        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
-        X = X if feature_names is None else NamedMatrix(X, feature_names)
-        table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
-        context = self._make_context(table, space, sample_weight, stages, K)
-        yield self._prepared(context, space.preprocessor, max_leaves, stages)
 
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         """Check the parameters that a subclass adds."""
@@ -426,14 +422,16 @@ class TreeClusterer(HasCost, TreeEstimator):
         """Find the reference clustering that the tree approximates; ``K``: only for kernels."""
         return make_reference(self, table, space, sample_weight, stages)
 
-    def _read_input(
-        self, X: Any, sample_weight: Any, n_clusters: int, stages: Stages
-    ) -> tuple[Table, npt.NDArray[np.float64] | None, MetricSpace]:
-        """Read and check the table, the weights and the metric space of a fit."""
+    def _read_batches(
+        self, lazy: LazyTable, y: Any, sample_weight: Any, stages: Stages, stays: bool
+    ) -> AbstractContextManager[tuple[FitContext, Any]]:
+        return read_clusters(self, lazy, sample_weight, stages, stays)
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any, stages: Stages, K: Any = None) -> tuple[FitContext, Any]:
         with stages.stage("reading the table"):
             table = self._read_rows_of_fit(X, sample_weight, stages)
             weights = read_weights(sample_weight, table.n_rows)
-            check_n_clusters(n_clusters, table, weights)
+            check_n_clusters(self.n_clusters, table, weights)
         with stages.stage("preprocessor"):
             steps = pipeline_steps(self.reference, self.preprocessor)
             if steps is not None and is_fitted(self.reference):  # its steps are used as they were fitted
@@ -443,8 +441,8 @@ class TreeClusterer(HasCost, TreeEstimator):
             else:
                 space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             if space.preprocessor is not None:
-                check_n_clusters(n_clusters, space.table, weights, what=MEASURED, instead=FINER_PREPROCESSOR)
-        return table, weights, space
+                check_n_clusters(self.n_clusters, space.table, weights, what=MEASURED, instead=FINER_PREPROCESSOR)
+        return self._make_context(table, space, weights, stages, K), space.preprocessor
 
     def _summary(self) -> str:
         if math.isnan(self.cost_):

@@ -28,7 +28,7 @@ from cutwise.tree.refine_sample import MOST_COLUMNS
 from cutwise.tree.subtree import truncate_growth, without_small_trees
 from cutwise.tree.threshold_tree import NodeTest
 
-from ._base import HasLimits, TakesMixedTables, TreeClusterer, recipe_of
+from ._base import UNKNOWN, HasLimits, TakesMixedTables, TreeClusterer, recipe_of
 from ._curve import TreeFront, tree_front
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from .table_scaler import TableScaler
@@ -165,6 +165,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         check_option("algorithm", self.algorithm, ALGORITHMS)
         check_option("expansion", self.expansion, EXPANSIONS)
+        check_option("handle_unknown", self.handle_unknown, UNKNOWN)
         self._check_penalty()
         check_number("search_effort", self.search_effort, minimum=0, maximum=1e6)
         check_number("size_penalty", self.size_penalty, minimum=0)
@@ -177,10 +178,10 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
                 f"{name}={number}. Use {name}=2, or another algorithm."
             )
 
-    def _prepared(self, context: FitContext, preprocessor: Any, max_leaves: int, stages: Stages) -> PreparedFit:
+    def _prepared(self, context: FitContext, preprocessor: Any, stages: Stages) -> PreparedFit:
         if preprocessor is None or (type(preprocessor) is TableScaler and preprocessor.numbers == "none"):
             self._say_dominant_column(context, preprocessor, stages)
-        return super()._prepared(context, preprocessor, max_leaves, stages)
+        return super()._prepared(context, preprocessor, stages)
 
     def _say_dominant_column(self, context: FitContext, scaler: TableScaler | None, stages: Stages) -> None:
         """Report a column with nearly all of the cost; warn if nothing suggests that the user knows about it."""

@@ -54,11 +54,6 @@ class Candidate:
         return -self.agreement, self.n_without_leaf, self.explanation_size
 
 
-def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
-    """Grow the tree of one algorithm, one of ``RECIPES``, and judge it."""
-    return _judge(problem, algorithm, problem.grow(replace(problem.spec, algorithm=algorithm)))
-
-
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
     """Grow the large trees that contain the candidates of ``"auto"``, by name, in order of preference among equals."""
     spec = replace(problem.spec, expansion="expand", gini=True)
@@ -82,15 +77,10 @@ def candidates_of(problem: LabelProblem, grown: dict[str, GrownTree]) -> dict[st
             large, own.reference.labels, own.n_clusters, problem.spec.max_leaves, own.rows.weights
         )
     return {
-        name: _judge(problem, name, _with_majorities(without_empty_leaves(tree), problem))
+        name: judge(problem, name, _with_majorities(without_empty_leaves(tree), problem))
         for name, tree in trees.items()
         if _is_allowed(problem, tree)
     }
-
-
-def grow_candidates(problem: LabelProblem) -> dict[str, Candidate]:
-    """Grow every tree that ``"auto"`` chooses from."""
-    return candidates_of(problem, grow_all(problem))
 
 
 def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Candidate]:
@@ -146,7 +136,7 @@ def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> di
         problem.spec.limits,
         context.rows.n_jobs,
     )
-    searched = [_judge(problem, "search", tree) for tree in trees if _is_allowed(problem, tree)]
+    searched = [judge(problem, "search", tree) for tree in trees if _is_allowed(problem, tree)]
     searched = [candidate for candidate in searched if candidate.n_without_leaf <= best.n_without_leaf]
     return candidates | ({"search": min(searched, key=lambda c: c.rank)} if searched else {})
 
@@ -166,7 +156,8 @@ def _is_allowed(problem: LabelProblem, grown: GrownTree) -> bool:
     return limits is None or limits.are_met(grown.tree, grown.leaf_of_row, grown.rows)
 
 
-def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:
+def judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:
+    """The candidate of a tree that an algorithm grew."""
     tree, own = grown.tree, problem.context.of(grown)
     rows, agrees = own.rows, tree.cluster[grown.leaf_of_row] == own.reference.labels
     with_leaf = np.unique(tree.cluster[tree.leaves])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, Literal, Self
@@ -15,33 +15,29 @@ from sklearn.utils import ClassifierTags
 
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages, show_progress
-from cutwise.estimators._base import HasLimits, TakesMixedTables, TreeEstimator
+from cutwise.estimators._base import UNKNOWN, HasLimits, TakesMixedTables, TreeEstimator
 from cutwise.estimators._growth import (
     Candidate,
     LabelProblem,
     best_candidate,
     candidates_of,
     grow_all,
-    grow_candidate,
-    grow_candidates,
     grow_until_every_cluster_has_a_leaf,
+    judge,
     with_searched,
 )
 from cutwise.estimators._lazy import read_labels_of
 from cutwise.estimators.training import FitContext, Growth, PreparedFit, encode_rows, fit_metric_space
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, listed, warn
-from cutwise.passes.sources import as_lazy, check_column_name, lazy_cost
+from cutwise.passes.sources import LazyTable, as_lazy, check_column_name, lazy_cost
 from cutwise.readouts.words import percent
 from cutwise.reference.objective import KMEANS, Reference, check_order
-from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
     Seed,
     check_max_leaves,
     check_n_jobs,
     check_number,
     check_option,
-    check_verbose,
-    names_given,
     pop_column,
     read_centers,
     read_costs,
@@ -129,6 +125,7 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
     1.0
     """
 
+    _takes_batches = True
     _figures = (*TreeEstimator._figures, "limits_price")
     _further = ("growth", "candidates")
 
@@ -196,36 +193,31 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
         ) as prepared:
             return self._grow_and_publish(prepared)
 
-    @contextmanager
-    def _prepare(
-        self, X: Any, y: Any = None, *, centers: Any = None, costs: Any = None, sample_weight: Any = None,
-        feature_names: Any = None, stays: bool = False,
-    ) -> Iterator[PreparedFit]:  # fmt: skip
-        """Check the parameters, and read the rows and their clusters; see ``TreeClusterer``."""
-        X = X if feature_names is None else NamedMatrix(X, feature_names)
-        self._refuse_unsaved()
+    def _check_parameters(self, y: Any) -> None:
         check_max_leaves(self.max_leaves, 1)
         check_option("algorithm", self.algorithm, ALGORITHMS)
         check_option("expansion", self.expansion, EXPANSIONS)
         check_number("depth_penalty", self.depth_penalty, minimum=0)
-        n_jobs = check_n_jobs(self.n_jobs)
-        stages = Stages(type(self).__name__, check_verbose(self.verbose))
+        check_option("handle_unknown", self.handle_unknown, UNKNOWN)
 
-        self._beside = names_given(sample_weight, y)
-        if (lazy := as_lazy(X)) is not None:
-            if costs is not None:
-                raise InvalidInputError("costs have one line per row, but X comes in batches. Leave them out.")
-            with read_labels_of(self, lazy, y, centers, sample_weight, stages, stays) as (batches, preprocessor):
-                max_leaves = check_max_leaves(self.max_leaves, batches.n_clusters)
-                yield self._prepared(batches, preprocessor, max_leaves, stages)
-            return
-        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
+    def _read_batches(
+        self, lazy: LazyTable, y: Any, sample_weight: Any, stages: Stages, stays: bool, centers: Any = None,
+        costs: Any = None,
+    ) -> AbstractContextManager[tuple[FitContext, Any]]:  # fmt: skip
+        if costs is not None:
+            raise InvalidInputError("costs have one line per row, but X comes in batches. Leave them out.")
+        return read_labels_of(self, lazy, y, centers, sample_weight, stages, stays)
+
+    def _read_rows(
+        self, X: Any, y: Any, sample_weight: Any, stages: Stages, centers: Any = None, costs: Any = None
+    ) -> tuple[FitContext, Any]:
+        n_jobs = check_n_jobs(self.n_jobs)
         X, y = pop_column(X, y, "y")
         with stages.stage("reading the table"):
             table = self._read_rows_of_fit(X, sample_weight, stages)
             weights = read_weights(sample_weight, table.n_rows)
             labels = _weighted_labels(read_labels(y, table.n_rows, estimator=type(self).__name__), weights)
-            max_leaves = check_max_leaves(self.max_leaves, labels.n_clusters)
+            check_max_leaves(self.max_leaves, labels.n_clusters)
             self._check_limits(labels.n_clusters)
             if labels.n_clusters > max(table.n_rows / 2, _MANY_LABELS):
                 said = f"There are {labels.n_clusters:,} different labels for {table.n_rows:,} rows"
@@ -248,8 +240,7 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
             middles = means if centers is None else read_centers(centers, *means.shape)
             own = rows.costs(KMEANS, middles, codes) if given is None else given[np.arange(len(codes)), codes]
             reference = Reference(codes, middles, rows.sum(own), KMEANS.name)
-        context = FitContext(rows, reference, labels.codes, weights, KMEANS, given, labels.classes)
-        yield self._prepared(context, space.preprocessor, max_leaves, stages)
+        return FitContext(rows, reference, labels.codes, weights, KMEANS, given, labels.classes), space.preprocessor
 
     def _problem(self, fit: PreparedFit) -> LabelProblem:
         spec = GrowthSpec(
@@ -261,9 +252,10 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
     def _grow(self, fit: PreparedFit) -> Growth:
         problem = self._problem(fit)
         if self.algorithm != "auto":
-            return _taken(problem, {self.algorithm: grow_candidate(problem, self.algorithm)})
-        grow = grow_until_every_cluster_has_a_leaf if self.max_leaves is None else grow_candidates
-        return _taken(problem, with_searched(problem, grow(problem)))
+            return _taken(problem, {self.algorithm: judge(problem, self.algorithm, problem.grow(problem.spec))})
+        if self.max_leaves is None:
+            return _taken(problem, with_searched(problem, grow_until_every_cluster_has_a_leaf(problem)))
+        return _taken(problem, with_searched(problem, candidates_of(problem, grow_all(problem))))
 
     def _grow_sizes(self, fit: PreparedFit, sizes: Sequence[int]) -> Iterator[Growth]:
         """Trees of ``"auto"`` with up to so many leaves, out of one growth to ``fit.max_leaves``.
