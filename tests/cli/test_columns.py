@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cutwise.cli.column_scan import scan_columns
-from cutwise.cli.columns import check_numbers, choose_columns, complete_rows
+from cutwise.cli.columns import check_complete, check_numbers, choose_columns, complete_rows
 from cutwise.cli.options import TableOptions
 from cutwise.cli.tables import Source
 from cutwise.exceptions import InvalidInputError
@@ -127,34 +127,39 @@ def test_numbers_and_truth_values_pass():
     check_numbers(source, scan_columns(source, list(source.frame)))
 
 
+def check_gaps(source, *, drop_missing):
+    n_missing, n_complete = source.frame.isna().sum().to_dict(), len(source.frame.dropna())
+    check_complete(source, n_missing, len(source.frame), n_complete, drop_missing=drop_missing)
+
+
 def test_a_missing_value_is_refused_with_column_row_and_both_ways_out():
     source = source_of(a=[1, 2, 3, 4], b=[1, np.nan, np.nan, 4], c=[np.nan, 1, 1, 4])
     told = r"'b' has 2 missing values \(NaN\), the first in row 1 .*'c'.*--drop-missing.*--drop b,c"
     with pytest.raises(InvalidInputError, match=told):
-        complete_rows(source, source.frame, drop_missing=False)
+        check_gaps(source, drop_missing=False)
 
 
 def test_rows_with_missing_values_can_be_left_out(capsys):
     source = source_of(a=[1, 2, 3], b=[1, np.nan, 3])
-    assert complete_rows(source, source.frame, drop_missing=True).tolist() == [True, False, True]
+    assert complete_rows(source, ["a", "b"], drop_missing=True).tolist() == [True, False, True]
     assert "1 of 3 rows" in capsys.readouterr().err
 
 
 def test_leaving_out_every_row_is_refused():
     source = source_of(a=[np.nan])
     with pytest.raises(InvalidInputError, match="would leave none"):
-        complete_rows(source, source.frame, drop_missing=True)
+        check_gaps(source, drop_missing=True)
 
 
 def test_where_no_row_is_complete_the_column_without_values_is_to_go_and_not_all_rows():
     source = source_of(a=[1.0, None, 3.0], b=[None, None, None], c=[None, 2.0, 3.0])
     for drop_missing in (False, True):
         with pytest.raises(InvalidInputError, match=r"--drop b\.$") as error:
-            complete_rows(source, source.frame, drop_missing=drop_missing)
+            check_gaps(source, drop_missing=drop_missing)
     assert "--drop-missing" not in str(error.value).replace("--drop-missing would leave none", "")
 
 
 def test_where_no_row_and_no_column_can_go_values_must_be_filled_in():
     source = source_of(a=[None, None], b=[1.0, 2.0])
     with pytest.raises(InvalidInputError, match=r"Fill them in first\.$"):
-        complete_rows(source, source.frame, drop_missing=False, needed=["a", "b"])
+        complete_rows(source, ["a", "b"], drop_missing=False)

@@ -58,15 +58,12 @@ def choose_columns(source: Source, table: options.TableOptions, apart: Sequence[
     return [column for column in columns if column in chosen]
 
 
-def complete_rows(
-    source: Source, frame: pd.DataFrame, *, drop_missing: bool | None, needed: Sequence[str] = ()
-) -> npt.NDArray[np.bool_]:
-    """Mask of the rows without missing values, shape (n_rows,); an error unless other rows may be left out."""
-    missing = frame.isna()
+def complete_rows(source: Source, needed: Sequence[str], *, drop_missing: bool | None = None) -> npt.NDArray[np.bool_]:
+    """Mask of the rows without missing values in some columns; an error unless other rows may be left out."""
+    missing = source.frame[list(needed)].isna()
     complete: npt.NDArray[np.bool_] = ~missing.any(axis=1).to_numpy()
-    if not complete.all():
-        n_missing, n_complete = missing.sum().to_dict(), int(complete.sum())
-        check_complete(source, n_missing, len(frame), n_complete, drop_missing=drop_missing, needed=needed)
+    n_missing, n_complete = missing.sum().to_dict(), int(complete.sum())
+    check_complete(source, n_missing, len(missing), n_complete, drop_missing=drop_missing, needed=needed)
     return complete
 
 

@@ -12,7 +12,7 @@ from cutwise.cli.columns import Task, clustering
 from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LabelsFrom, LimitOptions, MaxLeaves
 from cutwise.cli.screen import print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import CutwiseWarning, EmptyClusterWarning, InfeasibleLimitsError, warn
-from cutwise.readouts.words import finite, kept_text, percent, table_notes
+from cutwise.readouts import words
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.tree.recipes import RECIPES, recipes_for
 
@@ -56,8 +56,7 @@ def command(
     entries, algorithms = [], recipes_for("labels" if is_labeled else "centers")
     refused = dict[str, list[str]]()
     with working(f"clustering {task.size}", steps=len(algorithms) + 2 - is_labeled) as begin:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyClusterWarning)  # the tree is not shown
+        with warnings.catch_warnings(action="ignore", category=EmptyClusterWarning):  # the tree is not shown
             free = start.model(algorithm="exkmc", max_leaves=max_leaves)
             first, _ = _fit(free.set_params(**{**dict.fromkeys(start.limits), "min_samples_leaf": 1}), task)
         # With centers as reference every row belongs to the nearest one.
@@ -77,16 +76,17 @@ def command(
         for reason, names in refused.items():
             warn(CutwiseWarning(f"{', '.join(names)}: left out: {reason}"))
     if as_json:
-        print_json({**start.about, "objective": table.objective, "trees": entries})
+        trees = [{name: words.as_json(figure) for name, figure in entry.items()} for entry in entries]
+        print_json({**start.about, "objective": table.objective, "trees": trees})
         return
     rows = [
         (
             entry["algorithm"],
             str(entry["n_leaves"]),
             str(entry["depth"]),
-            "none" if entry["cost_ratio"] is None else f"{entry['cost_ratio']:.4f}",
-            kept_text(math.nan if entry["explained"] is None else entry["explained"], first.reference_explained_),
-            percent(entry["agreement"]),
+            words.ratio_text(entry["cost_ratio"]),
+            words.kept_text(entry["explained"], first.reference_explained_),
+            words.percent(entry["agreement"]),
             f"{entry['wad']:.2f}",
             f"{entry['waes']:.2f}",
             f"{entry['seconds']:.3f}",
@@ -96,8 +96,9 @@ def command(
     ]
     header = (*HEADER, *(["limits"] if start.limits else []))
     print_table(header, rows, right=range(1, len(header)))
-    ratios = [entry["cost_ratio"] for entry in entries if entry["cost_ratio"] is not None]
-    for line in table_notes(ratios, first.reference_explained_, OBJECTIVES[table.objective].cost_words):
+    for line in words.table_notes(
+        [entry["cost_ratio"] for entry in entries], first.reference_explained_, OBJECTIVES[table.objective].cost_words
+    ):
         print_line(line)
     for line in start.limits_notes:
         print_line(f"{line}; the column shows how much they add to the cost")
@@ -115,7 +116,7 @@ def _price(entry: Mapping[str, Any]) -> str:
 
 def _choice(entries: Sequence[Mapping[str, Any]]) -> str | None:
     """The recommended tree with the reason: the shortest rules among trees of nearly the lowest cost."""
-    whole = [entry for entry in entries if entry["cost_ratio"] is not None]
+    whole = [entry for entry in entries if not math.isnan(entry["cost_ratio"])]
     if not whole:
         return None
     cheapest = min(whole, key=lambda entry: (entry["cost"], entry["waes"]))
@@ -155,8 +156,7 @@ def _cart(first: TreeEstimator, objective: str, task: Task, limits: Mapping[str,
     cost = tree_cost(model, task.table, metric=objective, sample_weight=task.weights)
     ratio = cost / reference.cost if reference.cost > 0 else math.nan
     explained = share_explained(cost, reference.cost, first.total_cost_)
-    figures = {"cost": cost, "cost_ratio": finite(ratio), "explained": finite(explained)}
-    return {**_figures("CART", model, seconds, task), **figures}
+    return _figures("CART", model, seconds, task) | {"cost": cost, "cost_ratio": ratio, "explained": explained}
 
 
 def _figures(algorithm: str, model: TreeEstimator, seconds: float, task: Task) -> dict[str, Any]:
@@ -169,8 +169,8 @@ def _figures(algorithm: str, model: TreeEstimator, seconds: float, task: Task) -
         "n_leaves": model.n_leaves_,
         "depth": model.depth_,
         "cost": model.cost_,
-        "cost_ratio": finite(model.cost_ratio_),
-        "explained": finite(model.explained_),
+        "cost_ratio": model.cost_ratio_,
+        "explained": model.explained_,
         "agreement": agreement_of(model),
         "wad": weighted_average_depth(model, task.table, task.weights),
         "waes": weighted_average_explanation_size(model, task.table, task.weights),

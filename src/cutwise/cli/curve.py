@@ -13,7 +13,7 @@ from cutwise.cli.columns import clustering
 from cutwise.cli.models import print_rules
 from cutwise.cli.screen import Outputs, note, print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
-from cutwise.readouts.words import kept_text, percent, table_notes
+from cutwise.readouts.words import kept_text, percent, ratio_text, table_notes
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
@@ -138,8 +138,8 @@ def command(
         start = clustering(table, growth, limits, command="curve", labels_from=labels_from)
         task, chosen = start.task, None
         with working(f"working on {task.size}", steps=2):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", EmptyClusterWarning)  # about the tree to start from, one of many
+            # Warnings are about the tree to start from, one of many.
+            with warnings.catch_warnings(action="ignore", category=EmptyClusterWarning):
                 recipe = start.model(algorithm=algorithm)
                 curve = cost_curve(recipe, task.table, max_leaves=max_leaves, **task.beside)
             if share is not None:
@@ -150,7 +150,7 @@ def command(
     figures = (curve.n_leaves, curve.cost_ratio, curve.explained, curve.agreement)
     whole = curve.reference_explained
     rows: list[Any] = [
-        (str(n), "none" if ratio != ratio else f"{ratio:.4f}", kept_text(explained, whole), percent(agreement))
+        (str(n), ratio_text(ratio), kept_text(explained, whole), percent(agreement))
         for n, ratio, explained, agreement in zip(*(each.tolist() for each in figures), strict=True)
     ]
     number = 0 if chosen is None else chosen.n_leaves_

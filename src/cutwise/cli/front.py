@@ -8,6 +8,7 @@ from cutwise.cli.columns import clustering
 from cutwise.cli.curve import ChoiceOptions
 from cutwise.cli.options import ClusteringOptions, GrowthOptions, LimitOptions, of_tree
 from cutwise.cli.screen import Outputs, working
+from cutwise.readouts.words import ratio_text
 
 EXAMPLES = (
     "cutwise front --example wine",
@@ -39,7 +40,7 @@ def command(
         choice.write(outputs, lambda ax: FrontDisplay.from_front(front, ax=ax), chosen)
     figures = (front.n_leaves, front.waes, front.wad, front.cost_ratio)
     rows: list[Any] = [
-        (str(n), f"{waes:.2f}", f"{wad:.2f}", "none" if ratio != ratio else f"{ratio:.4f}")
+        (str(n), f"{waes:.2f}", f"{wad:.2f}", ratio_text(ratio))
         for n, waes, wad, ratio in zip(*(each.tolist() for each in figures), strict=True)
     ]
     choice.show(

@@ -91,7 +91,7 @@ def _predict(
         needed = check_as_fitted(fitted, source, table)
         complete = table[needed].notna().all(axis=1).to_numpy()
         if not drop_missing:
-            complete_rows(source, table[needed], drop_missing=False, needed=needed)
+            complete_rows(source, needed, drop_missing=False)
         rows = complete.nonzero()[0]
         labels = fitted.predict(models.as_fitted(fitted, source, table[complete])) if len(rows) else rows
         names = fitted.cluster_names_

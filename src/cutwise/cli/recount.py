@@ -49,7 +49,7 @@ def command(
                 "--labels-from."
             )
         needed = columns.check_as_fitted(fitted, source, table)
-        columns.complete_rows(source, table[needed], drop_missing=None, needed=needed)
+        columns.complete_rows(source, needed)
         y = None
         if labels_from is not None:
             (column,) = columns.chosen_names(source, [labels_from], "--labels-from")
@@ -58,7 +58,7 @@ def command(
         if weights is not None:
             column = columns.need_column(source.frame, weights, "--weights", source)
             columns.check_numbers(source, scan_columns(source, [column]), may_drop=False)
-            columns.complete_rows(source, source.frame[[column]], drop_missing=None, needed=[column])
+            columns.complete_rows(source, [column])
             own = source.frame[column].to_numpy()
         else:
             models.note_lost_weights(fitted)

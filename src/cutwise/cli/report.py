@@ -99,7 +99,7 @@ def _rows(
         asked = columns.check_as_fitted(model, source, tested)
         # Rules place rows with gaps elsewhere: users who left them out of the fit leave them out here too.
         needed = list(dict.fromkeys([*(described if drop_missing else asked), *beside.values()]))
-        complete = columns.complete_rows(source, source.frame[needed], drop_missing=drop_missing, needed=needed)
+        complete = columns.complete_rows(source, needed, drop_missing=drop_missing)
         rows = models.as_fitted(model, source, source.frame.loc[complete, described])
         found = {what: source.labels(c) if what == "y" else source.frame[c] for what, c in beside.items()}
         return rows, int(complete.sum()), {what: column.to_numpy()[complete] for what, column in found.items()}

@@ -193,6 +193,11 @@ def ratio_words(ratio: float, own: str, cost_words: str) -> str:
     return f"{cost_words} within the tree's clusters add up to {compared(ratio)} within {own}{reason}"
 
 
+def ratio_text(ratio: float) -> str:
+    """Write a cost ratio with four decimals; ``none`` where the reference has cost 0."""
+    return "none" if math.isnan(ratio) else f"{ratio:.4f}"
+
+
 def kept_text(explained: float, reference_explained: float) -> str:
     """Write the share explained in per cent; ``n/a`` if the clustering itself explains next to nothing."""
     return percent(math.nan if reference_explained < _EXPLAINS_NOTHING else explained)
