@@ -31,8 +31,6 @@ from cutwise.table.intake import check_integer, check_n_clusters, check_number
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import SizedTree, sizes_of_growth
 
-from ._tuning import size_of_explanations
-
 
 class _Trees:
     """Base of collections of trees of one model."""
@@ -513,7 +511,7 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
 
     def measured(get: Callable[[], GrownTree], cost: float) -> FrontPoint:
         rows = context.of(tree := get()).rows
-        return FrontPoint(size_of_explanations(rows, tree), tree.size(rows.weights)[1], cost, get)
+        return FrontPoint(rows.explanation_size(tree), tree.size(rows.weights)[1], cost, get)
 
     ways = [(partial(getattr, tree, "grown"), tree.judgement) for tree in judged]
     if any(kind.places_missing for kind in context.table.kinds):  # a search counts each level separately

@@ -30,7 +30,7 @@ from cutwise.tree.threshold_tree import NodeTest
 
 from ._base import UNKNOWN, HasLimits, TakesMixedTables, TreeClusterer, recipe_of
 from ._curve import TreeFront, tree_front
-from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
+from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty
 from .table_scaler import TableScaler
 from .training import FitContext, Growth, PreparedFit
 
@@ -333,7 +333,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
 
         def judge(spec: GrowthSpec) -> tuple[float, float]:
             own = context.of(grown := grow(spec))
-            return own.cost_of_labels(grown.codes).cost, size_of_explanations(own.rows, grown)
+            return own.cost_of_labels(grown.codes).cost, own.rows.explanation_size(grown)
 
         target_cost, target_waes = self.target_cost, self.target_waes
         if target_cost is None or target_waes is None:

@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 
 from cutwise import core
-from cutwise.estimators._tuning import size_of_explanations
 from cutwise.estimators.training import FitContext
 from cutwise.table.table import are_plain
 from cutwise.tree.growing import GrownTree
@@ -166,7 +165,7 @@ def judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:
         grown=grown,
         agreement=int(rows.weight_of(agrees.astype(np.int32), 2)[1]),
         n_without_leaf=own.n_clusters - len(with_leaf),
-        explanation_size=size_of_explanations(rows, grown),
+        explanation_size=rows.explanation_size(grown),
     )
 
 

@@ -7,12 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
-from cutwise.estimators.training import TrainingRows
-from cutwise.readouts.conditions import explanation_sizes
-from cutwise.tree.growing import GrownTree
-
 FIRST_PENALTY = 0.03
 """The first penalty of a search, and the default of ``depth_penalty``."""
 
@@ -108,10 +102,3 @@ def _around(tried: dict[float, tuple[float, float]], best: float) -> float | Non
         return None
     *_, low, high = max(intervals)
     return math.sqrt(low * high) if high in tried else high
-
-
-def size_of_explanations(rows: TrainingRows, grown: GrownTree) -> float:
-    """Average number of conditions in a row's explanation (WAES), over the rows that take part."""
-    tree = grown.tree
-    weight = rows.weight_of(grown.leaf_of_row, tree.n_nodes)[tree.leaves]
-    return float(weight @ explanation_sizes(tree) / np.float64(weight.sum()))

@@ -20,6 +20,7 @@ from cutwise import core
 from cutwise._progress import Stages, show_progress
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
+from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
     KMEANS,
@@ -154,6 +155,12 @@ class TrainingRows:
         """Integer weight of the rows of each code, 0 .. n_codes - 1."""
         # Weights add up to no more than 2**53, so float64 sums are exact.
         return np.bincount(codes, weights=self.weights, minlength=n_codes).astype(np.int64, copy=False)
+
+    def explanation_size(self, grown: GrownTree) -> float:
+        """Average number of conditions in the rule of a row (WAES)."""
+        tree = grown.tree
+        weight = self.weight_of(grown.leaf_of_row, tree.n_nodes)[tree.leaves]
+        return float(weight @ explanation_sizes(tree) / np.float64(weight.sum()))
 
     def centers(
         self, objective: Objective, labels: Int32, n_clusters: int, *, raw: bool = False
