@@ -4,11 +4,11 @@ from typing import get_args
 
 import pytest
 
-from cutwise.estimators import _explainable, cluster_explainer, explainable_kernel_kmeans
+from cutwise.estimators import cluster_explainer, explainable_kernel_kmeans, explainable_kmeans
 from cutwise.readouts import sql, sql_writer
 
 
-@pytest.mark.parametrize("module", [_explainable, cluster_explainer, explainable_kernel_kmeans])
+@pytest.mark.parametrize("module", [explainable_kmeans, cluster_explainer, explainable_kernel_kmeans])
 def test_the_algorithms_of_a_signature_are_those_that_fit_takes(module):
     assert set(get_args(module.Algorithm)) == set(module.ALGORITHMS)
 

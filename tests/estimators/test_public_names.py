@@ -60,7 +60,6 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         "cutwise.estimators.kmedians",
         "cutwise.estimators.cluster_explainer",
         "cutwise.estimators._curve",
-        "cutwise.estimators._explainable",
         "cutwise.estimators.explainable_kernel_kmeans",
         "cutwise.estimators.kernel_kmeans",
         "cutwise.estimators._load",

@@ -229,7 +229,7 @@ def test_a_large_wide_table_needs_no_further_tree_than_one_that_keeps_the_refere
     assert (searched.labels_ == searched.reference_.labels).all()
     assert searched.search_.n_starts == n_grown
     assert searched.cost_ <= min(exgreedy.cost_, exkmc.cost_)
-    monkeypatch.setattr("cutwise.estimators._explainable.QUICK_VALUES", X.size)
+    monkeypatch.setattr("cutwise.estimators.explainable_kmeans.QUICK_VALUES", X.size)
     whole = ExplainableKMeans(7, random_state=0).fit(X)
     assert whole.search_.n_starts == len(PAPERS)
     assert whole.cost_ == searched.cost_

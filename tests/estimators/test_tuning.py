@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, load_model, metrics, tune_depth_penalty
-from cutwise.estimators._tuning import FIRST_PENALTY, MOST_STEPS, search_penalty
+from cutwise.estimators.explainable_kmeans import FIRST_PENALTY, MOST_STEPS, search_penalty
 from cutwise.exceptions import InvalidInputError
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"

@@ -14,7 +14,6 @@ from cutwise.estimators._document import imm_certificate as imm_certificate
 from cutwise.estimators._document import imm_guarantee as imm_guarantee
 from cutwise.estimators._document import model_document as model_document
 from cutwise.estimators._document import words_of as words_of
-from cutwise.estimators._explainable import ExplainableClusterer as ExplainableClusterer
 from cutwise.estimators._exports import export_graphviz as export_graphviz
 from cutwise.estimators._exports import export_json as export_json
 from cutwise.estimators._exports import export_markdown as export_markdown
@@ -30,6 +29,7 @@ from cutwise.estimators._report import check_form as check_form
 from cutwise.estimators._report import report as report
 from cutwise.estimators.cluster_explainer import ClusterExplainer as ClusterExplainer
 from cutwise.estimators.explainable_kernel_kmeans import ExplainableKernelKMeans as ExplainableKernelKMeans
+from cutwise.estimators.explainable_kmeans import ExplainableClusterer as ExplainableClusterer
 from cutwise.estimators.explainable_kmeans import ExplainableKMeans as ExplainableKMeans
 from cutwise.estimators.explainable_kmeans import ExplainableKMedians as ExplainableKMedians
 from cutwise.estimators.explainable_kmeans import tune_depth_penalty as tune_depth_penalty

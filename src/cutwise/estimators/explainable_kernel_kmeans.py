@@ -17,7 +17,7 @@ from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.core import Float64, Int32
 from cutwise.estimators._base import HasLimits, TreeClusterer
-from cutwise.estimators._explainable import grow_starts
+from cutwise.estimators.explainable_kmeans import grow_starts
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
 from cutwise.estimators.training import (
     FitContext,
