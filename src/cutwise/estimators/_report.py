@@ -20,8 +20,7 @@ import numpy.typing as npt
 from cutwise._whole import write_whole
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._curve import CostCurve, cost_curve
-from cutwise.estimators._document import advice_of, words_of
-from cutwise.estimators._exports import export_sql
+from cutwise.estimators._exports import advice_of, export_sql, words_of
 from cutwise.estimators._model_file import UnserializableParam
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import (
