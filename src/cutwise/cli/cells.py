@@ -25,6 +25,7 @@ A few cells of a column determine how all are read: a model keeps these, and a n
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -177,14 +178,16 @@ def read_cells(
     marks = {i: cell for i, cell in enumerate(cells) if cell.casefold() in MISSING_AMONG_NUMBERS}
     others = [i for i in range(len(cells)) if i not in marks]
     values, reading = _read_alike([*known, *(cells[i] for i in others)], decimal, len(known))
-    if values is not None:
-        values = values.astype("boolean") if marks and values.dtype == bool else values
+    if values is not None and marks:
+        values = values.astype("boolean") if values.dtype == bool else values
         values = values.set_axis(others).reindex(range(len(cells)))
-    else:
+    if values is None:
         odd = _first_odd([cells[i] for i in others], known, decimal) if known and others else ""
         how = ("codes with leading zeros are kept as text",) if contains_codes(cells) else ()
-        values, reading = pd.Series(_words(given, ())), replace(reading, how=how, odd=odd)
         marks = {i: mark for i, mark in marks.items() if _is_missing(mark)}
+        bare = (cell.strip() if isinstance(cell, str) else cell for cell in given)
+        values = pd.Series([math.nan if i in marks else cell for i, cell in enumerate(bare)])
+        reading = replace(reading, how=how, odd=odd)
     markers = Counter[str]()
     for i, mark in marks.items():
         if mark:  # an empty cell has no marker
@@ -201,7 +204,8 @@ def _read_alike(cells: Sequence[str], decimal: str, first: int = 0) -> tuple[pd.
         own, telling = numbers[first:], _telling(cells, partial(_traits_of_number, decimal))
         are_whole = all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in own)
         return pd.Series(own, dtype="int64" if are_whole else "float64"), Reading(how=how, cells=telling)
-    pair = next((pair for pair in PAIRS if cells and {cell.casefold() for cell in cells} <= set(pair)), None)
+    words = {cell.casefold() for cell in cells}
+    pair = next((pair for pair in PAIRS if words and words <= set(pair)), None)
     if pair is not None:
         values = pd.Series([cell.casefold() == pair[0] for cell in cells[first:]], dtype=bool)
         if pair[0] == "true":
@@ -211,7 +215,8 @@ def _read_alike(cells: Sequence[str], decimal: str, first: int = 0) -> tuple[pd.
     times, said = _as_times(cells)
     if times is None:
         return None, Reading(unread=said)
-    return times.iloc[first:].dt.as_unit("us"), Reading(how=(said,), cells=_telling(cells, _traits_of_time))
+    times = times.iloc[first:].reset_index(drop=True)
+    return times.dt.as_unit("us"), Reading(how=(said,), cells=_telling(cells, _traits_of_time))
 
 
 def _first_odd(cells: Sequence[str], known: Sequence[str], decimal: str) -> str:
