@@ -84,6 +84,14 @@ LEARNS_FROM_Y = "learns from y, and clusters are measured in X alone"
             InvalidInputError,
             ["feature_names", "with columns 'a', 'b'", "rename the columns of X"],
         ),
+        *(
+            (
+                lambda model=model, y=y: model.fit(Batches([TABLE]), *y, feature_names=["b", "a"]),
+                InvalidInputError,
+                ["in batches", "Leave feature_names out", "Batches(open, names)"],
+            )
+            for model, y in ((ExplainableKMeans(3), ()), (ClusterExplainer(), ("a",)))
+        ),
         (fit(KMeans(3)), InvalidInputError, ["n_clusters=KMeans", "reference=clusterer"]),
         (fit(preprocessor=TargetEncoder()), InvalidInputError, ["TargetEncoder()", LEARNS_FROM_Y]),
         (fit(preprocessor=LinearDiscriminantAnalysis()), InvalidInputError, [LEARNS_FROM_Y, "StandardScaler()"]),

@@ -178,6 +178,11 @@ class TreeEstimator(FittedTree):
         stages = Stages(type(self).__name__, check_verbose(self.verbose))
         self._beside = names_given(sample_weight, y)
         if self._takes_batches and (lazy := as_lazy(X)) is not None:
+            if feature_names is not None:
+                raise InvalidInputError(
+                    "feature_names are for a matrix in memory, and X comes in batches. Leave feature_names out; "
+                    "Batches of arrays take names themselves: Batches(open, names)."
+                )
             with self._read_batches(lazy, y, sample_weight, stages, stays, **given) as prepared:
                 yield self._prepared(*prepared, stages)
             return
