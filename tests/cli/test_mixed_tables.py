@@ -33,6 +33,16 @@ def people(tmp_path):
     return path
 
 
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [("robust", "scale robust: numbers scaled to median 0 and"), ("none", "scale none: numbers are not scaled, every")],
+)
+def test_scales_are_those_of_numbers_where_there_are_other_columns(scale, said, cutwise, people):
+    out = cutwise("fit", people, "-k", 3, "--scale", scale).out
+    assert said in out
+    assert "every other column weighted like a number" in out
+
+
 def test_a_table_as_it_is_gives_rules_and_says_what_was_taken_for_what(cutwise, people, tmp_path):
     model, labels, page = tmp_path / "m.json", tmp_path / "labels.csv", tmp_path / "r.md"
     done = cutwise("fit", people, "-k", 3, "--out", model, "--labels", labels)

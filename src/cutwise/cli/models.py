@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
@@ -201,11 +202,14 @@ def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> 
     """Print a summary of the fit, the rules, and their cost."""
     from cutwise.estimators import algorithm_of
 
-    columns = model._columns_of_fit()
-    what = _count(model.n_features_in_, "column") if are_plain(columns.kinds) else columns.in_words()
+    columns, scaled = model._columns_of_fit(), SCALES[scale]
+    is_mixed = not are_plain(columns.kinds)
+    what = columns.in_words() if is_mixed else _count(model.n_features_in_, "column")
     print_line(f"{source}: {_count(n_rows, 'row')}, {what}")
+    if is_mixed and scale != "auto":
+        scaled = re.sub("each column|columns", "numbers", scaled) + ", every other column weighted like a number"
     units = "" if scale == "none" else "; rules use the table's units"
-    print_line(f"scale {scale}: {SCALES[scale]}{units}")
+    print_line(f"scale {scale}: {scaled}{units}")
     leaves, algorithm = _count(model.n_leaves_, "leaf", "leaves"), algorithm_of(model)
     print_line(f"{_count(len(model.classes_), 'cluster')}, tree by {algorithm}: {leaves}, depth {model.depth_}")
     print_line()
