@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Option -> description on the screen.
 SCALES = {
-    "auto": "numbers scaled as in standard, every other column weighted like a number",
+    "auto": "each column scaled as in standard",
     "standard": "each column scaled to mean 0 and standard deviation 1",
     "minmax": "each column scaled to the range 0 to 1",
     "robust": "each column scaled to median 0 and interquartile range 1",

@@ -278,8 +278,9 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         probe._publish(start, growth)
 
     def of_tree(size: int) -> TreeEstimator:
-        allowed = max(size, k + (size > min(by_size)))  # a tree of fewer leaves than clusters may have grown further
-        point: TreeEstimator = _with(copy(probe), max_leaves=allowed)
+        # Beyond the first size growth was allowed more leaves than clusters, even if the tree has no more.
+        least = k if size == min(by_size) else k + 1
+        point: TreeEstimator = _with(copy(probe), max_leaves=max(size, least))
         point._publish(start, Growth(by_size[size].get()))
         if isinstance(point, ClusterExplainer):
             point.candidates_ = {point.growth_: point.agreement_}

@@ -586,7 +586,7 @@ class FitContext:
                     growths.append((improved, sizes_of_growth(improved, k)[::-1]))
                     own = self._trees([(improved, [size])])
                     trees += own if every else self._cheapest(growths[-1:], group)
-                    if own[0].cost < known[0].cost * (1.0 - 1e-9):
+                    if own[0].cost < known[0].cost * (1.0 - _COST_TOLERANCE):
                         break
         return trees
 

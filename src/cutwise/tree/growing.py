@@ -174,8 +174,7 @@ class GrownTree:
     were made: 0 for the root, then two with every split. ``leaf_clusters`` (n_nodes,) int32: the cluster of every node
     while it was a leaf, -1 if it never was a leaf of a complete tree. ``others``: other growths of the same fit, whose
     trees may be cheaper at some sizes. ``improve``: makes a cheaper tree of as many leaves, which has
-    then grown further, or None.
-    ``rows``: content of the m rows if they represent rows that are not in memory.
+    then grown further, or None. ``rows``: content of the m rows if they represent rows that are not in memory.
     """
 
     tree: ThresholdTree
