@@ -16,7 +16,7 @@ from cutwise.tree.cut_tree import CutTree
 from cutwise.tree.descent import descend
 from cutwise.tree.growing import tree_size
 from cutwise.tree.provider import MemoryProvider
-from cutwise.tree.refine import SearchCheaper
+from cutwise.tree.refine import SearchCheaper, groups_by_leaf
 from cutwise.tree.refine_sample import SearchProblem, bin_rows, draw_distinct, encode_sample
 from tests.each import each
 from tests.growth import grow_tree
@@ -71,7 +71,7 @@ class Fit:
             centers,
             labels,
             coordinates,
-            lambda partitions: [self.judge(parts) for parts in partitions],
+            lambda group, partitions: [self.judge(part[group]) for part in partitions],
             MemoryProvider(encoded),
             n_leaves=len(centers),
             effort=effort,
@@ -105,6 +105,23 @@ def test_a_searched_tree_costs_no_more_than_any_start_and_has_all_its_leaves(see
     assert fit.tree.n_leaves == k
     assert (fit.tree.n_node_samples[fit.tree.leaves] > 0).all()
     assert sorted(fit.tree.cluster[fit.tree.leaves]) == list(range(k))
+
+
+@pytest.mark.parametrize("most", [1, 12, 10**6])
+def test_rows_of_a_group_share_a_leaf_in_every_tree_and_any_order_of_rows_gives_the_same_groups(most, monkeypatch):
+    monkeypatch.setattr("cutwise.tree.refine.MOST_GROUPS", most)
+    monkeypatch.setattr("cutwise.tree.refine.ROWS_A_GROUP", 10**6)
+    rng = np.random.default_rng(most)
+    leaves = [rng.integers(0, n, size=200).astype(np.int32) for n in (3, 5, 2, 1, 7)]
+    order, found = rng.permutation(200), list[list[int]]()
+    other_order = groups_by_leaf([leaf[order] for leaf in leaves])
+    for (group, leaf_of_group), (other, leaf_of_other) in zip(groups_by_leaf(leaves), other_order, strict=True):
+        assert np.array_equal(group[order], other)
+        assert [each.tolist() for each in leaf_of_group] == [each.tolist() for each in leaf_of_other]
+        assert len(np.unique(group)) == len(leaf_of_group[0]) == len(set(zip(*leaf_of_group, strict=True)))
+        assert len(leaf_of_group[0]) <= most or len(leaf_of_group) == 1
+        found += [each[group].tolist() for each in leaf_of_group]
+    assert found == [leaf.tolist() for leaf in leaves]
 
 
 @pytest.fixture

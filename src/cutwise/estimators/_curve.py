@@ -29,7 +29,7 @@ from cutwise.readouts.words import finite
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_integer, check_n_clusters, check_number
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.subtree import SizedTree, sizes_of_growth
+from cutwise.tree.subtree import SizedTree, cheapest_by_size, sizes_of_growth
 
 
 class _Trees:
@@ -268,11 +268,8 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
             sizes = _shared_sizes(k, most, model, 2) if chosen else sizes
             growth = replace(growth, grown=probe._chosen(start, whole))
         elif probe._takes_cheapest:
-            trees, lowest = context.trees_by_size(whole), math.inf
-            growth = replace(growth, grown=min(trees, key=lambda tree: tree[:2]).get())
-            for tree in trees:
-                if tree.cost < lowest:
-                    lowest, by_size[tree.size] = tree.cost, tree
+            by_size = {tree.size: tree for tree in cheapest_by_size(context.trees_by_size(whole))}
+            growth = replace(growth, grown=by_size[max(by_size)].get())
         else:
             by_size = {size: SizedTree(math.nan, size, whole) for size in sizes_of_growth(whole, k)}
         probe._publish(start, growth)
@@ -508,7 +505,7 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         growth = probe._grow_within_limits(start)
         context, judged = start.context, growth.judged
         longer = context.trees_by_size(growth.grown, every=True)
-        probe._publish(start, replace(growth, grown=min(longer, key=lambda tree: tree[:2]).get()))
+        probe._publish(start, replace(growth, grown=cheapest_by_size(longer)[-1].get()))
 
     def measured(get: Callable[[], GrownTree], cost: float) -> FrontPoint:
         rows = context.of(tree := get()).rows

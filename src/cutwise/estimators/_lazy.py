@@ -199,11 +199,6 @@ class LazyContext(FitContext):
     def _cost_around(self, codes: Int32, centers: Float64) -> float:
         return self.rows.cost_sums("costs of the tree", [(codes, centers)])[0]
 
-    def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
-        """See :class:`FitContext`."""
-        means = ((codes, self.rows.centers(KMEANS, codes, self.n_clusters)[0]) for codes in partitions)
-        return self.rows.cost_sums("costs of trees", [(codes, np.nan_to_num(centers)) for codes, centers in means])
-
     def together(self, calls: Iterable[Callable[[], T]]) -> list[T]:
         """See :class:`FitContext`."""
         return self.batches.together(list(calls))

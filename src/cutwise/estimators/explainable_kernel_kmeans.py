@@ -83,9 +83,9 @@ class KernelContext(FitContext):
             distances=False,
         )
 
-    def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
-        """``cost_of_labels(codes).cost`` of each partition."""
-        return [self.space.partition_cost(self._in_space(codes), self.n_clusters) for codes in partitions]
+    def cost_of_each(self, group: Int32, partitions: Iterable[Int32]) -> list[float]:
+        """See :class:`FitContext`."""
+        return [self.space.partition_cost(self._in_space(part[group]), self.n_clusters) for part in partitions]
 
     @cached_property
     def one_cluster_cost(self) -> float:
@@ -506,7 +506,7 @@ class ExplainableKernelKMeans(HasLimits, TreeClusterer):
         best = 0
         if len(trees) > 1:
             trees = [context.cheapest_tree(grown) for grown in trees]
-            costs = context.cost_of_each(grown.codes for grown in trees)
+            costs = [context.cost_of_labels(grown.codes).cost for grown in trees]
             best = min(range(len(trees)), key=lambda at: (costs[at], trees[at].tree.n_leaves))
         return Growth(trees[best], {"surrogate_features_": dict(enumerate(features)).get(best)})
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -50,7 +51,7 @@ from cutwise.tree.limits import Limits
 from cutwise.tree.provider import GrowthSpec, MemoryProvider, Provider
 from cutwise.tree.recipes import grow_on
 from cutwise.tree.refine import Judged, SearchCheaper
-from cutwise.tree.subtree import SizedTree, clusters_by_size, sizes_of_growth
+from cutwise.tree.subtree import COST_TOLERANCE, SizedTree, cheapest_by_size, clusters_by_size, sizes_of_growth
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import EXACT_SCALERS, TableScaler, moments, standardize_table
@@ -367,8 +368,6 @@ _MOST_STARTS = 3
 """Number of trees of a size from which a search for a cheaper one starts, until it finds one."""
 _BLOCK_VALUES = 1 << 14
 """Entries of an array of shape (k, p) that are processed at a time."""
-_COST_TOLERANCE = 1e-9
-"""Costs that differ by less, relative to those of the reference, are compared exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -524,11 +523,29 @@ class FitContext:
         """Cost of the m rows as one cluster, from the costs of a tree's clusters."""
         return self.one_cluster_cost if costs.between is None else costs.cost + costs.between
 
-    def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
+    def cost_of_each(self, group: Int32, partitions: Iterable[Int32]) -> list[float]:
+        """The cost of the m rows around the centers of their parts, in each of several partitions.
+
+        ``group`` (m,): the group of every row; each part consists of whole groups. ``partitions``: the part of every
+        group, 0 to k - 1.
+        """
+        if self.objective is not KMEANS:
+            return self._costs_of_changes(part[group] for part in partitions)
+        partitions = list(partitions)
+        means, weight = self.rows.centers(KMEANS, group, len(partitions[0]))
+        within, has_rows = self._cost_around(group, np.nan_to_num(means)), weight > 0
+        matrix, weight = as_matrix(means[has_rows]), weight[has_rows]
+
+        def between(part: Int32) -> float:
+            """Cost of the groups' means around the means of the parts, each as often as the group has rows."""
+            centers, _ = KMEANS.centers(matrix, part, self.n_clusters, weight, 1)
+            return sum_costs(KMEANS.label_costs(matrix, centers, part), weight)
+
+        return [within + between(part[has_rows]) for part in partitions]
+
+    def _costs_of_changes(self, partitions: Iterable[Int32]) -> list[float]:
         """``cost_of_labels(codes).cost`` of each partition; measures only clusters that differ from the last one's."""
         rows, k = self.rows, self.n_clusters
-        if self.given_costs is not None:
-            return [self.cost_of_labels(codes).cost for codes in partitions]
         before: Int32 | None = None
         row_costs = np.zeros(rows.n_rows)
         costs = []
@@ -554,39 +571,31 @@ class FitContext:
         growths = self._sizes_of_growths(grown)
         if len(growths) == len(growths[0][1]) == 1:
             return grown
-        return min(self._with_searched(grown, growths, lambda _: 0), key=lambda tree: tree[:2]).get()
+        return cheapest_by_size(self._with_searched(grown, growths))[-1].get()
 
     def trees_by_size(self, grown: GrownTree, *, every: bool = False) -> list[SizedTree]:
-        """The cheapest trees of each size among all growths of a fit, sorted by size.
-
-        ``every``: all trees, with a search at each size instead of the few of ``cheapest_tree``.
-        """
+        """All trees of a fit's growths; ``every``: with a search at each size, not at a few."""
         show_progress("sizes: costs of trees")
-        trees = self._with_searched(grown, self._sizes_of_growths(grown), lambda size: size, every=every)
-        return sorted(trees, key=lambda tree: (tree[1], tree[0]))
+        return self._with_searched(grown, self._sizes_of_growths(grown), every=every)
 
-    def _with_searched(
-        self, grown: GrownTree, growths: Growths, group: Callable[[int], int], *, every: bool = False
-    ) -> list[SizedTree]:
-        """Trees of growths as in ``_cheapest``; at twice as many leaves each time, a search improves the cheapest tree.
+    def _with_searched(self, grown: GrownTree, growths: Growths, *, every: bool = False) -> list[SizedTree]:
+        """Trees of growths; at twice as many leaves each time, a search improves the cheapest tree.
 
         Leaves are then added to the improved tree, so the search after it starts from all trees before it. Where the
         cheapest tree cannot be improved, others are.
         """
-        trees = self._trees(growths) if every else self._cheapest(growths, group)
+        trees = self._trees(growths)
         if grown.improve is None:
             return trees
         k, most = self.n_clusters, max(sizes[0] for _, sizes in growths)
         for size in range(k + 1, most + 1) if every else (k * 2**n for n in range(1, (most // k).bit_length())):
             show_progress(f"sizes: searching trees of {size} leaves", 0.7 * size / most)
-            known = self._trees([(growth, [size]) for growth, sizes in growths if size in sizes])
-            known.sort(key=lambda tree: tree.cost)
+            known = sorted((tree for tree in trees if tree.size == size), key=attrgetter("cost"))
             for start in known[:_MOST_STARTS]:
                 if (improved := grown.improve(start.get())) is not None:
-                    growths.append((improved, sizes_of_growth(improved, k)[::-1]))
-                    own = self._trees([(improved, [size])])
-                    trees += own if every else self._cheapest(growths[-1:], group)
-                    if own[0].cost < known[0].cost * (1.0 - _COST_TOLERANCE):
+                    found = self._trees([(improved, sizes_of_growth(improved, k)[::-1])])
+                    trees += found
+                    if min(tree.cost for tree in found if tree.size == size) < known[0].cost * (1.0 - COST_TOLERANCE):
                         break
         return trees
 
@@ -601,45 +610,18 @@ class FitContext:
 
     def _trees(self, growths: Growths) -> list[SizedTree]:
         """Trees of the given sizes of several growths, with their costs."""
-        costs = self.together(
-            partial(self.of(growth).cost_of_each, clusters_by_size(growth, sizes)) for growth, sizes in growths
-        )
+
+        def costs_of(growth: GrownTree, sizes: list[int]) -> list[float]:
+            leaves = growth.tree.leaves
+            leaf = np.searchsorted(leaves, growth.leaf_of_row).astype(np.int32)
+            return self.of(growth).cost_of_each(leaf, clusters_by_size(growth, sizes, leaves))
+
+        costs = self.together(partial(costs_of, *own) for own in growths)
         return [
             SizedTree(cost, size, growth)
             for (growth, sizes), of_growth in zip(growths, costs, strict=True)
             for cost, size in zip(of_growth, sizes, strict=True)
         ]
-
-    def _cheapest(self, growths: Growths, group: Callable[[int], int]) -> list[SizedTree]:
-        """Trees that may be the cheapest of their ``group(size)``: for k-means those within rounding, else all."""
-        if self.objective is not KMEANS or self.given_costs is not None:
-            return self._trees(growths)
-        found = self.together(partial(self.of(growth)._between, growth, sizes) for growth, sizes in growths)
-        most = dict[int, float]()
-        for (_, sizes), costs in zip(growths, found, strict=True):
-            for size, cost in zip(sizes, costs, strict=True):
-                most[group(size)] = max(most.get(group(size), 0.0), cost)
-        least = {own: cost - _COST_TOLERANCE * (self.reference.cost + cost) for own, cost in most.items()}
-        near = [
-            (growth, [size for size, cost in zip(sizes, costs, strict=True) if not cost < least[group(size)]])
-            for (growth, sizes), costs in zip(growths, found, strict=True)
-        ]
-        return self._trees([own for own in near if own[1]])
-
-    def _between(self, grown: GrownTree, sizes: list[int]) -> list[float]:
-        """Between-cluster cost of every tree of a growth: the total cost minus the cost of its clusters."""
-        leaves = grown.tree.leaves
-        leaf = np.searchsorted(leaves, grown.leaf_of_row).astype(np.int32)
-        means, weight = self.rows.centers(KMEANS, leaf, len(leaves))
-        costs, share = list[float](), np.empty((self.n_clusters, len(leaves)))
-        for clusters in clusters_by_size(grown, sizes, leaves):
-            share[:] = 0.0
-            share[clusters, np.arange(len(leaves))] = weight
-            of_each = share.sum(axis=1)
-            sums = np.einsum("kl,ld->kd", share, np.nan_to_num(means))  # sums in a fixed order, unlike BLAS
-            of_any = np.where(of_each > 0.0, of_each, 1.0)
-            costs.append(cost_around_mean(sums / of_any[:, np.newaxis], of_each))
-        return costs
 
     @property
     def table(self) -> Table:

@@ -7,9 +7,8 @@ result never costs more than any given tree, even if the sample was misleading.
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, islice
@@ -56,6 +55,10 @@ BOUNDED_PRICE, POLISHED_PRICE = 0.3, 100.0
 """Prices of size beyond the bounds: during the search, and when thresholds are chosen at its end."""
 NEAR = 0.05
 """The first starts are kept if they cost at most this share of the reference's cost more than the best one."""
+MOST_GROUPS, ROWS_A_GROUP = 1_024, 32
+"""Trees share groups of rows for their costs while there are few of these, or many rows for each."""
+ROUNDING = 1e-12
+"""Costs that differ by a smaller share are equal."""
 TOLERANCE = 0.006
 """Leaves are moved if this is estimated to raise the cost by less than this share of the reference's."""
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 8, 8
@@ -153,7 +156,8 @@ class Judged:
 class SearchCheaper(SearchProblem):
     """A search for a cheaper tree of ``n_leaves`` leaves, where each leaf has the center of its rows.
 
-    ``judge``: gives the costs of partitions of the m rows: the part of every row, 0 to the number of leaves - 1.
+    ``judge``: gives the costs of several partitions of the m rows, from the group of every row and the part of every
+    group in each partition, 0 to the number of leaves - 1.
     ``rows``: provider of the m rows, to grow trees. ``n_leaves``: leaves of the result; the starts may have fewer
     leaves with rows. ``effort``: see ``SearchPlan``. ``depth_penalty``: penalty of "exshallow", which grows further
     starts. ``size_penalty``: price of one condition in every rule, as a share of the reference's cost; a level of
@@ -162,7 +166,7 @@ class SearchCheaper(SearchProblem):
     ``progress``: called twice a second with the cost ratio of the cheapest tree on the sample.
     """
 
-    judge: Callable[[Iterable[Int32]], list[float]]
+    judge: Callable[[Int32, Sequence[Int32]], list[float]]
     rows: Provider
     n_leaves: int
     effort: float = 1.0
@@ -191,13 +195,15 @@ class SearchCheaper(SearchProblem):
                     break
         judged = [Judged(each, *way) for each, way in zip(self._judge(starts, trees), ways, strict=True)]
 
-        def rank(tree: Judged) -> tuple[float, float, float, float]:
+        def rank(tree: Judged) -> tuple[float, float]:
             cost, waes, wad = tree.judgement
             bound = self.max_size
             beyond = 0.0 if bound is None else max(waes - bound[0], 0.0) + max(wad - bound[1], 0.0)
-            return beyond, cost + price * (waes + wad / 4), waes, wad
+            return beyond, cost + price * (waes + wad / 4)
 
-        taken = min(judged, key=rank)
+        best = min(map(rank, judged))
+        equal = (tree for tree in judged if rank(tree) <= (best[0], best[1] * (1.0 + ROUNDING)))
+        taken = min(equal, key=lambda tree: tree.judgement[1:])
         start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
         record = SearchRecord(start_cost, taken.judgement.cost, n_starts, len(taken.steps), taken.steps)
         # Only if leaves are missing: the search may have given inseparable clusters leaves elsewhere.
@@ -412,17 +418,14 @@ class SearchCheaper(SearchProblem):
         leaves = [start.leaf_of_row for start in starts]
         leaves += [tree.apply(self.table.matrix, self.n_jobs) for tree in found]
         columns = [*(start.tree.feature for start in starts), *(tree.column for tree in found)]
-
-        def parts(i: int) -> Int32:
-            number: Int32 = np.cumsum(columns[i] < 0, dtype=np.int32) - np.int32(1)
-            return number[leaves[i]]
-
-        first = dict[bytes, int]()  # one tree is judged for all that give the same partition
-        alike = [first.setdefault(_together(parts(i)), i) for i in range(len(leaves))]
-        judged = list(first.values())
-        cost_of = dict(zip(judged, self.judge(map(parts, judged)), strict=True))
-        rows = [(leaf, self.table.weights) for leaf in leaves]
-        return self._judgements([cost_of[i] for i in alike], starts, found, rows)
+        numbers = [np.cumsum(column < 0, dtype=np.int32) - np.int32(1) for column in columns]  # of leaves
+        costs, rows = list[float](), list[tuple[Int32, Int64 | None]]()
+        for group, leaf_of_group in groups_by_leaf(leaves):
+            alike = zip(numbers[len(costs) :], leaf_of_group, strict=False)
+            costs += self.judge(group, [number[leaf] for number, leaf in alike])
+            weight = np.bincount(group, self.table.weights).astype(np.int64)  # sums are below 2**53
+            rows += [(leaf, weight) for leaf in leaf_of_group]
+        return self._judgements(costs, starts, found, rows)
 
     def _judgements(
         self,
@@ -487,11 +490,32 @@ def _cluster_sample(problem: SearchProblem, rows: SampledRows, n_runs: int) -> l
     return runs[:n_runs]
 
 
-def _together(part: Int32) -> bytes:
-    """Hash of a partition that does not depend on the numbers of its parts."""
-    first = np.empty(part.max() + 1, dtype=np.int32)
-    first[part[::-1]] = np.arange(len(part) - 1, -1, -1, dtype=np.int32)
-    return hashlib.sha256(first[part].tobytes()).digest()
+def groups_by_leaf(leaves: Sequence[Int32]) -> Iterator[tuple[Int32, list[Int32]]]:
+    """Groups of rows that share a leaf in each of several trees: the group of every row, and its leaf in each tree.
+
+    ``leaves``: the leaf of every row in every tree. Where most groups would be small, fewer trees share them. Groups
+    are numbered by their leaves, in any order of the rows.
+    """
+    most = max(MOST_GROUPS, len(leaves[0]) // ROWS_A_GROUP)
+    group, leaf_of_group = _groups_within(np.zeros_like(leaves[0]), [], leaves[0])
+    for leaf in leaves[1:]:
+        narrower = _groups_within(group, leaf_of_group, leaf)
+        if len(narrower[1][0]) > most:
+            yield group, leaf_of_group
+            narrower = _groups_within(np.zeros_like(leaf), [], leaf)
+        group, leaf_of_group = narrower
+    yield group, leaf_of_group
+
+
+def _groups_within(group: Int32, leaf_of_group: Sequence[Int32], leaf: Int32) -> tuple[Int32, list[Int32]]:
+    """The groups of ``groups_by_leaf`` for one more tree."""
+    n_groups, n_nodes = len(leaf_of_group[0]) if leaf_of_group else 1, int(leaf.max()) + 1
+    pair, number = group * np.int32(n_nodes) + leaf, np.zeros(n_groups * n_nodes, dtype=np.int32)
+    number[pair] = 1
+    pairs = np.flatnonzero(number)
+    number[pairs] = np.arange(len(pairs), dtype=np.int32)
+    wider, own = np.divmod(pairs, n_nodes)
+    return number[pair], [*(each[wider] for each in leaf_of_group), own.astype(np.int32)]
 
 
 def _names(

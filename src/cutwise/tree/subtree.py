@@ -143,6 +143,10 @@ def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
     return replace(smaller, split_order=grown.split_order[remaining], leaf_clusters=grown.leaf_clusters[remaining])
 
 
+COST_TOLERANCE = 1e-9
+"""Costs that differ by a smaller share are equal: their sums are rounded in different orders."""
+
+
 class SizedTree(NamedTuple):
     """A tree of a growth: its cost, its allowed number of leaves, and the growth."""
 
@@ -159,6 +163,17 @@ class SizedTree(NamedTuple):
         """The cluster of every row in the tree."""
         is_all = self.size >= self.growth.tree.n_leaves
         return self.growth.codes if is_all else next(clusters_by_size(self.growth, [self.size]))
+
+
+def cheapest_by_size(trees: Sequence[SizedTree]) -> list[SizedTree]:
+    """The cheapest tree of each size that costs less than all smaller ones; the first among equals, sorted by size."""
+    found = list[SizedTree]()
+    for size in sorted({tree.size for tree in trees}):
+        own = [tree for tree in trees if tree.size == size]
+        least = min(tree.cost for tree in own)
+        if not found or least < found[-1].cost * (1.0 - COST_TOLERANCE):
+            found.append(next(tree for tree in own if tree.cost <= least * (1.0 + COST_TOLERANCE)))
+    return found
 
 
 def prune_to_agreement(
