@@ -29,7 +29,7 @@ from cutwise.readouts.words import finite
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_integer, check_n_clusters, check_number
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.subtree import SizedTree, cheapest_by_size, sizes_of_growth
+from cutwise.tree.subtree import COST_TOLERANCE, SizedTree, cheapest_by_size, sizes_of_growth
 
 
 class _Trees:
@@ -284,12 +284,15 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         return point
 
     def points() -> Iterator[_Point]:
-        for wanted in by_size or sizes:
+        if by_size:
+            show_progress("sizes: figures of trees", 0.7)
+            yield from context.together(
+                partial(_Point.on_the_way, context, tree, partial(of_tree, size)) for size, tree in by_size.items()
+            )
+            return
+        for wanted in sizes:
             show_progress(f"sizes: {wanted} leaves", 0.7 + 0.3 * wanted / most)
-            if by_size:
-                yield _Point.on_the_way(context, by_size[wanted], partial(of_tree, wanted))
-            else:
-                yield _Point.of(_with(clone(probe), max_leaves=wanted).fit(X, **fit))
+            yield _Point.of(_with(clone(probe), max_leaves=wanted).fit(X, **fit))
 
     # The fit of the largest tree has warned; the others are parts of its growth.
     with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
@@ -520,11 +523,15 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
     found += [measured(own.get, own.cost) for own in longer if own.size > k or not judged]
     front: list[FrontPoint] = []
     for one in sorted(found, key=lambda one: (one.waes, one.cost, one.wad)):
-        if not front or one.cost < front[-1].cost:
+        if not front or one.cost < front[-1].cost * (1.0 - COST_TOLERANCE):
             front.append(one)
+    trees = [one.tree() for one in front]
+
+    def cost_of(tree: GrownTree) -> float:
+        return context.of(tree).cost_of_labels(tree.codes).cost
 
     def of_number(number: int) -> Any:
-        taken, one = front[number].tree(), copy(probe)
+        taken, one = trees[number], copy(probe)
         leaves = taken.tree.n_leaves
         _with(one, max_leaves=leaves if leaves > k else None, max_size=model.max_size)
         # The fit has warned about the clusters.
@@ -533,9 +540,9 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         one.__dict__.pop("search_", None)  # it is about all trees of the front
         return one
 
-    costs, reference = np.array([one.cost for one in front]), probe.reference_.cost
+    costs, reference = np.array(context.together(partial(cost_of, tree) for tree in trees)), probe.reference_.cost
     return TreeFront(
-        n_leaves=np.array([one.tree().tree.n_leaves for one in front], dtype=np.int64),
+        n_leaves=np.array([tree.tree.n_leaves for tree in trees], dtype=np.int64),
         waes=np.array([one.waes for one in front]),
         wad=np.array([one.wad for one in front]),
         cost=costs,
