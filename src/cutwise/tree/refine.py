@@ -36,6 +36,7 @@ from .refine_far import FarCut, cut_off_far
 from .refine_sample import (
     FURTHER_STARTS,
     MOST_COLUMNS,
+    ROWS_A_CLUSTER,
     DrawnRows,
     Path,
     SampledRows,
@@ -55,6 +56,8 @@ BOUNDED_PRICE, POLISHED_PRICE = 0.3, 100.0
 """Prices of size beyond the bounds: during the search, and when thresholds are chosen at its end."""
 NEAR = 0.05
 """The first starts are kept if they cost at most this share of the reference's cost more than the best one."""
+DESCENT_ROWS = 12_000
+"""Least number of rows that improve trees with more leaves than clusters."""
 MOST_GROUPS, ROWS_A_GROUP = 1_024, 32
 """Trees share groups of rows for their costs while there are few of these, or many rows for each."""
 ROUNDING = 1e-12
@@ -375,7 +378,8 @@ class SearchCheaper(SearchProblem):
         if start.n_empty:
             return None
         given = CutTree(start.tree.feature, start.tree.threshold, start.tree.children_right)
-        if (descended := self._descend([given], [start.tree.cluster], self.draw(self.n_leaves))) is None:
+        drawn = self.draw(self.n_leaves).begin(max(DESCENT_ROWS, ROWS_A_CLUSTER * self.n_leaves))
+        if (descended := self._descend([given], [start.tree.cluster], drawn)) is None:
             return None
         replayed = descended[0].replay(self.rows.anew(), descended[1])
         if not all(replayed.provider.size(leaf) for leaf in replayed.leaves()):
