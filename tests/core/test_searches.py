@@ -185,7 +185,7 @@ def test_what_does_not_fit_is_refused() -> None:
             mistakes(survivors=np.array(survivors, dtype=np.int32))
     with pytest.raises(ValueError, match="columns of the table"):
         core.cheapest_tied_cut(
-            encoded, matrix, rows, case.excess, case.excess[rows].sum(axis=0), case.coordinates,
+            encoded, matrix, rows, case.excess, case.excess[rows].sum(axis=0), None, case.coordinates,
             case.survivors, np.array([d], dtype=np.int32), np.zeros(1),
         )  # fmt: skip
 
@@ -249,11 +249,44 @@ def test_the_cheapest_of_tied_cuts_serves_each_side_by_its_best_center(case: Cas
         scores.append(costs[is_left][:, left].sum(axis=0).min() + costs[~is_left][:, right].sum(axis=0).min())
     for dtype in (np.int64, np.int32):
         found = core.cheapest_tied_cut(
-            case.encoded, case.matrix, case.rows, case.excess.astype(dtype), costs.sum(axis=0), case.coordinates,
-            case.survivors, np.array([feature for feature, _, _ in tied], dtype=np.int32),
+            case.encoded, case.matrix, case.rows, case.excess.astype(dtype), costs.sum(axis=0), None,
+            case.coordinates, case.survivors, np.array([feature for feature, _, _ in tied], dtype=np.int32),
             np.array([threshold for _, threshold, _ in tied]),
         )  # fmt: skip
         assert found == np.argmin(scores)
+
+
+@pytest.mark.parametrize("n_mistaken", [0, 5, 80])
+@each("seed", range(8))
+def test_clusters_that_no_tied_cut_divides_are_added_up_as_a_whole(seed: int, n_mistaken: int) -> None:
+    rng = np.random.default_rng([5, seed, n_mistaken])
+    k, d, n = 6, 4, 300
+    coordinates = rng.integers(0, 4, (k, d)).astype(np.float64)
+    labels = rng.integers(0, k, n).astype(np.int32)
+    survivors = np.sort(rng.choice(k, int(rng.integers(2, k + 1)), replace=False)).astype(np.int32)
+    rows = np.flatnonzero(np.isin(labels, survivors)).astype(np.int32)
+    values = coordinates[labels] + rng.uniform(-0.2, 0.2, (n, d))
+    mistaken = rng.choice(rows, min(n_mistaken, len(rows)), replace=False)
+    values[mistaken] = rng.integers(0, 4, (len(mistaken), d)) + rng.uniform(-0.2, 0.2, (len(mistaken), d))
+    excess = rng.integers(0, 50, (n, k))
+    tied = [
+        (f, x + 0.5) for f in range(d) for x in range(3) if 0 < (coordinates[survivors, f] <= x).sum() < len(survivors)
+    ]
+    if not tied:
+        return
+    scores = []
+    for feature, threshold in tied:
+        is_left, center_left = values[rows, feature] <= threshold, coordinates[survivors, feature] <= threshold
+        sides = ((is_left, center_left), (~is_left, ~center_left))
+        scores.append(sum(excess[rows[of_side]][:, survivors[own]].sum(axis=0).min() for of_side, own in sides))
+    totals, features = excess[rows].sum(axis=0), np.array([feature for feature, _ in tied], dtype=np.int32)
+    cuts = coordinates, survivors, features, np.array([threshold for _, threshold in tied])
+    matrix = as_matrix(values)
+    encoded, whole = core.encode(matrix), np.setdiff1d(rows, mistaken).astype(np.int32)
+    of_clusters = core.level_costs(labels[whole], whole, excess, k)
+    by_rows = core.cheapest_tied_cut(encoded, matrix, rows, excess, totals, None, *cuts)
+    assert by_rows == np.argmin(scores)
+    assert core.cheapest_tied_cut(encoded, matrix, np.sort(mistaken), excess, totals, of_clusters, *cuts) == by_rows
 
 
 @pytest.mark.parametrize("with_histogram", [True, False])

@@ -203,8 +203,8 @@ def _fewest_mistakes(batches: Batches, node: int, search: FewestMistakes) -> tup
 
 
 def _cheapest_tie(batches: Batches, node: int, search: CheapestTie) -> int:
-    survivors, total = search.node.survivors, search.cost_totals.astype(object)
-    costs = []
+    survivors, costs = search.node.survivors, []
+    total = sum(batch.excess.sum(axis=0, dtype=np.int64) for batch in batches.passed(node)).astype(object)
     for column, x in zip(search.features.tolist(), search.thresholds.tolist(), strict=True):
         left = sum(
             batch.excess[batch.values[:, column] <= x].sum(axis=0, dtype=np.int64) for batch in batches.passed(node)

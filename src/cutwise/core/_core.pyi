@@ -826,6 +826,7 @@ def cheapest_tied_cut(
     rows: NDArray[numpy.int32],
     costs: NDArray[numpy.int32],
     totals: NDArray[numpy.int64],
+    of_clusters: NDArray[numpy.int64] | None,
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
     features: NDArray[numpy.int32],
@@ -834,8 +835,9 @@ def cheapest_tied_cut(
     """
     The index of the first of the given cuts whose sides cost least, each served by its best surviving center.
 
-    costs (n_rows, k): none negative. totals (k,): their sums over the node's rows. features, thresholds (n_cuts,): the cuts, by
-    column, then by threshold. Other arguments as in fewest_mistakes.
+    costs (n_rows, k): none negative. totals (k,): their sums over the node's rows. of_clusters (k, k): the sums over the rows of each
+    cluster, where all of them are on the side of their center in every cut; rows are then the node's other rows. features, thresholds
+    (n_cuts,): the cuts, by column, then by threshold. Other arguments as in fewest_mistakes.
     """
 
 @overload
@@ -845,6 +847,7 @@ def cheapest_tied_cut(
     rows: NDArray[numpy.int32],
     costs: NDArray[numpy.int64],
     totals: NDArray[numpy.int64],
+    of_clusters: NDArray[numpy.int64] | None,
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
     features: NDArray[numpy.int32],

@@ -674,10 +674,10 @@ class PassProvider:
 
         sums = self._go_over("cuts that tie", sums, add, columns.tolist())
         for group, first in zip(groups, begin.tolist(), strict=False):
-            upto = np.cumsum(sums[0, first : first + group.stop - group.start, 2:], axis=0)
+            *upto, total = np.cumsum(sums[0, first : first + group.stop - group.start + 1, 2:], axis=0)
             for x, left in zip(search.thresholds[group].tolist(), upto, strict=True):
                 goes_left = search.mistakes.coordinates[survivors, search.features[group.start]] <= x
-                right = search.cost_totals - left
+                right = total - left
                 costs.append(int(left[survivors[goes_left]].min()) + int(right[survivors[~goes_left]].min()))
         return costs.index(min(costs))
 

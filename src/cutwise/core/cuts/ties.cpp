@@ -1,8 +1,8 @@
 // Decides between cuts with equally few mistakes: the one wins whose sides cost least, each served by its best surviving
 // center.
 //
-// Where rows and centers repeat a pattern, nearly all cuts tie, at every node of a tree that may be as deep as it has leaves.
-// Therefore the summed costs of all rows are handed from node to node, and the largest part of the rows is never added up.
+// Where clusters are far apart or rows repeat a pattern, many cuts tie, at every node of a tree that may be as deep as it has
+// leaves. Therefore clusters that no cut divides are added up as a whole, and so is the largest part of the other rows: never.
 #include "base/arrays.hpp"
 #include "base/simd.hpp"
 #include "nodes/histogram.hpp"
@@ -30,10 +30,12 @@ CUTWISE_CLONES SideCosts side_costs(const int64_t *sums, const int64_t *total, c
   return least;
 }
 
-// coordinates (k, d): of the centers. features, thresholds (n_cuts,): the cuts, by column, then by threshold.
+// coordinates (k, d): of the centers. features, thresholds (n_cuts,): the cuts, by column, then by threshold. The rows are
+// those that are added one by one.
 template <class Cost>
 struct TieSettler : NodeRows {
   const Cost *costs;  // (n_rows, k), none negative
+  const std::optional<In2<int64_t>> &of_clusters;
   int64_t k;
   const In2<double> &coordinates;
   std::vector<int32_t> survivors;
@@ -79,12 +81,20 @@ struct TieSettler : NodeRows {
     std::vector<int64_t> next(first.begin(), first.end() - 1);
     for (int64_t i = 0; i < n; ++i)
       if (segment_of_row[i] != fullest) ordered[next[segment_of_row[i]]++] = rows[i];
+    std::vector<int32_t> by_place(of_clusters ? at.size() : 0);
+    std::iota(by_place.begin(), by_place.end(), 0);
+    std::sort(by_place.begin(), by_place.end(), [&](int32_t a, int32_t b) { return at[a] < at[b]; });
     for (const bool from_left : {true, false}) {
       std::vector<int64_t> sums(survivors.size(), 0);
+      auto next_cluster = by_place.cbegin();
       for (int64_t s = from_left ? 0 : n_segments - 1; s != fullest; s += from_left ? 1 : -1) {
+        const int64_t cut = begin + (from_left ? s : s - 1);
         for (int64_t i = first[s]; i < first[s + 1]; ++i) add_row(ordered[i], sums);
-        offer(begin + (from_left ? s : s - 1), sums, at, from_left);
+        for (; next_cluster != by_place.cend() && (at[*next_cluster] <= thresholds(cut)) == from_left; ++next_cluster)
+          for (size_t j = 0; j < sums.size(); ++j) sums[j] += (*of_clusters)(survivors[*next_cluster], survivors[j]);
+        offer(cut, sums, at, from_left);
       }
+      std::reverse(by_place.begin(), by_place.end());
     }
   }
 
@@ -124,18 +134,21 @@ void bind_ties(nb::module_ &m) {
   for_types<int32_t, int64_t>(
       R"(The index of the first of the given cuts whose sides cost least, each served by its best surviving center.
 
-costs (n_rows, k): none negative. totals (k,): their sums over the node's rows. features, thresholds (n_cuts,): the cuts, by
-column, then by threshold. Other arguments as in fewest_mistakes.)",
+costs (n_rows, k): none negative. totals (k,): their sums over the node's rows. of_clusters (k, k): the sums over the rows of each
+cluster, where all of them are on the side of their center in every cut; rows are then the node's other rows. features, thresholds
+(n_cuts,): the cuts, by column, then by threshold. Other arguments as in fewest_mistakes.)",
       [&](auto zero, const char *doc) {
         using Cost = decltype(zero);
         m.def(
             "cheapest_tied_cut",
             [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs, In1<int64_t> totals,
-               In2<double> coordinates, In1<int32_t> survivors, In1<int32_t> features, In1<double> thresholds) {
+               const std::optional<In2<int64_t>> &of_clusters, In2<double> coordinates, In1<int32_t> survivors,
+               In1<int32_t> features, In1<double> thresholds) {
               require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
               require(has_shape(coordinates, costs.shape(1), encoded.n_cols()), "coordinates is of shape (k, d)");
               const auto k = static_cast<int64_t>(costs.shape(1));
               require(has_shape(totals, k), "totals has one entry per cluster");
+              require(!of_clusters || has_shape(*of_clusters, k, k), "of_clusters has one line and one column per cluster");
               require(has_shape(thresholds, features.size()), "features and thresholds have one length");
               for (size_t i = 0; i < features.size(); ++i)
                 require(features(i) >= 0 && features(i) < encoded.n_cols() && (i == 0 || features(i - 1) <= features(i)),
@@ -146,6 +159,7 @@ column, then by threshold. Other arguments as in fewest_mistakes.)",
               const GilRelease release;
               TieSettler<Cost> settler{NodeRows(encoded, matrix, rows),
                                        costs.data(),
+                                       of_clusters,
                                        k,
                                        coordinates,
                                        std::move(clusters),
@@ -154,7 +168,7 @@ column, then by threshold. Other arguments as in fewest_mistakes.)",
                                        thresholds};
               return settler.run();
             },
-            "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "totals"_a, "coordinates"_a, "survivors"_a, "features"_a,
-            "thresholds"_a, doc);
+            "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "totals"_a, "of_clusters"_a.none(), "coordinates"_a,
+            "survivors"_a, "features"_a, "thresholds"_a, doc);
       });
 }

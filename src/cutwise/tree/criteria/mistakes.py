@@ -15,7 +15,6 @@ from cutwise.core import Flags, Float64, Int32, Int64
 from cutwise.table.table import SearchedColumns
 from cutwise.tree.provider import (
     CodedCategory,
-    CostPayload,
     GrowthProblem,
     LevelSums,
     MemoryProvider,
@@ -38,8 +37,6 @@ class MistakeCriterion(SeparationCriterion):
     def __init__(self, problem: GrowthProblem) -> None:
         self._coordinates = problem.coordinates
         self._mistakes = Mistakes(problem.coordinates)
-        self._cost_payload = CostPayload(problem.n_clusters)
-        self._cost_totals: dict[int, Int64] = {}  # costs of all rows of a node by every cluster, if a tie needed them
         super().__init__(problem.provider, self._mistakes, np.arange(problem.n_clusters, dtype=np.int32))
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
@@ -50,25 +47,12 @@ class MistakeCriterion(SeparationCriterion):
             return provider.search(node.number, FewestByModes(self._mistakes, node, None))
         chosen = 0
         if len(features) > 1 and provider.size(node.number) > 0:
-            if node.number not in self._cost_totals:
-                self._cost_totals[node.number] = provider.totals(node.number, self._cost_payload)
-            tie = CheapestTie(self._mistakes, node, self._cost_totals[node.number], features, thresholds)
+            tie = CheapestTie(self._mistakes, node, features, thresholds, mistakes)
             chosen = provider.search(node.number, tie)
         cut = SeparatingCut.at(
             int(features[chosen]), float(thresholds[chosen]), self._coordinates, node.survivors, mistakes
         )
         return provider.search(node.number, FewestByModes(self._mistakes, node, cut))
-
-    def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
-        """See :class:`SeparationCriterion`: rows separated from their centers are dropped."""
-        super().follow(node, children)
-        provider = self._provider
-        totals = self._cost_totals.pop(node.number, None)
-        smaller, larger = sorted(children, key=lambda child: provider.size(child.number))
-        if totals is not None and len(larger.survivors) > 1:
-            self._cost_totals[smaller.number] = provider.totals(smaller.number, self._cost_payload)
-            totals -= self._cost_totals[smaller.number]
-            self._cost_totals[larger.number] = totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,21 +86,18 @@ class FewestMistakes:
 class CheapestTie:
     """Index of the cut whose sides cost least, each with its best surviving cluster; the first among equals.
 
-    ``cost_totals`` (k,) int64: cost of all rows of the node by every cluster.
+    ``n_separated``: weight of the rows that each cut separates from their centers.
     """
 
     mistakes: Mistakes
     node: SeparationNode
-    cost_totals: Int64
     features: Int32
     thresholds: Float64
+    n_separated: int
 
     def among(self, memory: MemoryProvider, rows: Int32) -> int:
         """See :class:`cutwise.tree.provider.Search`."""
-        return core.cheapest_tied_cut(
-            memory.table.encoded, memory.table.matrix, rows, memory.costs.excess, self.cost_totals,
-            self.mistakes.coordinates, self.node.survivors, self.features, self.thresholds,
-        )  # fmt: skip
+        return memory.state_of(self.mistakes).cheapest(self, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +226,27 @@ class MistakeRows:
             self._histogram, self._totals, self._coordinates, node.survivors, node.core_limits, memory.n_jobs,
         )  # fmt: skip
 
+    def cheapest(self, tie: CheapestTie, rows: Int32) -> int:
+        """See :class:`CheapestTie`."""
+        table, excess, node = self._memory.table, self._memory.costs.excess, tie.node
+        mistaken = self._already_mistaken[node.number]
+        (of_mistaken,) = core.level_costs(np.zeros_like(mistaken), mistaken, excess, 1)
+        totals, of_clusters = of_mistaken + self._costs[node.survivors].sum(axis=0), None
+        if not tie.n_separated:
+            rows, of_clusters = mistaken, self._costs
+        return core.cheapest_tied_cut(
+            table.encoded, table.matrix, rows, excess, totals, of_clusters, self._coordinates, node.survivors,
+            tie.features, tie.thresholds,
+        )  # fmt: skip
+
+    @cached_property
+    def _costs(self) -> Int64:
+        """Costs by every cluster, summed over the rows of each cluster that are not mistakes, shape (k, k)."""
+        return self._costs_of(np.flatnonzero(self._cluster >= 0).astype(np.int32))
+
+    def _costs_of(self, rows: Int32) -> Int64:
+        return core.level_costs(self._cluster[rows], rows, self._memory.costs.excess, len(self._coordinates))
+
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
         """See :class:`cutwise.tree.provider.Provider`."""
         memory = self._memory
@@ -258,6 +260,8 @@ class MistakeRows:
             rows, k = memory.rows(child.number), len(self._coordinates)
             mistaken, self._already_mistaken[child.number] = core.mistaken_rows(rows, self._cluster, child.survivors, k)
             self._add(mistaken, sign=-1)
+            if "_costs" in self.__dict__:  # ties needed them
+                self._costs -= self._costs_of(mistaken)
             self._cluster[mistaken] = -1
 
     def _add(self, rows: Int32, sign: int) -> None:
