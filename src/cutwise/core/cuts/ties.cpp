@@ -100,6 +100,7 @@ struct TieSettler : NodeRows {
 
   // The segment of every row of the node: the number of cuts that are left of the row.
   std::vector<int32_t> segments(int64_t begin, int64_t end) const {
+    if (n == 0) return {};
     const int32_t feature = features(begin);
     const Column &column = encoded.columns[feature];
     const double *low = encoded.low.data() + column.value_begin, *high = encoded.high.data() + column.value_begin;
