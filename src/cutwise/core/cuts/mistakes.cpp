@@ -115,7 +115,8 @@ struct MistakeSearch {
     CandidateBins candidates;
     parallel_for(n_jobs, n, [&](int64_t i) { candidates.add(column(i), scan_column(column(i), exact)); });
     search_inside_bins(
-        node, candidates, n_jobs, [&] { return fewest.load(); }, [&](const SortedBins &sorted) { search_inside(sorted); });
+        node, candidates, n_jobs, [&](int32_t, const CandidateBin &bin) { return bin.bound <= fewest; },
+        [&](const SortedBins &sorted) { search_inside(sorted); });
   }
 
   void run(int n_jobs) {

@@ -49,7 +49,7 @@ struct SetSearch {
   void offer(const std::vector<uint8_t> &in_left, const int64_t *part) {
     const int64_t cost = sums.left(part) + sums.right(total.data(), part);
     if (cost > best.cost || !is_allowed(in_left)) return;
-    const double secondary = sums.secondary(total.data(), part);
+    const double secondary = sums.secondary(total.data(), part, part);
     if (cost == best.cost && secondary > best.secondary) return;
     NamedSide named = NamedSide::of(in_left, weight);
     if (named.levels.empty()) return;

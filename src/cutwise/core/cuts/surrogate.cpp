@@ -28,7 +28,8 @@ CUTWISE_CLONES int64_t least_rest(const int64_t *total, const int64_t *part, int
 
 namespace {
 
-constexpr size_t kCostsAhead = 8;  // costs are prefetched so many rows ahead, as sorted rows are scattered in memory
+constexpr double kRounding = 1e-9;  // a secondary score is rounded by a much smaller share
+constexpr size_t kCostsAhead = 8;   // costs are prefetched so many rows ahead, as sorted rows are scattered in memory
 
 struct BestCut {
   int64_t score = kNone;
@@ -60,7 +61,7 @@ struct SurrogateSearch : NodeRows {
 
   void offer(int32_t feature, double threshold, int64_t score, const int64_t *part, AllowedCuts &allowed, BestCut &mine) const {
     if (score > mine.score || !allowed.holds(threshold, 1)) return;
-    const double secondary = sums.secondary(total.data(), part);
+    const double secondary = sums.secondary(total.data(), part, part);
     const Cut cut{feature, threshold};
     if (mine.score != kNone && mine.beats(score, secondary, cut)) return;
     std::vector<int64_t> rest(k);
@@ -163,7 +164,8 @@ struct SurrogateSearch : NodeRows {
       if (low < high && may_win && allowed.reaches(low, high, 1)) {
         before = part;
         for (int64_t j = 0; j < k; ++j) before[j] -= here[j];
-        candidates.push_back({bin, bound_inside(before.data(), part.data()), bin == first});
+        const double secondary = sums.secondary(total.data(), before.data(), part.data()) * (1.0 - kRounding);
+        candidates.push_back({bin, bound_inside(before.data(), part.data()), bin == first, secondary});
       }
       if (bin < last) offer(feature, high, left + right, part.data(), allowed, mine);
     }
@@ -208,11 +210,13 @@ struct SurrogateSearch : NodeRows {
     });
     // No cut costs more than the uncut node. Cuts of equal cost may have one label on both sides, which the bounds leave out.
     const int64_t uncut = sums.left(total.data());
-    auto limit = [&] {
-      std::lock_guard<std::mutex> lock(best_mutex);
-      return sums.has_secondary() || best.score < uncut ? best.score : uncut - 1;
+    const auto may_win = [&](int32_t feature, const CandidateBin &bin) {
+      const BestCut best_so_far = known();
+      if (!sums.has_secondary() && best_so_far.score >= uncut) return bin.bound < uncut;
+      const double low = encoded.low[encoded.columns[feature].value_begin + bin.bin];  // no cut inside is lower
+      return !best_so_far.beats(bin.bound, bin.secondary, {feature, low});
     };
-    search_inside_bins(*this, candidates, n_jobs, limit, [&](const SortedBins &sorted) { search_inside(sorted); });
+    search_inside_bins(*this, candidates, n_jobs, may_win, [&](const SortedBins &sorted) { search_inside(sorted); });
     if (!sums.has_secondary() && best.score >= uncut) take_lowest(candidates);
   }
 

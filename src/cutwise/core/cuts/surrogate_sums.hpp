@@ -58,7 +58,7 @@ struct CostSums {
   void prefetch_row(int32_t row) const { prefetch(costs + static_cast<int64_t>(row) * k, 1); }
   int64_t left(const int64_t *part) const { return least(part, k); }
   int64_t right(const int64_t *total, const int64_t *part) const { return least_rest(total, part, k); }
-  double secondary(const int64_t *, const int64_t *) const { return 0.0; }
+  double secondary(const int64_t *, const int64_t *, const int64_t *) const { return 0.0; }
   bool has_secondary() const { return false; }
   // A lower bound on the cost of all cuts inside a bin when the sides have different clusters. before, after: the sums over the
   // rows left of the bin, and up to its end.
@@ -115,22 +115,24 @@ struct LabelCounts {
   bool has_secondary() const { return purity == Purity::kMajorityThenGini; }
   int64_t bound_of_different_labels(const int64_t *total, const int64_t *before, const int64_t *after) const {
     if (purity == Purity::kGini) return left(before) + right(total, after);
-    int64_t n_left = 0, n_right = 0;
-    for (int64_t j = 0; j < k; ++j) {
-      n_left += before[j];
-      n_right += total[j] - after[j];
-    }
+    // Rows of a label inside may all be on the side whose commonest label it is.
+    int64_t n = 0;
     MinPairSum pairs;
-    for (int64_t j = 0; j < k; ++j) pairs.add(j, n_left - before[j], n_right - (total[j] - after[j]));
-    return pairs.of_different();
+    for (int64_t j = 0; j < k; ++j) {
+      n += total[j];
+      pairs.add(j, -after[j], before[j] - total[j]);
+    }
+    const int64_t different = pairs.of_different();
+    return different == kNone ? kNone : n + different;
   }
-  // The Gini impurity of the two sides, weighted by size, which decides between cuts of equal disagreement.
-  double secondary(const int64_t *total, const int64_t *part) const {
+  // The Gini impurity of the two sides, weighted by size, which decides between cuts of equal disagreement. Rows between
+  // `before` and `after`, the sums over the rows on the left, are left out: then it is a lower bound for all cuts among them.
+  double secondary(const int64_t *total, const int64_t *before, const int64_t *after) const {
     if (!has_secondary()) return 0.0;
     SideCounts left, right;
     for (int64_t j = 0; j < k; ++j) {
-      left.add(part[j]);
-      right.add(total[j] - part[j]);
+      left.add(before[j]);
+      right.add(total[j] - after[j]);
     }
     return left.impurity() + right.impurity();
   }

@@ -165,7 +165,8 @@ std::vector<SortedBins> sorted_stored_rows(const NodeRows &node, const std::vect
 struct CandidateBin {
   int32_t bin;
   int64_t bound;
-  bool is_first = false;  // whether it is the first bin of its column that has rows of the node
+  bool is_first = false;   // whether it is the first bin of its column that has rows of the node
+  double secondary = 0.0;  // a bound on what decides between cuts whose value is the bound
 };
 
 // The candidate bins of all columns. A map, since a table may have many thousand columns of which bounds leave few.
@@ -182,36 +183,36 @@ struct CandidateBins {
   std::mutex adding_;
 };
 
-// Calls work(sorted bins) for the candidate bins whose bound is at most limit(), which falls as work() finds better cuts.
+// Calls work(sorted bins) for the candidate bins for which may_win(column, bin) holds, fewer as work() finds better cuts.
 // Columns of the lowest bounds come first, since the cuts found there may rule out the others. Where there are bins without
 // rows, the candidates are requested instead.
-template <class Limit, class Work>
-void search_inside_bins(const NodeRows &node, const CandidateBins &candidates, int n_jobs, Limit &&limit, Work &&work) {
+template <class MayWin, class Work>
+void search_inside_bins(const NodeRows &node, const CandidateBins &candidates, int n_jobs, MayWin &&may_win, Work &&work) {
   const Encoded &encoded = node.encoded;
-  std::vector<std::pair<int64_t, int32_t>> order;
-  const int64_t at_first = limit();
+  std::vector<std::tuple<int64_t, double, int32_t>> order;
   for (const auto &[f, bins] : candidates.of_column) {
-    int64_t bound = kNone;
+    std::pair<int64_t, double> lowest{kNone, 0.0};
     for (const CandidateBin &bin : bins) {
-      bound = std::min(bound, bin.bound);
-      if (encoded.is_bins_only() && bin.bound <= at_first)
+      if (!may_win(f, bin)) continue;
+      lowest = std::min(lowest, {bin.bound, bin.secondary});
+      if (encoded.is_bins_only())
         encoded.requested->add(encoded.columns[f].value_begin + bin.bin, static_cast<double>(bin.bound));
     }
-    if (bound <= at_first) order.emplace_back(bound, f);
+    if (lowest.first < kNone) order.emplace_back(lowest.first, lowest.second, f);
   }
   if (encoded.is_bins_only()) return;
   std::sort(order.begin(), order.end());
-  const auto within = [&](int32_t feature) {
-    const int64_t known = limit();
+  const auto within = [&](int64_t i) {
+    const int32_t feature = std::get<2>(order[i]);
     SortedBins sorted{feature, {}};
     for (const CandidateBin &bin : candidates.of_column.at(feature))
-      if (bin.bound <= known) sorted.bins.push_back(bin.bin);
+      if (may_win(feature, bin)) sorted.bins.push_back(bin.bin);
     return sorted;
   };
   const auto n_columns = static_cast<int64_t>(order.size());
   if (!encoded.sparse) {
     parallel_for(n_jobs, n_columns, [&](int64_t i) {
-      SortedBins sorted = within(order[i].second);
+      SortedBins sorted = within(i);
       if (sorted.bins.empty()) return;
       sort_bins(node, &sorted, 1);
       work(sorted);
@@ -223,7 +224,7 @@ void search_inside_bins(const NodeRows &node, const CandidateBins &candidates, i
   for (int64_t begin = 0, size = 4; begin < n_columns; begin += size, size = std::min<int64_t>(4 * size, 1024)) {
     sorted.clear();
     for (int64_t i = begin; i < std::min(n_columns, begin + size); ++i) {
-      sorted.push_back(within(order[i].second));
+      sorted.push_back(within(i));
       if (sorted.back().bins.empty()) sorted.pop_back();
     }
     if (sorted.empty()) continue;
