@@ -114,7 +114,7 @@ struct LabelCounts {
   }
   bool has_secondary() const { return purity == Purity::kMajorityThenGini; }
   int64_t bound_of_different_labels(const int64_t *total, const int64_t *before, const int64_t *after) const {
-    if (purity == Purity::kGini) return left(before) + right(total, after);
+    if (purity == Purity::kGini) return static_cast<int64_t>(least_impurity(total, before, after) * (0x1p30 * (1.0 - 1e-9)));
     // Rows of a label inside may all be on the side whose commonest label it is.
     int64_t n = 0;
     MinPairSum pairs;
@@ -125,20 +125,39 @@ struct LabelCounts {
     const int64_t different = pairs.of_different();
     return different == kNone ? kNone : n + different;
   }
-  // The Gini impurity of the two sides, weighted by size, which decides between cuts of equal disagreement. Rows between
-  // `before` and `after`, the sums over the rows on the left, are left out: then it is a lower bound for all cuts among them.
+  // The Gini impurity of the two sides, weighted by size, which decides between cuts of equal disagreement. Where `before` and
+  // `after`, sums over the rows on the left, differ: a lower bound for all cuts among the rows between. The impurity is a
+  // concave function of the counts, so it is least where all rows of a label are on one side.
   double secondary(const int64_t *total, const int64_t *before, const int64_t *after) const {
-    if (!has_secondary()) return 0.0;
-    SideCounts left, right;
-    for (int64_t j = 0; j < k; ++j) {
-      left.add(before[j]);
-      right.add(total[j] - after[j]);
-    }
-    return left.impurity() + right.impurity();
+    return has_secondary() ? least_impurity(total, before, after) : 0.0;
   }
   int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::max_element(part, part + k) - part); }
 
  private:
+  double least_impurity(const int64_t *total, const int64_t *before, const int64_t *after) const {
+    constexpr size_t kMostLabels = 6;  // more are left out
+    SideCounts left, right;
+    std::vector<int64_t> between;
+    for (int64_t j = 0; j < k; ++j) {
+      left.add(before[j]);
+      right.add(total[j] - after[j]);
+      if (after[j] != before[j]) between.push_back(j);
+    }
+    if (between.size() > kMostLabels) between.clear();
+    double lowest = std::numeric_limits<double>::infinity();
+    for (uint32_t is_left = 0; is_left < 1u << between.size(); ++is_left) {
+      SideCounts sides[2] = {right, left};
+      for (size_t i = 0; i < between.size(); ++i) {
+        const int64_t j = between[i], n = after[j] - before[j];
+        const bool on_left = (is_left >> i & 1) != 0;
+        const auto from = static_cast<uint64_t>(on_left ? before[j] : total[j] - after[j]), more = static_cast<uint64_t>(n);
+        sides[on_left].sum += n;
+        sides[on_left].squares += more * (2 * from + more);
+      }
+      lowest = std::min(lowest, sides[1].impurity() + sides[0].impurity());
+    }
+    return lowest;
+  }
   template <class Count>
   int64_t cost_of_counts(Count &&count) const {
     SideCounts side;
