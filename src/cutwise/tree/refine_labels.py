@@ -26,6 +26,8 @@ TABLE_BYTES, SPARSE_BYTES = 2**26, 2**22
 Most values of sparse tables are in one bin: beyond SPARSE_BINS tables take SPARSE_BYTES, or one byte a stored value."""
 N_STARTS, N_SWAPPED, N_KEPT = 5, 3, 2
 """Number of given trees to search from, of results to search with moved leaves, and of trees to return."""
+MANY_LABELS, FEWER_STARTS, FEWER_SWAPPED = 32, 3, 1
+"""The first two numbers where there are many labels: others would take twice as long and hardly agree on more rows."""
 MOST_ADDITIONS, MOST_PASSES = 2**28, 12
 """Largest work of a search from one tree: this many additions, plus this many passes over all rows and columns."""
 TOLERANCE = 0.002
@@ -49,7 +51,9 @@ def refine_agreement(
     best trees of the search, pruned to leaves that improve the agreement; none if too few bins fit in memory. Nothing
     is random, and the result does not depend on the order of rows or threads.
     """
-    k, starts = len(coordinates), starts[:N_STARTS]
+    k = len(coordinates)
+    n_starts, n_swapped = (FEWER_STARTS, FEWER_SWAPPED) if k > MANY_LABELS else (N_STARTS, N_SWAPPED)
+    starts = starts[:n_starts]
     width = 4 * -(-(k + 1) // 4)
     drawn = draw_distinct(core.row_hashes(table.matrix, n_jobs), max(SEARCHED_ROWS, 150 * n_leaves))
     columns = select_columns(coordinates, np.concatenate([grown.tree.feature for grown in starts]), limits)
@@ -82,7 +86,7 @@ def refine_agreement(
 
     best = {step.value: step.tree for step in reversed(run(cuts, False))}
     result = []
-    for step in run([best[value] for value in sorted(best)][:N_SWAPPED], True)[:N_KEPT]:
+    for step in run([best[value] for value in sorted(best)][:n_swapped], True)[:N_KEPT]:
         tree = part.restore(bins.unbinned(step.tree)).replay(MemoryProvider(table))
         result.append(prune_to_agreement(tree.finish(), labels, k, n_leaves, table.weights))
     return result
