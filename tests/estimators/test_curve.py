@@ -59,6 +59,16 @@ def test_weights_are_those_of_the_fit(unit):
     assert_same(curve, lambda size: clone(model).set_params(max_leaves=size).fit(X, sample_weight=weights))
 
 
+@pytest.mark.parametrize("seed", [3, 5, 6])
+def test_more_leaves_never_cost_more_where_centers_are_equal(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-20, 20, size=(50, 2)) / 10
+    centers = rows[rng.integers(0, 50, 44)]
+    short, long = (ExplainableKMeans(44, reference=centers, max_leaves=most).fit(rows) for most in (44, 45))
+    assert long.cost_ <= short.cost_
+    assert cost_curve(short, rows, max_leaves=45).model(short.n_leaves_).tree_.equals(short.tree_)
+
+
 @pytest.mark.parametrize("seed", [2, 6, 7])  # the tree of three leaves is IMM's, or dearer than CART's
 def test_a_search_goes_on_from_trees_of_a_size_once(seed, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(1_000, 66))

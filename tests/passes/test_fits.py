@@ -597,3 +597,13 @@ def test_rows_take_no_memory_however_many():
     # 320 MiB of values, in a process that may take 128 MiB more.
     done = subprocess.run([sys.executable, "-c", _UNDER_A_LIMIT], capture_output=True, text=True)
     assert done.stdout == "6\n", done.stderr
+
+
+@pytest.mark.parametrize("seed", [4, 10, 18])  # another leaf splits a cluster that it need not
+def test_of_trees_that_cost_the_same_a_front_has_the_shorter(seed):
+    rng = np.random.default_rng(seed)
+    rows = np.round(rng.normal(size=(40, 1)) + 3 * rng.integers(0, 3, (40, 1)), 1)
+    model = ExplainableKMeans(4, random_state=0).fit(rows)
+    front = model.front(rows, max_leaves=9)
+    assert front.n_leaves[-1] == 4
+    assert front.to_dict() == model.front(Batches([rows[:20], rows[20:]]), max_leaves=9).to_dict()

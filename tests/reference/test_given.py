@@ -79,6 +79,9 @@ def test_given_centers_are_copied():
 def test_distances_beyond_float64_are_refused():
     with pytest.raises(InvalidInputError, match="Divide X by a constant"):
         from_centers(read_table([[1e200], [0.0]]), [[0.0], [1.0]])
+    near = np.random.default_rng(1).normal(size=(200, 3)) * 1e153  # squares are below the limit, and their sum is not
+    with pytest.raises(InvalidInputError, match="sums of them, are beyond float64"):
+        ExplainableKMeans(4, random_state=0).fit(near)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-300, 1e-312])

@@ -246,7 +246,7 @@ def exact_sum(
     weights: NDArray[numpy.int64] | NDArray[numpy.float64] | None = None,
 ) -> float:
     """
-    The (weighted) sum of finite values, which does not depend on their order; int64 weights equal repeated values exactly.
+    The (weighted) sum of values, which does not depend on their order; int64 weights equal repeated values exactly.
     """
 
 def cluster_sums(

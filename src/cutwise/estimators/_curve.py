@@ -522,9 +522,9 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
     # Trees with more leaves than clusters; all trees if there was no search (for one cluster, say).
     found += [measured(own.get, own.cost) for own in longer if own.size > k or not judged]
     front: list[FrontPoint] = []
-    for one in sorted(found, key=lambda one: (one.waes, one.cost, one.wad)):
+    for one in sorted(found, key=lambda one: (one.waes, one.wad)):
         if not front or one.cost < front[-1].cost * (1.0 - COST_TOLERANCE):
-            front.append(one)
+            front = [*(other for other in front if other.waes < one.waes), one]
     trees = [one.tree() for one in front]
 
     def cost_of(tree: GrownTree) -> float:

@@ -27,7 +27,7 @@ from cutwise.tree.provider import GrowthSpec, MemoryProvider
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, recipes_for, unless_refused
 from cutwise.tree.refine import SearchCheaper, SearchRecord, expand_tree
 from cutwise.tree.refine_sample import MOST_COLUMNS
-from cutwise.tree.subtree import truncate_growth, without_small_trees
+from cutwise.tree.subtree import sizes_of_growth, truncate_growth, without_small_trees
 from cutwise.tree.threshold_tree import NodeTest
 
 from ._base import UNKNOWN, HasLimits, TakesMixedTables, TreeClusterer, recipe_of
@@ -373,7 +373,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
         # Trees with more than k leaves are grown later, unless a start ends the search.
         first = k if may_end else max_leaves
         grown_by, others = grow_starts(context, replace(spec, max_leaves=first), search)
-        starts = [truncate_growth(grown, k) for grown in grown_by.values()]
+        starts = [truncate_growth(grown, sizes_of_growth(grown, k)[0]) for grown in grown_by.values()]
         max_size = check_max_size(self.max_size)
         if max_size == "exshallow":
             shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]

@@ -311,7 +311,8 @@ def check_distance(largest: float) -> None:
     """Refuse costs beyond float64."""
     if not np.isfinite(largest):
         raise InvalidInputError(
-            "Distances to the centers are beyond float64, squares of values among them. Divide X by a constant."
+            "Distances to the centers, or sums of them, are beyond float64, squares of values among them. "
+            "Divide X by a constant."
         )
 
 
@@ -331,10 +332,10 @@ def sum_costs(costs: Float64, weights: Int64 | Float64 | None) -> float:
     """The weighted sum of one cost a row, whatever their order.
 
     ``costs`` (n_rows,) float64. ``weights`` (n_rows,): as ``sum_weights`` gives them. Raises ``InvalidInputError``: a
-    cost beyond float64.
+    cost or a sum beyond float64.
     """
-    check_distance(float(costs.max(initial=0.0)))
-    return exact_sum(costs, weights)
+    check_distance(total := exact_sum(costs, weights))
+    return total
 
 
 def wrong_number(what: str, found: int, n_clusters: int) -> InvalidInputError:

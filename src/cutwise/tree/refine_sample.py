@@ -465,7 +465,7 @@ def encode_sample(
     some = map(from_origin, range(0, len(rows.coordinates), COVARIANCE_ROWS))
     squares = [np.einsum("ij,ij->i", block, block) for block in some]
     bins, starts = bin_rows(rows.values, rows.weights.astype(np.float64), trees, n_bins, problem.n_jobs)
-    scatter = core.exact_sum(np.concatenate(squares), rows.weights)
+    scatter = sum_costs(np.concatenate(squares), rows.weights)
     return SearchSample(part, is_whole, bins, payload, grid, directions, float(weight), cost, scatter), starts
 
 

@@ -83,7 +83,7 @@ double exact_sum(const In1<double> &values, const AnyWeights &weights) {
   const auto term_of = [&](int64_t i) { return v != nullptr ? (*v)(i)*values(i) : values(i); };
   double largest = 0.0;
   for (int64_t i = 0; i < n; ++i) {
-    if (!std::isfinite(values(i))) throw std::invalid_argument("the values of a sum are finite");
+    if (!std::isfinite(values(i))) return values(i);
     largest = std::max(largest, std::fabs(term_of(i)));
   }
   if (!std::isfinite(largest)) {  // a product overflows float64, and so does the sum
@@ -108,6 +108,5 @@ double exact_sum(const In1<double> &values, const AnyWeights &weights) {
 void bind_sums(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("exact_sum", &cutwise::exact_sum, "values"_a, "weights"_a.none() = nb::none(),
-        "The (weighted) sum of finite values, which does not depend on their order; int64 weights equal repeated values "
-        "exactly.");
+        "The (weighted) sum of values, which does not depend on their order; int64 weights equal repeated values exactly.");
 }
