@@ -69,6 +69,15 @@ def test_more_leaves_never_cost_more_where_centers_are_equal(seed):
     assert cost_curve(short, rows, max_leaves=45).model(short.n_leaves_).tree_.equals(short.tree_)
 
 
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_costs_fall_far_from_zero_too(seed):
+    rows = np.random.default_rng(seed).normal(size=(150, 2)) + 1e12
+    model = ExplainableKMeans(3, n_init=1, random_state=0)
+    curve, front = cost_curve(model, rows, max_leaves=15), model.front(rows, max_leaves=12)
+    assert (np.diff(curve.cost) < 0).all()
+    assert (np.diff(front.cost) < 0).all()
+
+
 @pytest.mark.parametrize("seed", [2, 6, 7])  # the tree of three leaves is IMM's, or dearer than CART's
 def test_a_search_goes_on_from_trees_of_a_size_once(seed, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(1_000, 66))
@@ -239,6 +248,8 @@ def test_a_size_the_curve_lacks_is_refused():
     curve = cost_curve(ExplainableKMeans(3, random_state=0), load_iris().data, max_leaves=4)
     with pytest.raises(InvalidInputError, match="no tree of 9 leaves, only those of 3 to 4"):
         curve.model(9)
+    with pytest.raises(InvalidInputError, match=r"no tree of \[4\] leaves"):
+        curve.model([4])
 
 
 def test_fewer_leaves_than_clusters_are_refused_and_so_is_another_thing():

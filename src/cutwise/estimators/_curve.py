@@ -170,7 +170,7 @@ class CostCurve(_Trees):
         EmptyClusterWarning
             A cluster that ended without rows.
         """
-        if n_leaves not in self.n_leaves:
+        if n_leaves not in self._numbers:
             raise InvalidInputError(
                 f"The curve has no tree of {n_leaves!r} leaves, only those of {self.n_leaves[0]} to "
                 f"{self.n_leaves[-1]}. Choose one of its n_leaves."

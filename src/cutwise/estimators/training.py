@@ -50,7 +50,7 @@ from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
 from cutwise.tree.provider import GrowthSpec, MemoryProvider, Provider
 from cutwise.tree.recipes import grow_on
-from cutwise.tree.refine import Judged, SearchCheaper
+from cutwise.tree.refine import ROUNDING, Judged, SearchCheaper
 from cutwise.tree.subtree import COST_TOLERANCE, SizedTree, cheapest_by_size, clusters_by_size, sizes_of_growth
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -534,7 +534,12 @@ class FitContext:
         partitions = list(partitions)
         means, weight = self.rows.centers(KMEANS, group, len(partitions[0]))
         within, has_rows = self._cost_around(group, np.nan_to_num(means)), weight > 0
-        matrix, weight = as_matrix(means[has_rows]), weight[has_rows]
+        means, weight = means[has_rows], weight[has_rows]
+        # Far from 0, rounded means have too few digits.
+        rounding = np.spacing(np.abs(means).max()) * np.sqrt(means.shape[1] * weight.sum())
+        if rounding * np.sqrt(cost_around_mean(means, weight)) > ROUNDING * within:
+            return [self.cost_of_labels(part[group]).cost for part in partitions]
+        matrix = as_matrix(means)
 
         def between(part: Int32) -> float:
             """Cost of the groups' means around the means of the parts, each as often as the group has rows."""
@@ -611,17 +616,13 @@ class FitContext:
     def _trees(self, growths: Growths) -> list[SizedTree]:
         """Trees of the given sizes of several growths, with their costs."""
 
-        def costs_of(growth: GrownTree, sizes: list[int]) -> list[float]:
+        def trees_of(growth: GrownTree, sizes: list[int]) -> list[SizedTree]:
             leaves = growth.tree.leaves
             leaf = np.searchsorted(leaves, growth.leaf_of_row).astype(np.int32)
-            return self.of(growth).cost_of_each(leaf, clusters_by_size(growth, sizes, leaves))
+            costs = self.of(growth).cost_of_each(leaf, clusters_by_size(growth, sizes, leaves))
+            return [SizedTree(cost, size, growth) for cost, size in zip(costs, sizes, strict=True)]
 
-        costs = self.together(partial(costs_of, *own) for own in growths)
-        return [
-            SizedTree(cost, size, growth)
-            for (growth, sizes), of_growth in zip(growths, costs, strict=True)
-            for cost, size in zip(of_growth, sizes, strict=True)
-        ]
+        return [tree for trees in self.together(partial(trees_of, *own) for own in growths) for tree in trees]
 
     @property
     def table(self) -> Table:
