@@ -514,7 +514,7 @@ def groups_by_leaf(leaves: Sequence[Int32]) -> Iterator[tuple[Int32, list[Int32]
 def _groups_within(group: Int32, leaf_of_group: Sequence[Int32], leaf: Int32) -> tuple[Int32, list[Int32]]:
     """The groups of ``groups_by_leaf`` for one more tree."""
     n_groups, n_nodes = len(leaf_of_group[0]) if leaf_of_group else 1, int(leaf.max()) + 1
-    pair, number = group * np.int32(n_nodes) + leaf, np.zeros(n_groups * n_nodes, dtype=np.int32)
+    pair, number = group.astype(np.intp) * n_nodes + leaf, np.zeros(n_groups * n_nodes, dtype=np.int32)
     number[pair] = 1
     pairs = np.flatnonzero(number)
     number[pairs] = np.arange(len(pairs), dtype=np.int32)
