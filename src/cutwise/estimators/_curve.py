@@ -527,9 +527,6 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
             front = [*(other for other in front if other.waes < one.waes), one]
     trees = [one.tree() for one in front]
 
-    def cost_of(tree: GrownTree) -> float:
-        return context.of(tree).cost_of_labels(tree.codes).cost
-
     def of_number(number: int) -> Any:
         taken, one = trees[number], copy(probe)
         leaves = taken.tree.n_leaves
@@ -540,7 +537,8 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         one.__dict__.pop("search_", None)  # it is about all trees of the front
         return one
 
-    costs, reference = np.array(context.together(partial(cost_of, tree) for tree in trees)), probe.reference_.cost
+    own = context.together(partial(context.of(tree).cost_of_labels, tree.codes) for tree in trees)
+    costs, reference = np.array([each.cost for each in own]), probe.reference_.cost
     return TreeFront(
         n_leaves=np.array([tree.tree.n_leaves for tree in trees], dtype=np.int64),
         waes=np.array([one.waes for one in front]),

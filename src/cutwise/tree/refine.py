@@ -207,8 +207,10 @@ class SearchCheaper(SearchProblem):
         best = min(map(rank, judged))
         equal = (tree for tree in judged if rank(tree) <= (best[0], best[1] * (1.0 + ROUNDING)))
         taken = min(equal, key=lambda tree: tree.judgement[1:])
-        start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
-        record = SearchRecord(start_cost, taken.judgement.cost, n_starts, len(taken.steps), taken.steps)
+        # Rows in batches are added up in another way, which changes the last digits.
+        costs = taken.judgement.cost, min(tree.judgement.cost for tree in judged[: len(starts)])
+        cost, start_cost = (float(f"{each:.12g}") for each in costs)
+        record = SearchRecord(start_cost, cost, n_starts, len(taken.steps), taken.steps)
         # Only if leaves are missing: the search may have given inseparable clusters leaves elsewhere.
         short = taken.grown.tree.n_leaves < self.n_leaves
         inseparable = max((start.inseparable for start in starts), key=len) if short else []
