@@ -283,20 +283,16 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
             point.candidates_ = {point.growth_: point.agreement_}
         return point
 
-    def points() -> Iterator[_Point]:
+    def point_of(size: int) -> _Point:
+        show_progress(f"sizes: {size} leaves", 0.7 + 0.3 * size / most)
         if by_size:
-            show_progress("sizes: figures of trees", 0.7)
-            yield from context.together(
-                partial(_Point.on_the_way, context, tree, partial(of_tree, size)) for size, tree in by_size.items()
-            )
-            return
-        for wanted in sizes:
-            show_progress(f"sizes: {wanted} leaves", 0.7 + 0.3 * wanted / most)
-            yield _Point.of(_with(clone(probe), max_leaves=wanted).fit(X, **fit))
+            return _Point.on_the_way(context, by_size[size], partial(of_tree, size))
+        return _Point.of(_with(clone(probe), max_leaves=size).fit(X, **fit))
 
     # The fit of the largest tree has warned; the others are parts of its growth.
     with warnings.catch_warnings(action="ignore", category=CutwiseWarning):
-        return _curve_of(points(), most, context)
+        calls = [partial(point_of, size) for size in by_size or sizes]
+        return _curve_of(context.together(calls) if by_size else (call() for call in calls), most, context)
 
 
 @contextmanager

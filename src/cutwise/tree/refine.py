@@ -58,8 +58,8 @@ NEAR = 0.05
 """The first starts are kept if they cost at most this share of the reference's cost more than the best one."""
 DESCENT_ROWS = 12_000
 """Least number of rows that improve trees with more leaves than clusters."""
-MOST_GROUPS, ROWS_A_GROUP = 1_024, 32
-"""Trees share groups of rows for their costs while there are few of these, or many rows for each."""
+MOST_GROUPS, ROWS_A_GROUP, MOST_PAIRS = 1_024, 32, 2**24
+"""Trees share groups of rows for their costs while there are few, or many rows in each and few pairs of group and node."""
 ROUNDING = 1e-12
 """Costs that differ by a smaller share are equal."""
 TOLERANCE = 0.006
@@ -502,7 +502,8 @@ def groups_by_leaf(leaves: Sequence[Int32]) -> Iterator[tuple[Int32, list[Int32]
     ``leaves``: the leaf of every row in every tree. Where most groups would be small, fewer trees share them. Groups
     are numbered by their leaves, in any order of the rows.
     """
-    most = max(MOST_GROUPS, len(leaves[0]) // ROWS_A_GROUP)
+    n_nodes = max(int(leaf.max()) for leaf in leaves) + 1
+    most = max(MOST_GROUPS, min(len(leaves[0]) // ROWS_A_GROUP, MOST_PAIRS // n_nodes))
     group, leaf_of_group = _groups_within(np.zeros_like(leaves[0]), [], leaves[0])
     for leaf in leaves[1:]:
         narrower = _groups_within(group, leaf_of_group, leaf)
