@@ -59,7 +59,7 @@ NEAR = 0.05
 DESCENT_ROWS = 12_000
 """Least number of rows that improve trees with more leaves than clusters."""
 MOST_GROUPS, ROWS_A_GROUP, MOST_PAIRS = 1_024, 32, 2**24
-"""Trees share groups of rows for their costs while there are few, or many rows in each and few pairs of group and node."""
+"""Limits on groups of rows that trees share for their costs; the first one holds for any number of rows and nodes."""
 ROUNDING = 1e-12
 """Costs that differ by a smaller share are equal."""
 TOLERANCE = 0.006
