@@ -695,11 +695,13 @@ def may_separate(
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
     most: int,
-) -> NDArray[numpy.bool_]:
+) -> NDArray[numpy.int32]:
     """
-    For every category, whether some set of levels may lose at most `most` by separating rows from the modes of their centers.
+    For every category, which centers are on one side in all sets of levels that may lose at most `most` by separating rows
+    from the modes of their centers.
 
     histogram (n_slots, k, width): losses, in the first of the width numbers. modes (n_categories, k): the mode of each center.
+    Returns (n_categories, n_survivors): the number of every survivor's part; all 0 where no set loses so little, -1 if unknown.
     """
 
 def may_induce(
@@ -713,11 +715,13 @@ def may_induce(
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
     known_score: float,
-) -> NDArray[numpy.bool_]:
+) -> NDArray[numpy.int32]:
     """
-    For every category, whether least_induced_modes may find a set of levels of at most a known score.
+    For every category, which centers are on one side in all sets of levels that may have at most a known score.
 
     histogram (n_slots, k, 1 or 2): losses, and weights where there is a penalty. columns: one encoded column of each category.
+    Returns (n_categories, n_survivors): the number of every survivor's part; all 0 where least_induced_modes finds no such set, -1
+    if that is unknown.
     """
 
 def fewest_mode_mistakes(
@@ -747,13 +751,14 @@ def mode_shares(
     weight: NDArray[numpy.int64],
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
+    parts: NDArray[numpy.int32] | None = None,
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint64], NDArray[numpy.int64]]:
     """
     The losses of rows by level and set of groups of centers, in order of levels; least_induced_modes takes those of all rows.
 
-    rows (n,): of excess (m, k). codes (n,): the level of each. weight (n_levels,): of the node's rows. Returns arrays (level, groups,
-    loss): the loss when the nearest groups of a row, those of the bit mask `groups`, are on the other side, beyond that of its
-    smaller sets.
+    rows (n,): of excess (m, k). codes (n,): the level of each. weight (n_levels,): of the node's rows. parts
+    (n_survivors,) or None: of may_induce; a part is one group. Returns arrays (level, groups, loss): the loss when the nearest groups
+    of a row, those of the bit mask `groups`, are on the other side, beyond that of its smaller sets.
     """
 
 @overload
@@ -764,6 +769,7 @@ def mode_shares(
     weight: NDArray[numpy.int64],
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
+    parts: NDArray[numpy.int32] | None = None,
 ) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint64], NDArray[numpy.int64]]: ...
 
 def distinct_by_level(
@@ -791,13 +797,14 @@ def least_induced_modes(
     known_score: float | None,
     counts: NDArray[numpy.int64] | None,
     limits: NodeLimits | None,
+    parts: NDArray[numpy.int32] | None = None,
 ) -> tuple[bool, float, int, list[int]] | None:
     """
     The set of levels of one category, against its other levels, of least Price + penalty * DExp; centers are on their mode's side.
 
-    level, groups, loss: of mode_shares. weight, distinct (n_levels,): weight and number of distinct rows of every level. modes
-    (n_survivors,): the mode of each survivor. current: the cost of the node. known_score: the score of a valid cut; worse ones are
-    not returned. Returns (whether each side has at least as many distinct rows as centers, score, induced cost, levels of the left
+    level, groups, loss, parts: of mode_shares. weight, distinct (n_levels,): weight and number of distinct rows of every level.
+    modes (n_survivors,): the mode of each survivor. current: the cost of the node. known_score: the score of a valid cut; worse ones
+    are not returned. Returns (whether each side has at least as many distinct rows as centers, score, induced cost, levels of the left
     side), or None.
     """
 

@@ -92,11 +92,11 @@ def allowed_categories(
     rows: Int32,
     limits: Limits | None,
     sums_of: Callable[[CodedCategory], Int64 | None],
-    may_win: npt.NDArray[np.bool_] | None = None,
+    may_win: npt.NDArray[Any] | None = None,
 ) -> Iterator[LevelSums]:
-    """Sums by level of the categories that may be cut; ``may_win``: mask of the categories to consider, or None."""
+    """Sums by level of the categories that may be cut; ``may_win``: by category, all 0 where it is not, or None."""
     for j, category in enumerate(memory.categories):
-        if may_win is not None and not may_win[j]:
+        if may_win is not None and not may_win[j].any():
             continue
         weight = partial(category.weights, rows, memory.weights)
         costs = partial(category.costs, memory, rows)

@@ -22,9 +22,11 @@ struct ModeGroups {
   std::vector<int32_t> group;           // of each survivor
   std::vector<int32_t> group_of_level;  // -1: no center's mode
   int32_t n_groups = 0;
+  bool is_whole = true;  // no group has several modes
 
-  // modes: the level of each survivor. weight: the weight of every level.
-  ModeGroups(std::vector<int32_t> modes, const std::vector<int64_t> &weight)
+  // modes: the level of each survivor. weight: the weight of every level. parts: of each survivor; a part is one group.
+  ModeGroups(std::vector<int32_t> modes, const std::vector<int64_t> &weight,
+             const std::optional<In1<int32_t>> &parts = std::nullopt)
       : group(modes.size()), group_of_level(weight.size(), -1) {
     const std::vector<int32_t> mode = modes;
     for (const int32_t level : modes) require(level >= 0 && level < static_cast<int32_t>(weight.size()), "modes are levels");
@@ -33,7 +35,26 @@ struct ModeGroups {
     std::stable_sort(modes.begin(), modes.end(), [&](int32_t a, int32_t b) { return weight[a] > weight[b]; });
     for (size_t i = 0; i < modes.size(); ++i) group_of_level[modes[i]] = std::min(static_cast<int32_t>(i), kMostGroups - 1);
     n_groups = std::min(static_cast<int32_t>(modes.size()), kMostGroups);
+    is_whole = modes.size() <= kMostGroups;
     for (size_t s = 0; s < group.size(); ++s) group[s] = group_of_level[mode[s]];
+    if (parts && parts->size() > 0 && (*parts)(0) >= 0) merge(copied(*parts));
+  }
+
+  // Merges the groups of every part. They are in the order of their last group, so that masks of partitions stay in order.
+  void merge(const std::vector<int32_t> &part) {
+    std::vector<int32_t> last(part.size(), -1), number(n_groups);
+    for (size_t s = 0; s < part.size(); ++s) {
+      require(part.size() == group.size() && part[s] >= 0 && part[s] < static_cast<int32_t>(part.size()),
+              "survivors have parts");
+      last[part[s]] = std::max(last[part[s]], group[s]);
+    }
+    last.erase(std::remove(last.begin(), last.end(), -1), last.end());
+    for (size_t s = 0; s < part.size(); ++s)
+      number[group[s]] =
+          static_cast<int32_t>(std::count_if(last.begin(), last.end(), [&](int32_t g) { return g < last[part[s]]; }));
+    for (int32_t &g : group) g = number[g];
+    for (int32_t &g : group_of_level) g = g < 0 ? -1 : number[g];
+    n_groups = static_cast<int32_t>(last.size());
   }
 
   // mask: bit g is set where group g is on the left.
@@ -82,6 +103,9 @@ class Partitions {
   }
 
   int64_t most;
+
+  // The losses of every level on a side of the partition that is visited.
+  const int64_t *losses(bool is_left) { return losses(n_groups_ - 1, is_left); }
 
   // Calls visit(mask, loss) for every such partition.
   template <class Visit>
@@ -217,44 +241,79 @@ struct Share {
 
 constexpr int64_t kMostCells = 1 << 20;  // cells of level and set of groups that are summed at once
 
-// The shares of some rows of excess, (n_rows, k), by level. codes: the level of each of the rows.
+// Some rows whose groups are sorted by cost, all rows at once and without branches, as costs are in no order.
 template <class Cost>
-std::vector<Share> shares_of(const ModeGroups &modes, const std::vector<int32_t> &survivors, const In1<int32_t> &codes,
-                             const In1<int32_t> &rows, const In2<Cost> &excess) {
+struct SortedGroups {
+  static constexpr size_t kRows = 32;
+  Cost cost[kMostGroups][kRows] = {}, groups[kMostGroups][kRows] = {};  // the bits of a group and of those before it
+  size_t cell[kRows] = {}, n = 0;                                       // of the rows' levels
+
+  CUTWISE_CLONES void sort(int n_groups) {
+    for (int g = 0; g < n_groups; ++g)
+      for (size_t r = 0; r < kRows; ++r) groups[g][r] = Cost{1} << g;
+    for (int end = 1; end < n_groups; ++end)
+      for (int g = end; g > 0; --g)
+        for (size_t r = 0; r < kRows; ++r) {
+          const Cost swaps = -static_cast<Cost>(cost[g][r] < cost[g - 1][r]);
+          const Cost by = (cost[g][r] ^ cost[g - 1][r]) & swaps, of = (groups[g][r] ^ groups[g - 1][r]) & swaps;
+          cost[g][r] ^= by, cost[g - 1][r] ^= by;
+          groups[g][r] ^= of, groups[g - 1][r] ^= of;
+        }
+    for (int g = 1; g < n_groups; ++g)
+      for (size_t r = 0; r < kRows; ++r) groups[g][r] |= groups[g - 1][r];
+  }
+};
+
+// The levels, groups and losses of the shares of some rows of excess, (n_rows, k), by level. codes: the level of each of the
+// rows.
+template <class Cost>
+auto shares_of(const ModeGroups &modes, const std::vector<int32_t> &survivors, const In1<int32_t> &codes,
+               const In1<int32_t> &rows, const In2<Cost> &excess) {
   const auto q = static_cast<size_t>(modes.n_groups), n_levels = modes.group_of_level.size();
   const size_t at_once = std::min<size_t>(n_levels, kMostCells >> q);
-  std::vector<Share> shares;
+  std::tuple<std::vector<int32_t>, std::vector<uint64_t>, std::vector<int64_t>> shares;
   std::vector<int64_t> cells(at_once << q, 0);
-  std::vector<size_t> filled;                       // few, where there are many sets
-  std::vector<std::pair<Cost, uint32_t>> order(q);  // the groups by cost: the least cost, and the bit of the group
+  std::vector<std::vector<size_t>> filled(at_once);  // by level: few, where there are many sets
+  SortedGroups<Cost> sorted;
+  const auto add_sorted = [&] {
+    sorted.sort(modes.n_groups);
+    for (size_t r = 0; r < sorted.n; ++r)
+      for (size_t g = 0; g + 1 < q; ++g) {
+        const int64_t more = sorted.cost[g + 1][r] - sorted.cost[g][r];
+        const size_t cell = sorted.cell[r] | static_cast<size_t>(sorted.groups[g][r]);
+        if (more != 0 && cells[cell] == 0) filled[cell >> q].push_back(cell);
+        cells[cell] += more;
+      }
+    sorted.n = 0;
+  };
   for (size_t begin = 0; begin < n_levels; begin += at_once) {
     for (size_t i = 0; i < rows.size(); ++i) {
       const size_t level = static_cast<size_t>(codes(i)) - begin;
       if (level >= at_once) continue;
       const Cost *cost = excess.data() + static_cast<int64_t>(rows(i)) * static_cast<int64_t>(excess.shape(1));
-      for (size_t g = 0; g < q; ++g) order[g] = {std::numeric_limits<Cost>::max(), uint32_t{1} << g};
-      Cost nearest = std::numeric_limits<Cost>::max();
+      Cost least[1 + kMostGroups], nearest = std::numeric_limits<Cost>::max();  // the first for levels without a group
+      std::fill_n(least, 1 + kMostGroups, nearest);
       for (size_t s = 0; s < survivors.size(); ++s) {
-        Cost &least = order[modes.group[s]].first;
-        least = std::min(least, cost[survivors[s]]);
-        nearest = std::min(nearest, cost[survivors[s]]);
+        const Cost here = cost[survivors[s]];
+        Cost &of_group = least[1 + modes.group[s]];
+        of_group = std::min(of_group, here);
+        nearest = std::min(nearest, here);
       }
-      const int32_t own_group = modes.group_of_level[codes(i)];
-      if (own_group >= 0 && order[own_group].first == nearest) continue;  // a mode's level is always on the side of its group
-      std::sort(order.begin(), order.end());
-      size_t cell = level << q;
-      for (size_t g = 0; g + 1 < q; ++g) {
-        cell |= order[g].second;
-        const int64_t more = order[g + 1].first - order[g].first;
-        if (more != 0 && cells[cell] == 0) filled.push_back(cell);
-        cells[cell] += more;
-      }
+      for (size_t g = 0; g < q; ++g) sorted.cost[g][sorted.n] = least[1 + g];
+      sorted.cell[sorted.n] = level << q;
+      // A mode's level is always on the side of its group.
+      sorted.n += least[1 + modes.group_of_level[codes(i)]] == nearest ? 0 : 1;
+      if (sorted.n == sorted.kRows) add_sorted();
     }
-    std::sort(filled.begin(), filled.end());
-    for (const size_t cell : filled)
-      shares.push_back({static_cast<int32_t>(begin + (cell >> q)), static_cast<uint32_t>(cell & ((size_t{1} << q) - 1)),
-                        std::exchange(cells[cell], 0)});
-    filled.clear();
+    add_sorted();
+    for (size_t level = 0; level < at_once; ++level) {
+      for (const size_t cell : filled[level]) {
+        std::get<0>(shares).push_back(static_cast<int32_t>(begin + level));
+        std::get<1>(shares).push_back(cell & ((size_t{1} << q) - 1));
+        std::get<2>(shares).push_back(std::exchange(cells[cell], 0));
+      }
+      filled[level].clear();
+    }
   }
   return shares;
 }
@@ -274,7 +333,7 @@ double rounding_of(double score) { return 0x1p-40 * (std::abs(score) + 1.0); }
 
 // The largest loss of a partition whose score may be at most `score`, in a node of the cost `current`.
 int64_t most_loss(int64_t current, double score) {
-  if (current == 0 || std::isinf(score)) return int64_t{1} << 60;
+  if (std::isinf(score)) return int64_t{1} << 60;
   return static_cast<int64_t>(std::clamp((score - 1.0 + rounding_of(score)) * static_cast<double>(current), -1.0, 0x1p60));
 }
 
@@ -304,32 +363,16 @@ struct InducedModes {
   // the left, and the weight of the levels that cost the same on both sides.
   std::vector<int64_t> lost{}, on_left{}, tied{};
 
-  // Evaluates the partitions in order of a bound until that rules out the rest; or where that takes more work than summing the
-  // losses of all of them, those that may win by these sums.
+  // Evaluates the partitions that may win by their cost, cheapest first.
   FoundModes run() {
-    std::vector<std::pair<int64_t, uint32_t>> found;  // a bound on the loss of a partition, and the groups on the left
-    const size_t n_levels = weight.size(), n_sets = size_t{1} << modes.n_groups;
-    std::vector<int64_t> by_group(modes.n_groups * n_levels, 0);  // losses of rows by their nearest group alone
-    for (const Share &share : shares)
-      for (int32_t g = 0; g < modes.n_groups; ++g)
-        if (share.groups == uint32_t{1} << g) by_group[g * n_levels + share.level] += share.loss;
-    Partitions(modes, std::move(by_group), most_loss(depth.current, limit())).each([&](uint32_t mask, int64_t loss) {
-      found.emplace_back(loss, mask);
-    });
-    std::sort(found.begin(), found.end());
-    size_t work = n_levels * n_sets * static_cast<size_t>(modes.n_groups) / 16;
-    for (const auto &[loss, mask] : found) {
-      if (loss > most_loss(depth.current, limit())) break;
-      if (work < shares.size()) {
-        add_up();
-        for (const auto &cut : found)
-          if (depth.quick_bound(depth.current + lost[cut.second], 0, depth.points, 1, 0) <= limit() &&
-              least_score(cut.second) <= limit())
-            evaluate(cut.second);
-        break;
-      }
-      work -= shares.size();
-      evaluate(mask);
+    add_up();
+    std::vector<uint32_t> masks;
+    for (uint32_t mask = 1; mask < lost.size(); ++mask)
+      if (depth.quick_bound(depth.current + lost[mask], 0, depth.points, 1, 0) <= limit()) masks.push_back(mask);
+    std::sort(masks.begin(), masks.end(), [&](uint32_t a, uint32_t b) { return lost[a] < lost[b]; });
+    for (const uint32_t mask : masks) {
+      if (lost[mask] > most_loss(depth.current, limit())) break;
+      if (least_score(mask) <= limit()) evaluate(mask);
     }
     if (best.is_none()) return std::nullopt;
     return std::make_tuple(best.is_valid, best.score, best.induced, best.levels);
@@ -399,66 +442,98 @@ struct InducedModes {
   }
 };
 
-// For every category, whether a partition that loses at most `most` wins; the losses are the first numbers of the histogram.
-// winner(category, its groups, its sums by level): gives wins(partition, loss). Weights, which are not known here, decide which
-// modes share a group where there are too many: such categories may always win.
+// For every category, the parts of the centers that are on one side in every partition that loses at most `most` and wins; the
+// losses are the first numbers of the histogram, and weights the second. winner(category, its groups, its weights): gives
+// wins(partition, loss, partitions). Weights decide which modes share a group where there are too many: without them the parts
+// are unknown, -1.
 template <class Winner>
-auto may_win(const std::vector<const Levels *> &levels, const In3<int64_t> &histogram, const In1<int32_t> &survivors,
-             const In2<int32_t> &modes, int64_t most, Winner &&winner) {
+auto parts_that_win(const std::vector<const Levels *> &levels, const In3<int64_t> &histogram, const In1<int32_t> &survivors,
+                    const In2<int32_t> &modes, int64_t most, Winner &&winner) {
   const auto k = static_cast<int64_t>(histogram.shape(1)), width = static_cast<int64_t>(histogram.shape(2));
   const std::vector<int32_t> clusters = survivors_of(survivors, k);
   require(has_shape(modes, levels.size(), k), "every category has modes");
-  NewArray<bool, 1> found(levels.size());
+  NewArray<int32_t, 2> found(levels.size(), clusters.size());
   std::vector<int32_t> modes_of_survivors(clusters.size());
   for (size_t j = 0; j < levels.size(); ++j) {
-    for (size_t s = 0; s < modes_of_survivors.size(); ++s) modes_of_survivors[s] = modes(j, clusters[s]);
-    const ModeGroups groups(modes_of_survivors, std::vector<int64_t>(static_cast<size_t>(levels[j]->size()), 0));
-    bool &may = found.data()[j] = groups.n_groups == kMostGroups;
-    if (may) continue;
     const std::vector<int64_t> sums = levels[j]->sums(histogram);
-    const auto wins = winner(j, groups, sums);
+    std::vector<int64_t> weight(static_cast<size_t>(levels[j]->size()), 0);
+    for (size_t v = 0; width == 2 && v < weight.size(); ++v)
+      for (const int32_t c : clusters) weight[v] += sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
+    for (size_t s = 0; s < clusters.size(); ++s) modes_of_survivors[s] = modes(j, clusters[s]);
+    const ModeGroups groups(modes_of_survivors, weight);
+    int32_t *part_of_center = found.data() + j * clusters.size();
+    std::fill_n(part_of_center, clusters.size(), -1);
+    if (!groups.is_whole && width == 1) continue;
+    auto wins = winner(j, groups, weight);
     Partitions partitions(groups, sums_by_group(groups, clusters, sums.data(), k, width), most);
+    int32_t part[kMostGroups] = {};
     partitions.each([&](uint32_t mask, int64_t loss) {
-      if (!wins(mask, loss)) return;
-      may = true;
-      partitions.most = -1;
+      if (!wins(mask, loss, partitions)) return;
+      int32_t n_parts = 0, number[2 * kMostGroups];
+      std::fill_n(number, 2 * kMostGroups, -1);
+      for (int32_t g = 0; g < groups.n_groups; ++g) {
+        int32_t &own = number[2 * part[g] + groups.is_left(mask, g)];
+        part[g] = own < 0 ? own = n_parts++ : own;
+      }
+      if (n_parts == groups.n_groups) partitions.most = -1;
     });
+    for (size_t s = 0; s < clusters.size(); ++s) part_of_center[s] = part[groups.group[s]];
   }
   return found.to_numpy();
 }
 
 auto may_separate(const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
                   int64_t most) {
-  return may_win(levels, histogram, survivors, modes, most, [](auto &&...) { return [](auto &&...) { return true; }; });
+  return parts_that_win(levels, histogram, survivors, modes, most, [](auto &&...) { return [](auto &&...) { return true; }; });
 }
+
+constexpr int64_t kPieces = 16;  // of the points of a node, for bounds on the depth
 
 auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
                 In1<int32_t> columns, int64_t current, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right,
                 double known_score) {
-  const auto k = static_cast<int64_t>(histogram.shape(1));
-  const std::vector<int32_t> clusters = survivors_of(survivors, k);  // the sums of other centers are those of other nodes
   require(penalty == 0.0 || histogram.shape(2) == 2, "with a depth penalty the histogram has weights");
   require(columns.size() == levels.size(), "every category has a column");
-  const auto winner = [&](size_t j, const ModeGroups &groups, const std::vector<int64_t> &sums) {
-    std::vector<int64_t> of_group(groups.n_groups, 0);  // weight of the levels that are modes
+  const auto winner = [&](size_t j, const ModeGroups &groups, const std::vector<int64_t> &weight) {
     DepthScore depth{current, 0, static_cast<int64_t>(groups.group.size()), penalty, kills_left.data(), kills_right.data()};
-    for (size_t v = 0; penalty != 0.0 && v < groups.group_of_level.size(); ++v)
-      for (const int32_t c : clusters) {
-        const int64_t weight = sums[(static_cast<int64_t>(v) * k + c) * 2 + 1];
-        depth.points += weight;
-        if (groups.group_of_level[v] >= 0) of_group[groups.group_of_level[v]] += weight;
+    depth.points = std::accumulate(weight.begin(), weight.end(), int64_t{0});
+    std::vector<int64_t> depths(groups.group.size() * (kPieces + 1), -1);  // by number of centers and piece; -1: not known yet
+    // The least depth of cuts with c centers and between low and high points on the left, or named so, piece by piece of the
+    // points: over a wide range together the bound is weak.
+    auto least_depth = [=](int64_t low, int64_t high, int64_t c) mutable {
+      const int64_t size = depth.points / kPieces + 1;
+      int64_t least = kNone;
+      for (int64_t piece = low / size; piece <= high / size; ++piece) {
+        const int64_t from = piece * size, to = std::min(from + size, depth.points);
+        int64_t &known = depths[c * (kPieces + 1) + piece];
+        if (known < 0)
+          known = std::min(depth.depth_of(from, to, c, columns(j)),
+                           depth.depth_of(depth.points - to, depth.points - from, depth.centers - c, columns(j)));
+        least = std::min(least, known);
       }
-    return [&groups, of_group, depth, known = known_score + rounding_of(known_score), column = columns(j)](uint32_t mask,
-                                                                                                           int64_t loss) {
-      int64_t on_side[2] = {0, 0};  // on the right, on the left
-      for (int32_t g = 0; g < groups.n_groups; ++g) on_side[groups.is_left(mask, g)] += of_group[g];
-      const int64_t low = on_side[1], high = depth.points - on_side[0], c = static_cast<int64_t>(groups.centers_left(mask));
-      const int64_t left = depth.depth_of(low, high, c, column);
-      const int64_t right = depth.depth_of(depth.points - high, depth.points - low, depth.centers - c, column);
-      return depth.score(depth.current + loss, std::min(left, right)) <= known;
+      return least;
+    };
+    return [=, &groups, &weight, known = known_score + rounding_of(known_score)](uint32_t mask, int64_t loss,
+                                                                                 Partitions &partitions) mutable {
+      // A level is surely on its cheaper side where the other one loses more than a set of the known score may lose besides.
+      // The more levels are sure, the larger is the least depth, and the less may be lost.
+      const int64_t *left = partitions.losses(true), *right = partitions.losses(false);
+      int64_t slack = most_loss(depth.current, known) - loss;
+      for (int64_t low = -1, high = -1; slack >= 0 && depth.penalty != 0.0;) {
+        const int64_t low_before = std::exchange(low, 0), high_before = std::exchange(high, depth.points);
+        for (size_t v = 0; v < weight.size(); ++v) {
+          low += right[v] - left[v] > slack ? weight[v] : 0;
+          high -= left[v] - right[v] > slack ? weight[v] : 0;
+        }
+        if (low == low_before && high == high_before) break;
+        const double least =
+            depth.score(depth.current, least_depth(low, high, static_cast<int64_t>(groups.centers_left(mask))));
+        slack = most_loss(depth.current, known + 1.0 - least) - loss;
+      }
+      return slack >= 0;
     };
   };
-  return may_win(levels, histogram, survivors, modes, most_loss(current, known_score), winner);
+  return parts_that_win(levels, histogram, survivors, modes, most_loss(current, known_score), winner);
 }
 
 FoundMistakes fewest_mode_mistakes(In2<int64_t> sums, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes,
@@ -477,25 +552,16 @@ FoundMistakes fewest_mode_mistakes(In2<int64_t> sums, In1<int64_t> weight, In1<i
 
 template <class Cost>
 auto mode_shares(In1<int32_t> codes, In1<int32_t> rows, In2<Cost> excess, In1<int64_t> weight, In1<int32_t> survivors,
-                 In1<int32_t> modes) {
+                 In1<int32_t> modes, std::optional<In1<int32_t>> parts) {
   require(codes.size() == rows.size() && modes.size() == survivors.size(), "one code a row, one mode a survivor");
   for (size_t i = 0; i < codes.size(); ++i)
     require(codes(i) >= 0 && codes(i) < static_cast<int32_t>(weight.size()) && rows(i) >= 0 &&
                 rows(i) < static_cast<int64_t>(excess.shape(0)),
             "codes are levels, and rows have costs");
   const std::vector<int32_t> clusters = survivors_of(survivors, static_cast<int64_t>(excess.shape(1)));
-  const ModeGroups groups(copied(modes), copied(weight));
-  std::vector<int32_t> level;
-  std::vector<uint64_t> of_groups;
-  std::vector<int64_t> loss;
-  without_gil([&] {
-    for (const Share &share : shares_of(groups, clusters, codes, rows, excess)) {
-      level.push_back(share.level);
-      of_groups.push_back(share.groups);
-      loss.push_back(share.loss);
-    }
-  });
-  return std::make_tuple(to_numpy(std::move(level)), to_numpy(std::move(of_groups)), to_numpy(std::move(loss)));
+  const ModeGroups groups(copied(modes), copied(weight), parts);
+  auto [level, sets, loss] = without_gil([&] { return shares_of(groups, clusters, codes, rows, excess); });
+  return std::make_tuple(to_numpy(std::move(level)), to_numpy(std::move(sets)), to_numpy(std::move(loss)));
 }
 
 // By level the number of distinct rows among the given ones, up to `most`.
@@ -521,12 +587,12 @@ auto distinct_by_level(const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cod
 FoundModes least_induced_modes(In1<int32_t> level, In1<uint64_t> of_groups, In1<int64_t> loss, In1<int64_t> weight,
                                In1<int64_t> distinct, In1<int32_t> modes, int64_t current, double penalty, bool kills_left,
                                bool kills_right, std::optional<double> known_score, std::optional<In1<int64_t>> counts,
-                               const NodeLimits *limits) {
+                               const NodeLimits *limits, std::optional<In1<int32_t>> parts) {
   const std::vector<int64_t> of_level = copied(weight);
   require(of_groups.size() == level.size() && loss.size() == level.size(), "a share has a level, groups and a loss");
   require(distinct.size() == weight.size(), "one count of distinct rows a level");
   require(!limits || (counts && counts->size() == weight.size()), "with limits there is one count a level");
-  const ModeGroups groups(copied(modes), of_level);
+  const ModeGroups groups(copied(modes), of_level, parts);
   if (groups.n_groups < 2) return std::nullopt;
   std::vector<Share> shares(level.size());
   for (size_t i = 0; i < level.size(); ++i) {
@@ -558,14 +624,18 @@ void bind_modes(nb::module_ &m) {
   m.attr("MOST_MODE_GROUPS") = kMostGroups;
   m.def(
       "may_separate", &may_separate, "levels"_a, "histogram"_a, "survivors"_a, "modes"_a, "most"_a,
-      R"(For every category, whether some set of levels may lose at most `most` by separating rows from the modes of their centers.
+      R"(For every category, which centers are on one side in all sets of levels that may lose at most `most` by separating rows
+from the modes of their centers.
 
-histogram (n_slots, k, width): losses, in the first of the width numbers. modes (n_categories, k): the mode of each center.)");
+histogram (n_slots, k, width): losses, in the first of the width numbers. modes (n_categories, k): the mode of each center.
+Returns (n_categories, n_survivors): the number of every survivor's part; all 0 where no set loses so little, -1 if unknown.)");
   m.def("may_induce", &may_induce, "levels"_a, "histogram"_a, "survivors"_a, "modes"_a, "columns"_a, "current"_a, "penalty"_a,
         "kills_left"_a, "kills_right"_a, "known_score"_a,
-        R"(For every category, whether least_induced_modes may find a set of levels of at most a known score.
+        R"(For every category, which centers are on one side in all sets of levels that may have at most a known score.
 
-histogram (n_slots, k, 1 or 2): losses, and weights where there is a penalty. columns: one encoded column of each category.)");
+histogram (n_slots, k, 1 or 2): losses, and weights where there is a penalty. columns: one encoded column of each category.
+Returns (n_categories, n_survivors): the number of every survivor's part; all 0 where least_induced_modes finds no such set, -1
+if that is unknown.)");
   m.def("fewest_mode_mistakes", &fewest_mode_mistakes, "sums"_a, "weight"_a, "survivors"_a, "modes"_a,
         "costs"_a.none() = nb::none(), "counts"_a.none() = nb::none(), "limits"_a.none() = nb::none(),
         R"(The set of levels, against all others, that separates the fewest rows from the modes of their centers.
@@ -578,22 +648,23 @@ both sides.)");
   for_types<int32_t, int64_t>(
       R"(The losses of rows by level and set of groups of centers, in order of levels; least_induced_modes takes those of all rows.
 
-rows (n,): of excess (m, k). codes (n,): the level of each. weight (n_levels,): of the node's rows. Returns arrays (level, groups,
-loss): the loss when the nearest groups of a row, those of the bit mask `groups`, are on the other side, beyond that of its
-smaller sets.)",
+rows (n,): of excess (m, k). codes (n,): the level of each. weight (n_levels,): of the node's rows. parts
+(n_survivors,) or None: of may_induce; a part is one group. Returns arrays (level, groups, loss): the loss when the nearest groups
+of a row, those of the bit mask `groups`, are on the other side, beyond that of its smaller sets.)",
       [&](auto zero, const char *doc) {
         m.def("mode_shares", &mode_shares<decltype(zero)>, "codes"_a, "rows"_a, "excess"_a.noconvert(), "weight"_a,
-              "survivors"_a, "modes"_a, doc);
+              "survivors"_a, "modes"_a, "parts"_a.none() = nb::none(), doc);
       });
   m.def("distinct_by_level", &distinct_by_level, "matrix"_a, "rows"_a, "codes"_a, "n_levels"_a, "most"_a,
         "The number of distinct rows among the given rows by level, (n_levels,), counted up to `most`; codes: their levels.");
   m.def(
       "least_induced_modes", &least_induced_modes, "level"_a, "groups"_a, "loss"_a, "weight"_a, "distinct"_a, "modes"_a,
       "current"_a, "penalty"_a, "kills_left"_a, "kills_right"_a, "known_score"_a.none(), "counts"_a.none(), "limits"_a.none(),
+      "parts"_a.none() = nb::none(),
       R"(The set of levels of one category, against its other levels, of least Price + penalty * DExp; centers are on their mode's side.
 
-level, groups, loss: of mode_shares. weight, distinct (n_levels,): weight and number of distinct rows of every level. modes
-(n_survivors,): the mode of each survivor. current: the cost of the node. known_score: the score of a valid cut; worse ones are
-not returned. Returns (whether each side has at least as many distinct rows as centers, score, induced cost, levels of the left
+level, groups, loss, parts: of mode_shares. weight, distinct (n_levels,): weight and number of distinct rows of every level.
+modes (n_survivors,): the mode of each survivor. current: the cost of the node. known_score: the score of a valid cut; worse ones
+are not returned. Returns (whether each side has at least as many distinct rows as centers, score, induced cost, levels of the left
 side), or None.)");
 }

@@ -120,15 +120,17 @@ class LeastInduced:
         distinct: Int64,
         current: int,
         known_score: float | None,
+        parts: Int32 | None = None,
     ) -> ModesCut | None:
         """The best set of levels of a category, from the results of ``core.mode_shares`` for all rows of the node.
 
-        ``distinct`` (n_levels,): number of distinct rows by level. ``current``: cost of the node.
+        ``distinct`` (n_levels,): number of distinct rows by level. ``current``: cost of the node. ``parts``
+        (n_survivors,): see ``core.mode_shares``.
         """
         first, modes = of.category.columns[0], of.category.modes(self.nearest.coordinates)[self.node.survivors]
         best: ModesCut | None = core.least_induced_modes(
             levels, groups, losses, of.weight(), distinct, modes, current, self.nearest.depth_penalty,
-            bool(self.kills_left[first]), bool(self.kills_right[first]), known_score, of.counts, of.limits,
+            bool(self.kills_left[first]), bool(self.kills_right[first]), known_score, of.counts, of.limits, parts,
         )  # fmt: skip
         return best
 
@@ -180,22 +182,23 @@ class NearestTwoRows:
         if not memory.categories:
             return
         current = int(self._nearest_costs[node.survivors].sum())
-        may_win = None
+        parts = None
         if self._histogram is not None and known_score is not None:
             first = np.array([each.columns[0] for each in memory.categories])
-            may_win = core.may_induce(
+            parts = core.may_induce(
                 memory.levels, self._histogram, node.survivors, self._modes, first, current, nearest.depth_penalty,
                 search.kills_left, search.kills_right, known_score,
             )  # fmt: skip
-        for of in allowed_categories(memory, rows, node.limits, lambda _: None, may_win):
+        for of in allowed_categories(memory, rows, node.limits, lambda _: None, parts):
             category = of.category
             assert isinstance(category, CodedCategory)
+            own = None if parts is None else parts[memory.categories.index(category)]
             modes = category.modes(nearest.coordinates)[node.survivors]
             if len(np.unique(modes)) > 1:
                 codes, weight = category.levels.codes(rows), of.weight()
-                shares = core.mode_shares(codes, rows, self._excess, weight, node.survivors, modes)
+                shares = core.mode_shares(codes, rows, self._excess, weight, node.survivors, modes, own)
                 distinct = core.distinct_by_level(memory.table.matrix, rows, codes, len(weight), len(modes))
-                yield category, search.modes_cut(of, *shares, distinct, current, known_score)
+                yield category, search.modes_cut(of, *shares, distinct, current, known_score, own)
 
     @cached_property
     def _modes(self) -> Int32:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
 
 from cutwise import core
 from cutwise.core import Flags, Float64, Int32, Int64
@@ -207,8 +206,8 @@ class MistakeRows:
             return category.levels.sums(self._histogram)[:, :, 0]
         return category.levels.count(rows, self._memory.weights, self._cluster, len(self._coordinates))
 
-    def may_win(self, survivors: Int32, most: int) -> npt.NDArray[np.bool_] | None:
-        """Mask of the categories that may have a set of levels with at most ``most`` mistakes; None if not known."""
+    def may_win(self, survivors: Int32, most: int) -> Int32 | None:
+        """See ``core.may_separate``: all 0 for categories whose sets make more mistakes; None if not known."""
         if self._histogram is None or not self._memory.categories:
             return None
         return core.may_separate(self._memory.levels, self._histogram, survivors, self._modes, most)
