@@ -1,4 +1,4 @@
-"""Seeded look-alikes of the four large tables of the ExShallow paper, and the real sample of one of them.
+"""Seeded look-alikes of the four large tables of the ExShallow paper, the real sample of one, and clusters far apart.
 
 The originals cannot be shipped and must not be needed to run a benchmark, so each generator imitates what decides
 running time: the number of rows and columns, how many distinct values a column has, how strongly columns depend on each
@@ -13,6 +13,7 @@ poker        1,025,010 x 10  10   five cards: suits 1-4 and ranks 1-13 in turn
 beer         1,514,999 x 5   104  beer ratings in half stars, strongly correlated: about 10,000 distinct rows
 beer-jitter  1,514,999 x 5   104  the same ratings spread evenly over their half star: every row distinct
 audiology    1,000,000 x 85  24   22 categorical columns as one-hot groups
+apart        500,000 x 10    20   clusters far apart, so that many cuts separate no row from its center
 covtype-93k  92,962 x 54     7    real: 16 % of the forest cover table, when its file is present
 ===========  ==============  ===  =================================================================================
 """
@@ -228,6 +229,15 @@ def audiology(rng: np.random.Generator, n_rows: int) -> np.ndarray:
     return table
 
 
+# ---------------------------------------------------------------------------------------------------------------- apart
+
+
+def apart(rng: np.random.Generator, n_rows: int) -> np.ndarray:
+    """Round clusters of equal size, about 30 times as far from each other as they are wide."""
+    centers = 30.0 * rng.normal(size=(20, 10))
+    return (centers[rng.integers(0, 20, n_rows)] + rng.normal(size=(n_rows, 10))).astype(np.float32)
+
+
 # ------------------------------------------------------------------------------------------------------------- the list
 
 
@@ -252,6 +262,7 @@ SHAPES: dict[str, Shape] = {
         Shape("beer", 1_514_999, 5, 104, beer, 3),
         Shape("beer-jitter", 1_514_999, 5, 104, beer_jitter, 3),
         Shape("audiology", 1_000_000, 85, 24, audiology, 4),
+        Shape("apart", 500_000, 10, 20, apart, 6),
         Shape("covtype-93k", 92_962, 54, 7, _covtype_93k, 5),
     )
 }
