@@ -61,7 +61,7 @@ DESCENT_ROWS = 12_000
 MOST_GROUPS, ROWS_A_GROUP, MOST_PAIRS = 1_024, 32, 2**24
 """Limits on groups of rows that trees share for their costs; the first one holds for any number of rows and nodes."""
 ROUNDING = 1e-12
-"""Costs that differ by a smaller share are equal."""
+"""A tree's cost is rounded by at most this share, so that the shorter of two trees this close is taken."""
 TOLERANCE = 0.006
 """Leaves are moved if this is estimated to raise the cost by less than this share of the reference's."""
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 8, 8

@@ -28,8 +28,7 @@ CUTWISE_CLONES int64_t least_rest(const int64_t *total, const int64_t *part, int
 
 namespace {
 
-constexpr double kRounding = 1e-9;  // a secondary score is rounded by a much smaller share
-constexpr size_t kCostsAhead = 8;   // costs are prefetched so many rows ahead, as sorted rows are scattered in memory
+constexpr size_t kCostsAhead = 8;  // costs are prefetched so many rows ahead, as sorted rows are scattered in memory
 
 struct BestCut {
   int64_t score = kNone;

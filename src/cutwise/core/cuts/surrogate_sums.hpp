@@ -87,6 +87,8 @@ struct SideCounts {
   }
 };
 
+constexpr double kRounding = 1e-9;  // an impurity is rounded by a much smaller share; bounds allow for it
+
 // The cost of a side: the weight outside its commonest label, without or with Gini impurity as the secondary score; or the
 // impurity itself, in units of 2^-30 and rounded down, so that no cut seems to cost more than the uncut node.
 enum class Purity { kMajority, kMajorityThenGini, kGini };
@@ -114,7 +116,7 @@ struct LabelCounts {
   }
   bool has_secondary() const { return purity == Purity::kMajorityThenGini; }
   int64_t bound_of_different_labels(const int64_t *total, const int64_t *before, const int64_t *after) const {
-    if (purity == Purity::kGini) return static_cast<int64_t>(least_impurity(total, before, after) * (0x1p30 * (1.0 - 1e-9)));
+    if (purity == Purity::kGini) return static_cast<int64_t>(least_impurity(total, before, after) * 0x1p30 * (1.0 - kRounding));
     // Rows of a label inside may all be on the side whose commonest label it is.
     int64_t n = 0;
     MinPairSum pairs;

@@ -2,7 +2,8 @@
 // center.
 //
 // Where clusters are far apart or rows repeat a pattern, many cuts tie, at every node of a tree that may be as deep as it has
-// leaves. Therefore clusters that no cut divides are added up as a whole, and so is the largest part of the other rows: never.
+// leaves. Therefore clusters that no cut divides are added up as a whole, and the largest part of the other rows is never added
+// up.
 #include "base/arrays.hpp"
 #include "base/simd.hpp"
 #include "nodes/histogram.hpp"
