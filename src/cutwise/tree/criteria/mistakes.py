@@ -241,9 +241,7 @@ class MistakeRows:
     @cached_property
     def _costs(self) -> Int64:
         """Costs by every cluster, summed over the rows of each cluster that are not mistakes, shape (k, k)."""
-        return self._costs_of(np.flatnonzero(self._cluster >= 0).astype(np.int32))
-
-    def _costs_of(self, rows: Int32) -> Int64:
+        rows = np.flatnonzero(self._cluster >= 0).astype(np.int32)
         return core.level_costs(self._cluster[rows], rows, self._memory.costs.excess, len(self._coordinates))
 
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
@@ -260,7 +258,9 @@ class MistakeRows:
             mistaken, self._already_mistaken[child.number] = core.mistaken_rows(rows, self._cluster, child.survivors, k)
             self._add(mistaken, sign=-1)
             if "_costs" in self.__dict__:  # ties needed them
-                self._costs -= self._costs_of(mistaken)
+                clusters, codes = np.unique(self._cluster[mistaken], return_inverse=True)
+                of_mistaken = core.level_costs(codes.astype(np.int32), mistaken, memory.costs.excess, len(clusters))
+                self._costs[clusters] -= of_mistaken
             self._cluster[mistaken] = -1
 
     def _add(self, rows: Int32, sign: int) -> None:
