@@ -32,19 +32,22 @@ def descend(
 
     ``rows``: the rows to use. ``trees``: in the columns of ``rows``; no leaf is empty. ``clusters``: the cluster of
     every node that is a leaf; None: every leaf is its own cluster. With few bins a column, cuts are chosen again, then
-    leaves are moved in the cheapest tree, for fixed centers and the best center for every leaf; then the centers are
-    updated. No step raises the cost. The result does not depend on the order of rows or threads. Returns ``found``: the
-    tree, and the clusters of its nodes, all with rows; None if a cluster has no rows in any of the trees.
+    leaves are moved in the cheapest tree until none is, for fixed centers and the best center for every leaf; then the
+    centers are updated. No step raises the cost. The result does not depend on the order of rows or threads.
+
+    Returns the tree, and the clusters of its nodes, all with rows; None if a cluster has no rows in any of the trees.
     """
     bins, cuts = bin_rows(rows.values, rows.weights.astype(np.float64), trees, MOST_BINS, problem.n_jobs)
     descent = _Descent(problem, rows, bins, as_matrix(bins.codes))
     starts = (descent.price(cut, cluster) for cut, cluster in zip(cuts, clusters, strict=True))
-    found = [descent.step(start, swaps=False) for start in starts if start is not None]
+    found = [descent.step(start, swaps=False)[0] for start in starts if start is not None]
     if not found:
         return None
     tree = min(found, key=attrgetter("cost"))
+    has_moved = True
     for _ in range(MOST_ROUNDS):
-        before, tree = tree, descent.step(tree, swaps=True)
+        before = tree
+        tree, has_moved = descent.step(before, swaps=has_moved)
         if tree is before:
             break
     return bins.unbinned(tree.tree), tree.cluster
@@ -69,8 +72,11 @@ class _Descent:
     bins: BinnedRows
     codes: core.Matrix
 
-    def step(self, priced: _Priced, *, swaps: bool) -> _Priced:
-        """A cheaper tree for the centers of ``priced``, priced with its own centers; ``priced`` if there is none."""
+    def step(self, priced: _Priced, *, swaps: bool) -> tuple[_Priced, bool]:
+        """A cheaper tree for the centers of ``priced``, priced with its own centers; ``priced`` if there is none.
+
+        Second, whether a leaf was moved.
+        """
         tree, limits = priced.tree, room(self.problem.limits, float(self.rows.weights.sum()))
         least_gain = max(1.0, 1e-9 * priced.unit)
         search = core.TreeSearch(self.bins.codes, self.bins.n_bins, priced.payload, "least", least_gain, *limits)
@@ -85,10 +91,11 @@ class _Descent:
                 most_work=MOST_WORK,
             )
             tree = path[-1].tree if path else tree
+        has_moved = swaps and len(path) > 1
         leaf = tree.apply(self.codes, self.problem.n_jobs)
         by_node = [np.bincount(leaf, each, minlength=tree.n_nodes) for each in priced.payload.T[1:]]
         found = self.price(tree, None if priced.own else np.argmin(by_node, axis=0).astype(np.int32))
-        return priced if found is None or not found.cost < priced.cost * (1 - 1e-9) else found
+        return (priced if found is None or not found.cost < priced.cost * (1 - 1e-9) else found), has_moved
 
     def price(self, tree: CutTree, cluster: Int32 | None) -> _Priced | None:
         """Price a tree with the centers of its clusters; None if a cluster has no rows."""
