@@ -98,6 +98,17 @@ def test_a_column_is_exact_up_to_256_distinct_values(n_distinct, step):
         assert n_distinct <= 256 or encoded.n_bins[0] <= max(n // 64, 32)  # not a sum kept for every few rows
 
 
+@each("dtype", [np.float32, np.float64])
+def test_no_bin_has_rows_of_groups_that_are_far_apart(dtype):
+    rng = np.random.default_rng(4)
+    groups = rng.integers(0, 12, 50_000)
+    X = (rng.normal(size=(50_000, 3)) + 40 * groups[:, None]).astype(dtype)
+    bins = decode(encode(X), X)
+    for column in bins.T:
+        shared = np.unique(np.column_stack((column, groups)), axis=0)
+        assert len(np.unique(shared[:, 0])) == len(shared)
+
+
 def test_outliers_and_subnormals_are_bracketed():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(20000, 4))

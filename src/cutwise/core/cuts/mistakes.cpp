@@ -78,16 +78,20 @@ struct MistakeSearch {
       const BinReader bin_of(node.encoded, column);
       for (int32_t row : already_mistaken) has_mistaken[bin_of(row)] = 1;
     }
+    const auto has_already_mistaken = [&](int32_t bin) { return may_have_mistaken || (exact && has_mistaken[bin] != 0); };
     walk_bins(
-        node, feature, line, [&](int32_t bin) { return may_have_mistaken || (exact && has_mistaken[bin] != 0); },
+        node, feature, line, has_already_mistaken,
         [&](double threshold, const auto &at, bool passed) {
           if (passed && at.separates_centers() && allowed.holds(threshold, at.n_left()))
             mine.offer(at.loss(), threshold, fewest);
         },
         [&](int32_t bin, const std::vector<int64_t> &bounds, const auto &at) {
           int64_t bound = kNone;
+          // A cut between rows of the bin separates one of them if all their centers are on one side.
+          const int64_t least = at.bin_is_of_one_side() && !has_already_mistaken(bin) ? 1 : 0;
           for (size_t i = at.n_left() == 0; i < bounds.size() && at.n_left() + i < line.size(); ++i)
-            if (allowed.reaches(low[bin], high[bin], at.n_left() + i)) bound = std::min(bound, bounds[i]);
+            if (allowed.reaches(low[bin], high[bin], at.n_left() + i))
+              bound = std::min(bound, bounds[i] + (i == 0 ? least : 0));
           if (bound < kNone && bound <= fewest) candidates.push_back({bin, bound});
         });
     keep(feature, std::move(mine));

@@ -199,8 +199,10 @@ std::vector<int64_t> divide(const std::vector<int32_t> &counts, int max_bins, in
 Bins choose_bins(const Tally &tally, int max_bins, int64_t alone) {
   Bins bins;
   bins.exact = tally.size() <= max_bins;
+  std::vector<int64_t> ends = divide(tally.count, max_bins, alone);
+  if (!bins.exact) move_to_gaps(tally.value, ends);
   int64_t first = 0;
-  for (const int64_t last : divide(tally.count, max_bins, alone)) {
+  for (const int64_t last : ends) {
     bins.low.push_back(tally.value[first]);
     bins.high.push_back(tally.value[last]);
     first = last + 1;

@@ -54,6 +54,22 @@ void tally_values(const V *values, int64_t n, Tally &tally);
 // The entry `alone` (-1: none) never shares its bin; max_bins is then at least 3.
 std::vector<int64_t> divide(const std::vector<int32_t> &counts, int max_bins, int64_t alone = -1);
 
+// Moves the end of a bin into a wide gap between the middles of the bin and of the next one: cuts between clusters that are far
+// apart are then between bins, and no rows are sorted for them. Bins of a single entry stay. at: the places of the entries.
+template <class Place>
+void move_to_gaps(const std::vector<Place> &at, std::vector<int64_t> &ends) {
+  int64_t before = -1;
+  for (size_t b = 0; b + 1 < ends.size(); before = ends[b++]) {
+    if (ends[b] - before < 2 || ends[b + 1] - ends[b] < 2) continue;
+    Place widest = (at[ends[b + 1]] - at[before + 1]) / 3;
+    for (int64_t i = (before + ends[b]) / 2, last = (ends[b] + ends[b + 1]) / 2; i < last; ++i) {
+      if (at[i + 1] - at[i] <= widest) continue;
+      widest = at[i + 1] - at[i];
+      ends[b] = i;
+    }
+  }
+}
+
 // The bins of a tally, as divide() chooses them.
 Bins choose_bins(const Tally &tally, int max_bins, int64_t alone = -1);
 

@@ -159,6 +159,10 @@ class Finder {
 
   void use_search(const Bins &bins) {
     std::vector<V> search(bins.high.begin(), bins.high.end() - 1);
+    for (size_t b = 0; b < search.size() && !exact_; ++b) {
+      const V middle = search[b] + (static_cast<V>(bins.low[b + 1]) - search[b]) / 2;
+      if (middle < static_cast<V>(bins.low[b + 1])) search[b] = middle;
+    }
     if (has_infinity_ && !search.empty()) search.back() = std::numeric_limits<V>::max();
     cells_ = std::move(search);
   }
@@ -236,11 +240,14 @@ class Finder {
     Bins of_cells;
     of_cells.exact = exact_;
     table_.assign(cells.size(), 0);
+    std::vector<int64_t> ends = divide(count, max_bins_, last_alone(static_cast<int64_t>(count.size())));
+    if (!exact_) move_to_gaps(cell, ends);
     int next = 0;
     int64_t first = 0;
-    for (const int64_t last : divide(count, max_bins_, last_alone(static_cast<int64_t>(count.size())))) {
+    for (const int64_t last : ends) {
       const uint8_t b = static_cast<uint8_t>(of_cells.size());
-      for (; next <= cell[last]; ++next) table_[next] = b;
+      const int after = last == ends.back() ? cell[last] + 1 : (cell[last] + cell[last + 1] + 1) / 2;
+      for (; next < after; ++next) table_[next] = b;
       of_cells.low.push_back(tally.value[first]);
       of_cells.high.push_back(tally.value[last_value[last]]);
       first = last_value[last] + 1;

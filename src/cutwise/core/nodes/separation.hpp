@@ -92,6 +92,8 @@ class Sweep {
   // Whether the bin passed last has assigned rows, and their count.
   bool any_in_bin() const { return in_bin_.loss > 0 || in_bin_.count > 0; }
   int64_t count_in_bin() const { return in_bin_.count; }
+  // Whether the centers of all assigned rows of the bin passed last are on one side of it.
+  bool bin_is_of_one_side() const { return in_bin_.on_left == 0 || in_bin_.on_left == in_bin_.loss; }
 
   // Passes all centers at the next coordinate.
   void pass_center() {
@@ -226,7 +228,8 @@ void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasAlr
     sweep.pass_cells(here);
     if (low[bin] < high[bin]) {
       sweep.bounds_inside(here, high[bin], bounds);
-      if (sweep.n_left() + bounds.size() > 1 && sweep.n_left() < line.size()) on_inside(bin, bounds, sweep);
+      const bool has_cuts = sweep.any_in_bin() || bounds.size() > 1 || has_already_mistaken(bin);
+      if (has_cuts && sweep.n_left() + bounds.size() > 1 && sweep.n_left() < line.size()) on_inside(bin, bounds, sweep);
     }
     bool passed = sweep.any_in_bin();
     while (sweep.more_centers() && sweep.next_center() <= high[bin]) {
