@@ -107,15 +107,19 @@ def test_a_searched_tree_costs_no_more_than_any_start_and_has_all_its_leaves(see
     assert sorted(fit.tree.cluster[fit.tree.leaves]) == list(range(k))
 
 
-@pytest.mark.parametrize("most", [1, 12, 10**6])
-def test_rows_of_a_group_share_a_leaf_in_every_tree_and_any_order_of_rows_gives_the_same_groups(most, monkeypatch):
-    monkeypatch.setattr("cutwise.tree.refine.MOST_GROUPS", most)
+@pytest.mark.parametrize(("most", "n_columns"), [(1, 1), (12, 1), (10**6, 1), (12, 2**18 // 12)])
+def test_rows_of_a_group_share_a_leaf_in_every_tree_and_any_order_of_rows_gives_the_same_groups(
+    most, n_columns, monkeypatch
+):
+    monkeypatch.setattr("cutwise.tree.refine.MOST_GROUPS", most if n_columns == 1 else 10**6)
     monkeypatch.setattr("cutwise.tree.refine.ROWS_A_GROUP", 10**6)
     rng = np.random.default_rng(most)
     leaves = [rng.integers(0, n, size=200).astype(np.int32) for n in (3, 5, 2, 1, 7)]
     order, found = rng.permutation(200), list[list[int]]()
-    other_order = groups_by_leaf([leaf[order] for leaf in leaves])
-    for (group, leaf_of_group), (other, leaf_of_other) in zip(groups_by_leaf(leaves), other_order, strict=True):
+    other_order = groups_by_leaf([leaf[order] for leaf in leaves], n_columns)
+    for (group, leaf_of_group), (other, leaf_of_other) in zip(
+        groups_by_leaf(leaves, n_columns), other_order, strict=True
+    ):
         assert np.array_equal(group[order], other)
         assert [each.tolist() for each in leaf_of_group] == [each.tolist() for each in leaf_of_other]
         assert len(np.unique(group)) == len(leaf_of_group[0]) == len(set(zip(*leaf_of_group, strict=True)))

@@ -58,8 +58,9 @@ NEAR = 0.05
 """The first starts are kept if they cost at most this share of the reference's cost more than the best one."""
 DESCENT_ROWS = 12_000
 """Least number of rows that improve trees with more leaves than clusters."""
-MOST_GROUPS, ROWS_A_GROUP, MOST_PAIRS = 1_024, 32, 2**24
-"""Limits on groups of rows that trees share for their costs; the first one holds for any number of rows and nodes."""
+MOST_GROUPS, ROWS_A_GROUP, MOST_PAIRS, MOST_VALUES = 1_024, 32, 2**24, 2**18
+"""Limits on groups of rows that trees share for their costs; the first one holds for any number of rows and nodes, the
+last one for the means of the groups."""
 ROUNDING = 1e-12
 """A tree's cost is rounded by at most this share, so that the shorter of two trees this close is taken."""
 TOLERANCE = 0.006
@@ -426,7 +427,7 @@ class SearchCheaper(SearchProblem):
         columns = [*(start.tree.feature for start in starts), *(tree.column for tree in found)]
         numbers = [np.cumsum(column < 0, dtype=np.int32) - np.int32(1) for column in columns]  # of leaves
         costs, rows = list[float](), list[tuple[Int32, Int64 | None]]()
-        for group, leaf_of_group in groups_by_leaf(leaves):
+        for group, leaf_of_group in groups_by_leaf(leaves, self.metric.n_cols):
             alike = zip(numbers[len(costs) :], leaf_of_group, strict=False)
             costs += self.judge(group, [number[leaf] for number, leaf in alike])
             weight = np.bincount(group, self.table.weights).astype(np.int64)  # sums are below 2**53
@@ -496,14 +497,15 @@ def _cluster_sample(problem: SearchProblem, rows: SampledRows, n_runs: int) -> l
     return runs[:n_runs]
 
 
-def groups_by_leaf(leaves: Sequence[Int32]) -> Iterator[tuple[Int32, list[Int32]]]:
+def groups_by_leaf(leaves: Sequence[Int32], n_columns: int) -> Iterator[tuple[Int32, list[Int32]]]:
     """Groups of rows that share a leaf in each of several trees: the group of every row, and its leaf in each tree.
 
-    ``leaves``: the leaf of every row in every tree. Where most groups would be small, fewer trees share them. Groups
-    are numbered by their leaves, in any order of the rows.
+    ``leaves``: the leaf of every row in every tree. ``n_columns``: of the metric space. Where most groups would be
+    small, or their means large, fewer trees share them. Groups are numbered by their leaves, in any order of the rows.
     """
     n_nodes = max(int(leaf.max()) for leaf in leaves) + 1
     most = max(MOST_GROUPS, min(len(leaves[0]) // ROWS_A_GROUP, MOST_PAIRS // n_nodes))
+    most = min(most, MOST_VALUES // n_columns)
     group, leaf_of_group = _groups_within(np.zeros_like(leaves[0]), [], leaves[0])
     for leaf in leaves[1:]:
         narrower = _groups_within(group, leaf_of_group, leaf)
