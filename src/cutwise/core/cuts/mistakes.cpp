@@ -103,9 +103,15 @@ struct MistakeSearch {
     const CenterLine line = node.survivors.along(feature);
     AllowedCuts allowed = node.allowed_cuts(feature);
     ColumnBest mine = known(feature);
+    const Column &column = node.encoded.columns[feature];
+    const ColumnCells cells(node, column);
+    Sweep left(node, line);  // just left of a bin
+    int32_t reached = 0;
     for (size_t j = 0; j < sorted.bins.size(); ++j) {
-      const double high = node.encoded.high[node.encoded.columns[feature].value_begin + sorted.bins[j]];
-      Sweep sweep = sweep_before(node, feature, line, sorted.bins[j]);
+      for (; reached < sorted.bins[j]; ++reached) left.pass_cells(cells.at(reached));
+      const double low = node.encoded.low[column.value_begin + reached], high = node.encoded.high[column.value_begin + reached];
+      while (left.more_centers() && left.next_center() < low) left.pass_center();
+      Sweep sweep = left;
       walk_rows(sweep, sorted.rows[j], high, [&](double threshold, const auto &at) {
         if (at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold, fewest);
       });

@@ -263,18 +263,6 @@ void walk_rows(Sweep<Node> &sweep, const std::vector<RowValue> &sorted, double u
   }
 }
 
-// A sweep positioned just left of a bin, where every center below the bin's values was passed.
-template <class Node>
-Sweep<Node> sweep_before(const Node &node, int32_t feature, const CenterLine &line, int32_t bin) {
-  const Column &column = node.encoded.columns[feature];
-  const double low = node.encoded.low[column.value_begin + bin];
-  const ColumnCells cells(node, column);
-  Sweep sweep(node, line);
-  for (int32_t b = 0; b < bin; ++b) sweep.pass_cells(cells.at(b));
-  while (sweep.more_centers() && sweep.next_center() < low) sweep.pass_center();
-  return sweep;
-}
-
 // The two nearest surviving clusters of a row. One record holds all that changes for a row, so that an update touches one cache
 // line; it is as narrow as the costs and the number of clusters allow.
 template <class Cost_, class Index_>
