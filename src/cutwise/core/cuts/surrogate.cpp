@@ -81,10 +81,24 @@ struct SurrogateSearch : NodeRows {
   }
 
   // Offers the cuts among sorted rows, of which `part` has the sums to the left; not the cut after the last row, which is the
-  // end of a bin or of the node. Rows are added several at a time, and one by one only where a bound says that a cut among them
-  // may be the best.
+  // end of a bin or of the node. Costs are added for several rows at a time, and row by row only where a bound says that a cut
+  // among them may be the best; counts change for one label a row.
   void walk(int32_t feature, const std::vector<RowValue> &sorted, std::vector<int64_t> &part, AllowedCuts &allowed,
             BestCut &mine) const {
+    if constexpr (Sums::is_counts) {
+      Sides sides = sums.sides(total.data(), part.data());
+      for (size_t i = 0; i < sorted.size();) {
+        const double value = sorted[i].value;
+        for (; i < sorted.size() && sorted[i].value == value; ++i) {
+          if (i + kCostsAhead < sorted.size()) sums.prefetch_row(sorted[i + kCostsAhead].row);
+          sums.move_row(total.data(), part.data(), sides, sorted[i].row);
+        }
+        if (i == sorted.size() || sums.cost(sides.left) + sums.cost(sides.right) > mine.score) continue;
+        sides = sums.sides(total.data(), part.data());
+        offer(feature, value, sums.cost(sides.left) + sums.cost(sides.right), part.data(), allowed, mine);
+      }
+      return;
+    }
     const size_t at_once = std::clamp<size_t>(static_cast<size_t>(k) / 16, 8, 64);  // a bound takes as long as k additions
     std::vector<int64_t> before;
     int64_t left = sums.left(part.data());

@@ -87,6 +87,11 @@ struct SideCounts {
   }
 };
 
+// Both sides of a cut. Where rows were moved to the left side, `most` of the right one may be too large.
+struct Sides {
+  SideCounts left, right;
+};
+
 constexpr double kRounding = 1e-9;  // an impurity is rounded by a much smaller share; bounds allow for it
 
 // The cost of a side: the weight outside its commonest label, without or with Gini impurity as the secondary score; or the
@@ -109,10 +114,28 @@ struct LabelCounts {
     return purity == Purity::kGini ? static_cast<int64_t>(side.impurity() * 0x1p30) : side.sum - side.most;
   }
   int64_t left(const int64_t *part) const {
-    return cost_of_counts([&](int64_t j) { return part[j]; });
+    SideCounts side;
+    for (int64_t j = 0; j < k; ++j) side.add(part[j]);
+    return cost(side);
   }
-  int64_t right(const int64_t *total, const int64_t *part) const {
-    return cost_of_counts([&](int64_t j) { return total[j] - part[j]; });
+  int64_t right(const int64_t *total, const int64_t *part) const { return cost(sides(total, part).right); }
+  Sides sides(const int64_t *total, const int64_t *part) const {
+    Sides of;
+    for (int64_t j = 0; j < k; ++j) {
+      of.left.add(part[j]);
+      of.right.add(total[j] - part[j]);
+    }
+    return of;
+  }
+  // Adds a row to `part`, and updates the figures of both sides without a look at other labels.
+  void move_row(const int64_t *total, int64_t *part, Sides &of, int32_t row) const {
+    const int64_t weight = weight_of(row), j = labels[row];
+    of.right.sum -= weight;
+    of.right.squares -= static_cast<uint64_t>(weight) * static_cast<uint64_t>(2 * (total[j] - part[j]) - weight);
+    of.left.sum += weight;
+    of.left.squares += static_cast<uint64_t>(weight) * static_cast<uint64_t>(2 * part[j] + weight);
+    part[j] += weight;
+    of.left.most = std::max(of.left.most, part[j]);
   }
   bool has_secondary() const { return purity == Purity::kMajorityThenGini; }
   int64_t bound_of_different_labels(const int64_t *total, const int64_t *before, const int64_t *after) const {
@@ -159,12 +182,6 @@ struct LabelCounts {
       lowest = std::min(lowest, sides[1].impurity() + sides[0].impurity());
     }
     return lowest;
-  }
-  template <class Count>
-  int64_t cost_of_counts(Count &&count) const {
-    SideCounts side;
-    for (int64_t j = 0; j < k; ++j) side.add(count(j));
-    return cost(side);
   }
 };
 
