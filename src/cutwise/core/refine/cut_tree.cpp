@@ -26,9 +26,11 @@ CutTree::CutTree(const Sample &sample, const TreeCuts &cuts) : sample_(&sample) 
   sums_.resize(static_cast<size_t>(n_nodes) * sample.width());
   cost_.resize(n_nodes, kInfinite);
   tables_.resize(n_nodes);
+  is_counted_.resize(n_nodes);
   parts_.resize(n_nodes);
   for (int32_t id = 0; id < n_nodes; ++id) {
     mark(id);
+    forget_table(id);
     if (cuts.column[id] < 0) {
       ++n_leaves_;
       continue;
@@ -130,10 +132,11 @@ CUTWISE_CLONES void add_numbers(double *sums, const double *numbers, int64_t n) 
 
 const double *CutTree::table(int32_t leaf, int64_t &work) const {
   std::shared_ptr<LeafTable> &table = tables_[leaf];
-  if (!table) {
-    table = std::make_shared<LeafTable>(static_cast<size_t>(sample_->n_bins()) * sample_->width());
+  if (!is_counted_[leaf]) work += static_cast<int64_t>(n_rows(leaf)) * sample_->n_cols;
+  is_counted_[leaf] = true;
+  if (table->empty()) {
+    table->resize(static_cast<size_t>(sample_->n_bins()) * sample_->width());
     add_to_table(*sample_, rows(leaf), n_rows(leaf), table->data(), 0, sample_->n_cols);
-    work += static_cast<int64_t>(n_rows(leaf)) * sample_->n_cols;
   }
   return table->data();
 }
@@ -273,7 +276,7 @@ void CutTree::remove_leaf(int32_t leaf) {
     for (int32_t i = nodes_[below].begin; i < nodes_[below].end; ++i)
       leaf_of[i - begin] = below == leaf ? route(order_[i]) : below;
   put_in_place_of(parent, sibling);
-  tables_[leaf].reset();
+  forget_table(leaf);
   parts_[leaf].reset();
   parts_[parent].reset();
   unused_.push_back(leaf);
@@ -311,15 +314,16 @@ int32_t CutTree::new_node() {
     sums_.resize(sums_.size() + sample_->width());
     cost_.emplace_back();
     tables_.emplace_back();
+    is_counted_.emplace_back();
     parts_.emplace_back();
   } else {
     id = unused_.back();
     unused_.pop_back();
     nodes_[id] = CutNode{};
-    tables_[id].reset();
     std::fill_n(sums_.begin() + static_cast<int64_t>(id) * sample_->width(), sample_->width(), 0.0);
   }
   cost_[id] = kInfinite;
+  forget_table(id);
   mark(id);
   return id;
 }
@@ -379,7 +383,7 @@ void CutTree::add_up(int32_t leaf) {
   std::fill(sums, sums + width, 0.0);
   for (int32_t i = nodes_[leaf].begin; i < nodes_[leaf].end; ++i) add_row(sums, sample_->row(order_[i]), width);
   cost_[leaf] = sample_->cost.of(sums);
-  tables_[leaf].reset();
+  forget_table(leaf);
 }
 
 TreeCuts CutTree::cuts() const {

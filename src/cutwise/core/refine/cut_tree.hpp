@@ -49,7 +49,7 @@ class CutTree {
   std::vector<int32_t> leaves_below(int32_t id) const;
   const double *sums(int32_t leaf) const { return sums_.data() + static_cast<size_t>(leaf) * sample_->width(); }
   double leaf_cost(int32_t leaf) const { return cost_[leaf]; }
-  // Stored while the node has the same rows, and shared by copies of the tree.
+  // Stored while the node has the same rows. Copies of the tree share tables, also those made later, but each counts its work.
   const double *table(int32_t leaf, int64_t &work) const;
   const NodeParts &parts(int32_t id, int64_t &work) const;
 
@@ -86,6 +86,10 @@ class CutTree {
   }
   void mark_above(int32_t id);
   void add_up(int32_t leaf);
+  void forget_table(int32_t leaf) {
+    tables_[leaf] = std::make_shared<LeafTable>();
+    is_counted_[leaf] = false;
+  }
 
   const Sample *sample_;
   int32_t root_ = 0, n_leaves_ = 0;
@@ -94,7 +98,8 @@ class CutTree {
   std::vector<int32_t> unused_;
   std::vector<int32_t> order_;
   std::vector<double> sums_, cost_;
-  mutable std::vector<std::shared_ptr<LeafTable>> tables_;
+  mutable std::vector<std::shared_ptr<LeafTable>> tables_;  // empty until they are needed
+  mutable std::vector<bool> is_counted_;
   mutable std::vector<std::shared_ptr<NodeParts>> parts_;
 };
 
