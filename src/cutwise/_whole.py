@@ -23,8 +23,10 @@ def place_of(path: str | os.PathLike[str]) -> Path:
     Links are followed, so that a file is replaced and not the link; but the path of a device or a pipe is unchanged,
     because ``/dev/stdout`` refers to an object without a name.
 
-    Raises ``IsADirectoryError``: the path has the form of a folder.
+    Raises ``IsADirectoryError``: the path is a folder, or has the form of one.
     """
+    if Path(path).is_dir():
+        raise IsADirectoryError(errno.EISDIR, "This is a folder; name a file in it", str(path))
     if str(path).endswith(("/", os.sep)):
         raise IsADirectoryError(
             errno.EISDIR, "This names a folder, not a file; leave out the last character", str(path)

@@ -33,7 +33,7 @@ from cutwise import (
     report,
 )
 from cutwise.baselines import CLTree
-from cutwise.exceptions import CutwiseError, InvalidInputError, ModelFileError
+from cutwise.exceptions import CutwiseError, InvalidInputError, ModelFileError, UnsupportedInputError
 
 
 @pytest.fixture(scope="module")
@@ -474,6 +474,19 @@ def test_a_missing_folder_is_named_and_not_a_file_nobody_asked_for(iris, tmp_pat
     with pytest.raises(FileNotFoundError, match=r"There is no folder .*create it first") as caught:
         ExplainableKMeans(2, random_state=0).fit(iris).save(target)
     assert caught.value.filename == str(target)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"model.json", pd.DataFrame()])
+def test_what_is_no_path_is_named(path, iris):
+    for function in (load_model, ExplainableKMeans(2, random_state=0).fit(iris).save):
+        name = type(path).__name__
+        with pytest.raises(UnsupportedInputError, match=rf'takes the path of a file, "model.json", not {name}\.'):
+            function(path)
+
+
+def test_a_model_is_not_saved_as_a_folder(iris, tmp_path):
+    with pytest.raises(IsADirectoryError, match="This is a folder; name a file in it"):
+        ExplainableKMeans(2, random_state=0).fit(iris).save(tmp_path)
 
 
 def test_what_is_said_of_a_fitted_tree_is_of_the_parameters_that_made_it(iris, tmp_path):

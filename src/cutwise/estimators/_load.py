@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._model_file import FORMAT, FORMAT_VERSION, checksum, unpack_param
+from cutwise.estimators._model_file import FORMAT, FORMAT_VERSION, check_path, checksum, unpack_param
 from cutwise.exceptions import CutwiseError, InvalidInputError, ModelFileError
 
 # Names, not classes: the baselines are built upon the estimators, and are imported only for a file that holds one.
@@ -39,6 +39,8 @@ def load_model(path: str | os.PathLike[str]) -> TreeEstimator:
     ModelFileError
         No such file, not a model file, truncated, edited elsewhere than in its tree and its names of clusters (see
         ``recount``), or written by a newer version.
+    UnsupportedInputError
+        ``path`` is no path.
 
     Examples
     --------
@@ -49,6 +51,7 @@ def load_model(path: str | os.PathLike[str]) -> TreeEstimator:
     >>> bool((cutwise.load_model(path).predict(X)[:2] == cutwise.load_model(path).predict([[0, 0]])).all())
     True
     """
+    check_path(path, "load_model")
     document = _read(Path(path))
     name = document.get("estimator")
     if not isinstance(name, str) or name not in _HOMES:

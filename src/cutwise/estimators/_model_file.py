@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise._whole import write_whole
 from cutwise.estimators._clusterer import RemembersColumns
 from cutwise.estimators.table_scaler import TableScaler
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError
 from cutwise.readouts.labeled_tree import LeafCounts, read_cluster_names
 from cutwise.reference.objective import Reference
 from cutwise.table.instants import has_instant
@@ -275,11 +275,12 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InvalidInputError
-            Labels of a type that JSON has no word for, or half of a character in a text.
+            Labels of a type that JSON has no word for, half of a character in a text, or ``path`` is no path.
         OSError
-            The folder is missing or cannot be written.
+            The folder is missing or cannot be written, or ``path`` is a folder.
         """
         check_is_fitted(self, "tree_")
+        check_path(path, "save")
         # A user's subclass is saved as its parent class of cutwise, which can be read.
         kind: Any = next(one for one in type(self).__mro__ if one.__module__.startswith("cutwise."))
         own = vars(self._of_fit())
@@ -407,6 +408,12 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             self.preprocessor_ = None
         else:  # its fitted state does not fit in JSON
             self.set_params(preprocessor=UnserializableParam(repr(self.preprocessor)))
+
+
+def check_path(path: object, function: str) -> None:
+    """Raise an error unless this is the path of a file."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise UnsupportedInputError(f'{function} takes the path of a file, "model.json", not {type(path).__name__}.')
 
 
 def checksum(document: Mapping[str, Any]) -> str:
