@@ -563,7 +563,8 @@ class PassProvider:
                 self._add_up_shares(node, nearest)
             shares, distinct = node.shares[category.source]
             losses = shares.sums[:, 0].copy()
-            yield category, search.modes_cut(of, shares.which, shares.part, losses, distinct, current, known_score)
+            found = search.modes_cut(of, shares.which, shares.part, losses, of.weight(), distinct, current, known_score)
+            yield category, found
 
     def _add_up_shares(self, node: Node, nearest: NearestTwo) -> None:
         """Add up losses and distinct rows by level: of a node and, by the same pass, of other open nodes."""

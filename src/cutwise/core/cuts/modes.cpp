@@ -274,6 +274,11 @@ auto shares_of(const ModeGroups &modes, const std::vector<int32_t> &survivors, c
   std::tuple<std::vector<int32_t>, std::vector<uint64_t>, std::vector<int64_t>> shares;
   std::vector<int64_t> cells(at_once << q, 0);
   std::vector<std::vector<size_t>> filled(at_once);  // by level: few, where there are many sets
+  std::vector<int32_t> by_group;  // the survivors in order of their groups, which are read one after the other
+  std::vector<size_t> end_of_group;
+  for (int32_t g = 0; g < modes.n_groups; end_of_group.push_back(by_group.size()), ++g)
+    for (size_t s = 0; s < survivors.size(); ++s)
+      if (modes.group[s] == g) by_group.push_back(survivors[s]);
   SortedGroups<Cost> sorted;
   const auto add_sorted = [&] {
     sorted.sort(modes.n_groups);
@@ -292,12 +297,12 @@ auto shares_of(const ModeGroups &modes, const std::vector<int32_t> &survivors, c
       if (level >= at_once) continue;
       const Cost *cost = excess.data() + static_cast<int64_t>(rows(i)) * static_cast<int64_t>(excess.shape(1));
       Cost least[1 + kMostGroups], nearest = std::numeric_limits<Cost>::max();  // the first for levels without a group
-      std::fill_n(least, 1 + kMostGroups, nearest);
-      for (size_t s = 0; s < survivors.size(); ++s) {
-        const Cost here = cost[survivors[s]];
-        Cost &of_group = least[1 + modes.group[s]];
-        of_group = std::min(of_group, here);
-        nearest = std::min(nearest, here);
+      least[0] = nearest;
+      for (size_t g = 0, s = 0; g < q; ++g) {
+        Cost of_group = std::numeric_limits<Cost>::max();
+        for (; s < end_of_group[g]; ++s) of_group = std::min(of_group, cost[by_group[s]]);
+        least[1 + g] = of_group;
+        nearest = std::min(nearest, of_group);
       }
       for (size_t g = 0; g < q; ++g) sorted.cost[g][sorted.n] = least[1 + g];
       sorted.cell[sorted.n] = level << q;
@@ -487,7 +492,8 @@ auto may_separate(const std::vector<const Levels *> &levels, In3<int64_t> histog
   return parts_that_win(levels, histogram, survivors, modes, most, [](auto &&...) { return [](auto &&...) { return true; }; });
 }
 
-constexpr int64_t kPieces = 16;  // of the points of a node, for bounds on the depth
+constexpr int64_t kPieces = 32;         // of the points of a node, for bounds on the depth
+constexpr int64_t kMostRelaxed = 1024;  // partitions of a category with a relaxation: with more, a search is no slower
 
 auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
                 In1<int32_t> columns, int64_t current, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right,
@@ -497,40 +503,61 @@ auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogra
   const auto winner = [&](size_t j, const ModeGroups &groups, const std::vector<int64_t> &weight) {
     DepthScore depth{current, 0, static_cast<int64_t>(groups.group.size()), penalty, kills_left.data(), kills_right.data()};
     depth.points = std::accumulate(weight.begin(), weight.end(), int64_t{0});
-    std::vector<int64_t> depths(groups.group.size() * (kPieces + 1), -1);  // by number of centers and piece; -1: not known yet
-    // The least depth of cuts with c centers and between low and high points on the left, or named so, piece by piece of the
-    // points: over a wide range together the bound is weak.
-    auto least_depth = [=](int64_t low, int64_t high, int64_t c) mutable {
-      const int64_t size = depth.points / kPieces + 1;
-      int64_t least = kNone;
-      for (int64_t piece = low / size; piece <= high / size; ++piece) {
-        const int64_t from = piece * size, to = std::min(from + size, depth.points);
-        int64_t &known = depths[c * (kPieces + 1) + piece];
-        if (known < 0)
-          known = std::min(depth.depth_of(from, to, c, columns(j)),
-                           depth.depth_of(depth.points - to, depth.points - from, depth.centers - c, columns(j)));
-        least = std::min(least, known);
-      }
-      return least;
-    };
-    return [=, &groups, &weight, known = known_score + rounding_of(known_score)](uint32_t mask, int64_t loss,
-                                                                                 Partitions &partitions) mutable {
-      // A level is surely on its cheaper side where the other one loses more than a set of the known score may lose besides.
-      // The more levels are sure, the larger is the least depth, and the less may be lost.
+    const double known = known_score + rounding_of(known_score);
+    const int64_t size = depth.points / kPieces + 1;
+    std::vector<int64_t> most(groups.group.size() * (kPieces + 1), -2);  // by number of centers and piece; -2: not known yet
+    std::vector<std::pair<double, size_t>> unsure;  // a level, and what it loses more on the left per unit of its weight
+    return [=, &groups, &weight, n_relaxed = int64_t{0}](uint32_t mask, int64_t loss, Partitions &partitions) mutable {
       const int64_t *left = partitions.losses(true), *right = partitions.losses(false);
-      int64_t slack = most_loss(depth.current, known) - loss;
-      for (int64_t low = -1, high = -1; slack >= 0 && depth.penalty != 0.0;) {
+      const auto c = static_cast<int64_t>(groups.centers_left(mask));
+      // What sets of at most the known score, with c centers and between low and high points on the left, or named so, may lose
+      // besides. By pieces of the points: the bound on the depth over a wide range together is weak.
+      const auto slack_of = [&](int64_t low, int64_t high) {
+        int64_t slack = -kNone;
+        for (int64_t piece = low / size; piece <= high / size; ++piece) {
+          const int64_t from = piece * size, to = std::min(from + size, depth.points);
+          int64_t &of_piece = most[c * (kPieces + 1) + piece];
+          if (of_piece < -1) {
+            const int64_t least =
+                std::min(depth.depth_of(from, to, c, columns(j)),
+                         depth.depth_of(depth.points - to, depth.points - from, depth.centers - c, columns(j)));
+            of_piece = most_loss(depth.current, known + 1.0 - depth.score(depth.current, least));
+          }
+          slack = std::max(slack, of_piece - loss);
+        }
+        return slack;
+      };
+      if (depth.penalty == 0.0) return true;
+      // A level is surely on its cheaper side where the other one loses more than the slack. The more levels are sure, the
+      // larger is the least depth, and the smaller the slack.
+      int64_t low = 0, slack = most_loss(depth.current, known) - loss;
+      for (int64_t high = -1; slack >= 0; slack = slack_of(low, high)) {
         const int64_t low_before = std::exchange(low, 0), high_before = std::exchange(high, depth.points);
         for (size_t v = 0; v < weight.size(); ++v) {
           low += right[v] - left[v] > slack ? weight[v] : 0;
           high -= left[v] - right[v] > slack ? weight[v] : 0;
         }
         if (low == low_before && high == high_before) break;
-        const double least =
-            depth.score(depth.current, least_depth(low, high, static_cast<int64_t>(groups.centers_left(mask))));
-        slack = most_loss(depth.current, known + 1.0 - least) - loss;
       }
-      return slack >= 0;
+      if (slack < 0 || ++n_relaxed > kMostRelaxed) return slack >= 0;
+      // Sets of the other levels lose at least what the linear relaxation does, in which levels may be divided: from none of
+      // them on the left to all, those come first that lose least by weight.
+      unsure.clear();
+      double lost = 0.0;
+      for (size_t v = 0; v < weight.size(); ++v) {
+        if (weight[v] == 0 || std::abs(left[v] - right[v]) > slack) continue;
+        unsure.emplace_back(static_cast<double>(left[v] - right[v]) / static_cast<double>(weight[v]), v);
+        lost += static_cast<double>(std::max<int64_t>(right[v] - left[v], 0));
+      }
+      std::sort(unsure.begin(), unsure.end());
+      bool wins = unsure.empty();
+      for (size_t i = 0; i < unsure.size() && !wins; ++i)
+        for (int64_t end = low + weight[unsure[i].second], next; low < end && !wins; low = next) {
+          next = std::min(end, (low / size + 1) * size);
+          const double before = std::exchange(lost, lost + unsure[i].first * static_cast<double>(next - low));
+          wins = std::min(before, lost) < static_cast<double>(slack_of(low, low)) + 1.0;  // sums are rounded, losses integers
+        }
+      return wins;
     };
   };
   return parts_that_win(levels, histogram, survivors, modes, most_loss(current, known_score), winner);

@@ -117,6 +117,7 @@ class LeastInduced:
         levels: Int32,
         groups: npt.NDArray[np.uint64],
         losses: Int64,
+        weight: Int64,
         distinct: Int64,
         current: int,
         known_score: float | None,
@@ -124,12 +125,12 @@ class LeastInduced:
     ) -> ModesCut | None:
         """The best set of levels of a category, from the results of ``core.mode_shares`` for all rows of the node.
 
-        ``distinct`` (n_levels,): number of distinct rows by level. ``current``: cost of the node. ``parts``
-        (n_survivors,): see ``core.mode_shares``.
+        ``weight``, ``distinct`` (n_levels,): weight and number of distinct rows by level. ``current``: cost of the
+        node. ``parts`` (n_survivors,): see ``core.mode_shares``.
         """
         first, modes = of.category.columns[0], of.category.modes(self.nearest.coordinates)[self.node.survivors]
         best: ModesCut | None = core.least_induced_modes(
-            levels, groups, losses, of.weight(), distinct, modes, current, self.nearest.depth_penalty,
+            levels, groups, losses, weight, distinct, modes, current, self.nearest.depth_penalty,
             bool(self.kills_left[first]), bool(self.kills_right[first]), known_score, of.counts, of.limits, parts,
         )  # fmt: skip
         return best
@@ -195,10 +196,26 @@ class NearestTwoRows:
             own = None if parts is None else parts[memory.categories.index(category)]
             modes = category.modes(nearest.coordinates)[node.survivors]
             if len(np.unique(modes)) > 1:
-                codes, weight = category.levels.codes(rows), of.weight()
+                codes, weight = category.levels.codes(rows), self._weight(of, node)
                 shares = core.mode_shares(codes, rows, self._excess, weight, node.survivors, modes, own)
+                rest = (current, known_score, own)
+                found = search.modes_cut(of, *shares, weight, np.full(len(weight), len(modes)), *rest)
+                if found is None:
+                    continue
+                # Whether rows are distinct matters only for sets that beat the known score, which are few.
                 distinct = core.distinct_by_level(memory.table.matrix, rows, codes, len(weight), len(modes))
-                yield category, search.modes_cut(of, *shares, distinct, current, known_score, own)
+                n_left, inside = distinct[found[3]].sum(), np.isin(modes, found[3])
+                if n_left < inside.sum() or distinct.sum() - n_left < (~inside).sum():
+                    found = search.modes_cut(of, *shares, weight, distinct, *rest)
+                yield category, found
+
+    def _weight(self, of: LevelSums, node: SeparationNode) -> Int64:
+        """Weight of every level of a category in a node."""
+        if self._histogram is None or self._histogram.shape[2] == 1:
+            return of.weight()
+        assert isinstance(of.category, CodedCategory)
+        weight: Int64 = of.category.levels.sums(self._histogram)[:, node.survivors, 1].sum(axis=1)
+        return weight
 
     @cached_property
     def _modes(self) -> Int32:
