@@ -23,10 +23,8 @@ def place_of(path: str | os.PathLike[str]) -> Path:
     Links are followed, so that a file is replaced and not the link; but the path of a device or a pipe is unchanged,
     because ``/dev/stdout`` refers to an object without a name.
 
-    Raises ``IsADirectoryError``: the path is a folder, or has the form of one.
+    Raises ``IsADirectoryError``: the path has the form of a folder.
     """
-    if Path(path).is_dir():
-        raise IsADirectoryError(errno.EISDIR, "This is a folder; name a file in it", str(path))
     if str(path).endswith(("/", os.sep)):
         raise IsADirectoryError(
             errno.EISDIR, "This names a folder, not a file; leave out the last character", str(path)
@@ -63,7 +61,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         if error.errno is None or error.filename != str(part):
             raise  # about something else: the block may do more than write this file
-        reason = os.strerror(error.errno)
+        reason = "This is a folder; name a file in it" if place.is_dir() else os.strerror(error.errno)
         if not place.parent.is_dir():
             reason = f"There is no folder {str(place.parent)!r}; create it first"
         elif error.errno == errno.ENOENT:  # as for folders that cannot contain files, such as /proc
