@@ -492,8 +492,8 @@ auto may_separate(const std::vector<const Levels *> &levels, In3<int64_t> histog
   return parts_that_win(levels, histogram, survivors, modes, most, [](auto &&...) { return [](auto &&...) { return true; }; });
 }
 
-constexpr int64_t kPieces = 32;         // of the points of a node, for bounds on the depth
-constexpr int64_t kMostRelaxed = 1024;  // partitions of a category with a relaxation: with more, a search is no slower
+constexpr int64_t kPieces = 32;            // of the points of a node, for bounds on the depth
+constexpr int64_t kMostRelaxed = 1 << 15;  // levels in relaxations for a category: beyond, a search is no slower
 
 auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
                 In1<int32_t> columns, int64_t current, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right,
@@ -539,7 +539,7 @@ auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogra
         }
         if (low == low_before && high == high_before) break;
       }
-      if (slack < 0 || ++n_relaxed > kMostRelaxed) return slack >= 0;
+      if (slack < 0 || (n_relaxed += static_cast<int64_t>(weight.size())) > kMostRelaxed) return slack >= 0;
       // Sets of the other levels lose at least what the linear relaxation does, in which levels may be divided: from none of
       // them on the left to all, those come first that lose least by weight.
       unsure.clear();
