@@ -77,6 +77,24 @@ def coarse_case(seed: int, k: int = 4) -> Case:
     )
 
 
+def apart_case(seed: int) -> Case:
+    """A node of a few clusters, some of them apart, and centers in bins without rows of their clusters."""
+    rng = np.random.default_rng([10, seed])
+    n, k, d = 900, 20, 3
+    labels = rng.integers(0, k, n).astype(np.int32)
+    places = rng.uniform(0, 30, (k, d))
+    values = places[labels] + 0.4 * rng.normal(size=(n, d))
+    coordinates = places + rng.normal(size=(k, d))
+    coordinates[:, 0] = values[rng.integers(0, n, k), 0]
+    costs = np.rint(16 * ((values[:, None] - coordinates) ** 2).sum(axis=2)).astype(np.int64)
+    base, matrix = costs.min(axis=1), as_matrix(values)
+    survivors = np.sort(rng.choice(k, 3, replace=False)).astype(np.int32)
+    rows = np.flatnonzero(np.isin(labels, survivors)).astype(np.int32)
+    return Case(
+        values, rows, costs - base[:, None], base, labels, None, coordinates, survivors, matrix, core.encode(matrix)
+    )
+
+
 CASES = [
     *(make_case(seed) for seed in range(5)),
     *(make_case(seed, with_weights=True) for seed in range(8, 11)),
@@ -85,6 +103,7 @@ CASES = [
     *(coarse_case(seed) for seed in range(2)),
     coarse_case(2, k=40),
     coarse_case(3, k=100),
+    *(apart_case(seed) for seed in (0, 59, 69, 87, 117)),
 ]
 
 

@@ -87,8 +87,10 @@ struct MistakeSearch {
         },
         [&](int32_t bin, const std::vector<int64_t> &bounds, const auto &at) {
           int64_t bound = kNone;
-          // A cut between rows of the bin separates one of them if all their centers are on one side.
-          const int64_t least = at.bin_is_of_one_side() && !has_already_mistaken(bin) ? 1 : 0;
+          // Without centers in the bin, a cut inside it has rows on both sides, and separates one if all their centers are on
+          // one side.
+          const bool has_centers = at.more_centers() && at.next_center() <= high[bin];
+          const int64_t least = at.bin_is_of_one_side() && !has_centers && !has_already_mistaken(bin) ? 1 : 0;
           for (size_t i = at.n_left() == 0; i < bounds.size() && at.n_left() + i < line.size(); ++i)
             if (allowed.reaches(low[bin], high[bin], at.n_left() + i))
               bound = std::min(bound, bounds[i] + (i == 0 ? least : 0));
