@@ -86,7 +86,7 @@ struct SurrogateSearch : NodeRows {
   void walk(int32_t feature, const std::vector<RowValue> &sorted, std::vector<int64_t> &part, AllowedCuts &allowed,
             BestCut &mine) const {
     if constexpr (Sums::is_counts) {
-      Sides sides = sums.sides(total.data(), part.data());
+      CountsOfSides sides = sums.sides(total.data(), part.data());
       for (size_t i = 0; i < sorted.size();) {
         const double value = sorted[i].value;
         for (; i < sorted.size() && sorted[i].value == value; ++i) {

@@ -88,7 +88,7 @@ struct SideCounts {
 };
 
 // Both sides of a cut. Where rows were moved to the left side, `most` of the right one may be too large.
-struct Sides {
+struct CountsOfSides {
   SideCounts left, right;
 };
 
@@ -119,8 +119,8 @@ struct LabelCounts {
     return cost(side);
   }
   int64_t right(const int64_t *total, const int64_t *part) const { return cost(sides(total, part).right); }
-  Sides sides(const int64_t *total, const int64_t *part) const {
-    Sides of;
+  CountsOfSides sides(const int64_t *total, const int64_t *part) const {
+    CountsOfSides of;
     for (int64_t j = 0; j < k; ++j) {
       of.left.add(part[j]);
       of.right.add(total[j] - part[j]);
@@ -128,7 +128,7 @@ struct LabelCounts {
     return of;
   }
   // Adds a row to `part`, and updates the figures of both sides without a look at other labels.
-  void move_row(const int64_t *total, int64_t *part, Sides &of, int32_t row) const {
+  void move_row(const int64_t *total, int64_t *part, CountsOfSides &of, int32_t row) const {
     const int64_t weight = weight_of(row), j = labels[row];
     of.right.sum -= weight;
     of.right.squares -= static_cast<uint64_t>(weight) * static_cast<uint64_t>(2 * (total[j] - part[j]) - weight);
