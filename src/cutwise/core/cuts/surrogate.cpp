@@ -97,29 +97,30 @@ struct SurrogateSearch : NodeRows {
         sides = sums.sides(total.data(), part.data());
         offer(feature, value, sums.cost(sides.left) + sums.cost(sides.right), part.data(), allowed, mine);
       }
-      return;
-    }
-    const size_t at_once = std::clamp<size_t>(static_cast<size_t>(k) / 16, 8, 64);  // a bound takes as long as k additions
-    std::vector<int64_t> before;
-    int64_t left = sums.left(part.data());
-    const auto pass = [&](size_t &i, std::vector<int64_t> &to) {
-      for (const double value = sorted[i].value; i < sorted.size() && sorted[i].value == value; ++i)
-        sums.add_row(to.data(), sorted[i].row);
-    };
-    for (size_t i = 0, end = 0; i < sorted.size(); i = end) {
-      before = part;
-      while (end < sorted.size() && end < i + at_once) {
-        if (end + kCostsAhead < sorted.size()) sums.prefetch_row(sorted[end + kCostsAhead].row);
-        pass(end, part);
-      }
-      const int64_t left_before = left;
-      left = sums.left(part.data());
-      if (left_before + sums.right(total.data(), part.data()) > mine.score) continue;
-      for (size_t j = i; j < end;) {
-        const double value = sorted[j].value;
-        pass(j, before);
-        if (j == sorted.size()) break;
-        offer(feature, value, sums.left(before.data()) + sums.right(total.data(), before.data()), before.data(), allowed, mine);
+    } else {
+      const size_t at_once = std::clamp<size_t>(static_cast<size_t>(k) / 16, 8, 64);  // a bound takes as long as k additions
+      std::vector<int64_t> before;
+      int64_t left = sums.left(part.data());
+      const auto pass = [&](size_t &i, std::vector<int64_t> &to) {
+        for (const double value = sorted[i].value; i < sorted.size() && sorted[i].value == value; ++i)
+          sums.add_row(to.data(), sorted[i].row);
+      };
+      for (size_t i = 0, end = 0; i < sorted.size(); i = end) {
+        before = part;
+        while (end < sorted.size() && end < i + at_once) {
+          if (end + kCostsAhead < sorted.size()) sums.prefetch_row(sorted[end + kCostsAhead].row);
+          pass(end, part);
+        }
+        const int64_t left_before = left;
+        left = sums.left(part.data());
+        if (left_before + sums.right(total.data(), part.data()) > mine.score) continue;
+        for (size_t j = i; j < end;) {
+          const double value = sorted[j].value;
+          pass(j, before);
+          if (j == sorted.size()) break;
+          offer(feature, value, sums.left(before.data()) + sums.right(total.data(), before.data()), before.data(), allowed,
+                mine);
+        }
       }
     }
   }

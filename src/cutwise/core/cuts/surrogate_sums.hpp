@@ -108,7 +108,6 @@ struct LabelCounts {
   Purity purity;
 
   int64_t weight_of(int32_t row) const { return weights ? weights[row] : 1; }
-  void add_row(int64_t *sums, int32_t row) const { sums[labels[row]] += weight_of(row); }
   void prefetch_row(int32_t row) const { prefetch(labels + row, 1); }
   int64_t cost(const SideCounts &side) const {
     return purity == Purity::kGini ? static_cast<int64_t>(side.impurity() * 0x1p30) : side.sum - side.most;
