@@ -103,7 +103,7 @@ def test_permuted_columns_grow_the_same_tree_up_to_ties(recipe):
     if recipe.get("expansion") == "expand":
         pytest.skip("cuts that disagree on as many rows part them in many ways")
     rng = np.random.default_rng(5)
-    for seed in range(20):
+    for seed in range(8):
         values = rng.normal(size=(120, 5))
         labels = np.concatenate([np.arange(4), rng.integers(0, 4, 116)])
         values += labels[:, None] * rng.normal(size=5)
@@ -122,7 +122,7 @@ def test_permuted_columns_grow_the_same_tree_up_to_ties(recipe):
 @RECIPE
 def test_renamed_clusters_grow_the_same_cuts_when_nothing_ties(recipe):
     rng = np.random.default_rng(6)
-    for seed in range(20):
+    for seed in range(8):
         labels = np.concatenate([np.arange(5), rng.integers(0, 5, 115)])
         values = rng.normal(size=(120, 4)) + labels[:, None] * rng.normal(size=4)
         centers = np.array([values[labels == j].mean(axis=0) for j in range(5)])
@@ -137,7 +137,7 @@ def test_renamed_clusters_grow_the_same_cuts_when_nothing_ties(recipe):
 
 def test_increasing_transforms_of_a_column_keep_imm_labels():
     rng = np.random.default_rng(7)
-    for _ in range(20):
+    for _ in range(8):
         values = rng.normal(size=(60, 3))
         codes = np.concatenate([np.arange(4), rng.integers(0, 4, 56)])
         centers = np.array([values[codes == j].mean(axis=0) for j in range(4)])
@@ -224,7 +224,7 @@ def test_centers_found_in_sparse_tables_of_few_columns_are_those_of_dense_tables
 
 
 def test_float32_and_the_same_numbers_in_float64_grow_the_same_tree():
-    for seed in range(20):
+    for seed in range(8):
         case = small_case([make.__name__ for make in SMALL].index("float32"), seed)
         for recipe in RECIPES:
             narrow = _fit(recipe, case.values, case.centers)

@@ -62,14 +62,14 @@ def make_case(seed: int, *, with_weights: bool = False, as_csr: bool = False, n:
 def coarse_case(seed: int, k: int = 4) -> Case:
     """Columns of more than 256 distinct values: bins have to be opened."""
     rng = np.random.default_rng([9, seed])
-    n = 900
+    n = 600
     skewed = np.exp(3 * rng.normal(size=n)) / 50
-    values = np.column_stack([rng.permutation(n) / 8, rng.normal(size=n), rng.integers(0, 600, n), skewed])
+    values = np.column_stack([rng.permutation(n) / 8, rng.normal(size=n), rng.integers(0, 800, n), skewed])
     coordinates = values[rng.choice(n, k, replace=False)].astype(np.float64)
     costs = np.rint(16 * ((values[:, None] - coordinates) ** 2).sum(axis=2)).astype(np.int64)
     base = costs.min(axis=1)
     matrix = as_matrix(values)
-    rows = np.sort(rng.choice(n, 700, replace=False)).astype(np.int32)
+    rows = np.sort(rng.choice(n, 450, replace=False)).astype(np.int32)
     survivors = np.arange(k, dtype=np.int32)
     labels = costs.argmin(axis=1).astype(np.int32)
     return Case(

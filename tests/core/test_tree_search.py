@@ -152,14 +152,14 @@ def search_of(problem):
     return core.TreeSearch(codes, n_bins, rows, kind, 1e-9, size_price=(tuple(price), tuple(free)))
 
 
-@each("seed", range(30))
+@each("seed", range(15))
 def test_a_trees_value_is_what_its_leaves_and_rules_cost(seed):
     problem = problem_of(seed)
     codes, _, rows, tree, kind, price = problem
     assert search_of(problem).value(tree.cuts()) == pytest.approx(value(tree, codes, rows, kind, price), rel=1e-12)
 
 
-@each("seed", range(30))
+@each("seed", range(15))
 def test_the_cut_of_a_node_is_the_best_of_all_columns_and_bins(seed):
     problem = problem_of(seed)
     codes, n_bins, rows, tree, kind, price = problem
@@ -183,7 +183,7 @@ def test_the_cut_of_a_node_is_the_best_of_all_columns_and_bins(seed):
         assert judge(changed) == pytest.approx(best, rel=1e-9)
 
 
-@each("seed", range(30))
+@each("seed", range(15))
 def test_a_leaf_is_inserted_at_the_best_of_all_places(seed):
     problem = problem_of(seed)
     codes, n_bins, rows, tree, kind, price = problem
@@ -226,7 +226,7 @@ def _holds(parent, node):
     return _is(parent[2], node) or _is(parent[3], node)
 
 
-@each("seed", range(30))
+@each("seed", range(15))
 def test_doing_without_a_leaf_changes_the_value_by_what_is_said(seed):
     problem = problem_of(seed)
     codes, _, rows, tree, kind, price = problem
@@ -250,7 +250,7 @@ def run(search, starts, n_leaves, *, swaps=True, work=0, n_jobs=1, tolerance=50.
     return search.run(starts, n_leaves, swaps, tolerance, n_jobs, work=work)
 
 
-@each("seed", range(30))
+@each("seed", range(15))
 def test_every_step_of_a_search_is_better_and_has_all_leaves(seed):
     problem = problem_of(seed)
     codes, _, rows, tree, kind, price = problem
@@ -285,7 +285,7 @@ def test_more_leaves_than_distinct_rows_is_no_tree():
     assert run(search, [Tree([0, 0, 0, 1]).cuts()], 3)[0][1] == []
 
 
-@each("seed", range(30))
+@each("seed", range(15))
 def test_starts_are_independent_and_threads_change_nothing(seed):
     problem = problem_of(seed)
     rng = np.random.default_rng(1)
@@ -301,7 +301,7 @@ def test_starts_are_independent_and_threads_change_nothing(seed):
     assert together == [plain(run(search, [start], 4, work=5_000))[0] for start in starts]
 
 
-@each("seed", range(30))
+@each("seed", range(15))
 def test_arrays_that_are_no_tree_are_refused(seed):
     problem = problem_of(seed)
     search = search_of(problem)

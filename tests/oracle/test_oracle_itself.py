@@ -258,7 +258,7 @@ def test_measures_by_hand():
 # twins and verifiers against each other
 
 
-@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 4), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 4), marks=pytest.mark.slow)])
 @each("kind", range(len(SMALL)))
 def test_the_fast_twin_grows_the_naive_trees(kind, seeds):
     for seed in seeds:

@@ -26,7 +26,7 @@ from tests.oracle.verify import (
 )
 
 # A few cases of every kind always, the others with the long proofs.
-FEW, MORE = range(3), range(3, 14)
+FEW, MORE = range(2), range(2, 13)
 KINDS = each("kind", range(len(SMALL)))
 SEEDS = pytest.mark.parametrize("seeds", [FEW, pytest.param(MORE, marks=pytest.mark.slow)])
 

@@ -45,7 +45,7 @@ def test_imm_stays_within_its_bound_of_the_best_clusters(objective, k):
     """Theorem 5.1: (8 H k + 2) times for k-means, 2 H + 1 times for k-medians."""
     rng = np.random.default_rng(k)
     for _ in range(5):
-        X = rng.normal(size=(8, 2)).round(2)
+        X = rng.normal(size=(7, 2)).round(2)
         best, labels = optimum(X, k, objective)
         model = fit_quietly(MODELS[objective](k, algorithm="imm", reference=side_centers(X, labels, objective)), X)
         assert model.reference_.cost == pytest.approx(best, rel=1e-9)

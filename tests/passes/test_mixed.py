@@ -177,7 +177,7 @@ def assert_same(in_batches, in_memory):
     assert in_batches.reference_.cost == in_memory.reference_.cost
 
 
-@pytest.mark.parametrize("n_examples", [40, pytest.param(80, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_examples", [15, pytest.param(80, marks=pytest.mark.slow)])
 def test_every_door_partition_and_order_gives_the_bytes_of_memory(n_examples):
     of_any_table = settings(max_examples=n_examples, phases=(Phase.explicit, Phase.generate))
     of_any_table(given(data=st.data())(same_through_any_door))()
@@ -292,7 +292,7 @@ def test_numbers_whose_types_differ_from_batch_to_batch_are_those_of_frames_put_
     rng = np.random.default_rng(0)
     types = ["?", "i1", "i4", "i8", "u2", "f4", "f8"]
     of_batches = [(*pair, pair[0]) for pair in permutations(types, 2)] + [("i8", "?", "f8"), ("u8", "f4", "u8")]
-    for own in of_batches[:: step if has_text or is_by_workers else min(step, 2)]:
+    for own in of_batches[:: step if has_text or is_by_workers else min(step, 4)]:
         frames = [
             pd.DataFrame({"a": rng.integers(0, 2 if "?" in own else 40, 40), "b": rng.normal(size=40)}) for _ in own
         ]

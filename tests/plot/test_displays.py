@@ -41,7 +41,7 @@ def boxes(figure):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Text, "draw", record)
-        figure.canvas.draw()
+        figure.draw_without_rendering()  # everything is placed, and pixels would take most of the time
     return {text: text.get_window_extent() for text in drawn if text.get_visible() and text.get_text().strip()}
 
 

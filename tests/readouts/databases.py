@@ -212,7 +212,6 @@ class Postgres:
         self.server = server
         self.schema = f"s{server.count}"
         server.count += 1
-        server.psql(f"CREATE SCHEMA {self.schema}")
 
     def create(self, table, columns, rows):
         spelled = ", ".join(f"{quote(name)} {self.types[kind]}" for name, kind in columns.items())
@@ -225,15 +224,20 @@ class Postgres:
     def query(self, sql):
         """Rows as tuples of text; None for NULL."""
         # A form feed cannot be typed by accident: what is quoted, empty or NULL stays apart.
-        printed = self.server.psql(f"SET search_path TO {self.schema};\n{sql};\n", "--csv", "-P", "null=\f")
+        printed = self._psql(sql, "--csv", "-P", "null=\f")
         lines = list(csv.reader(io.StringIO(printed)))[1:]
         return [tuple(None if cell == "\f" else cell for cell in line) for line in lines]
 
     def run(self, sql):
-        self.server.psql(f"SET search_path TO {self.schema};\n{sql};\n")
+        self._psql(sql)
+
+    def _psql(self, sql, *options):
+        # Made when it is first needed, and never dropped: every call of a client starts a process.
+        own = f"CREATE SCHEMA IF NOT EXISTS {self.schema}; SET search_path TO {self.schema};\n"
+        return self.server.psql(f"{own}{sql};\n", *options)
 
     def close(self):
-        self.server.psql(f"DROP SCHEMA {self.schema} CASCADE")
+        """The schema ends with the server."""
 
 
 def as_copied(value):
@@ -342,26 +346,26 @@ class Maria(Lite):
         self.server = server
         self.name = f"t{server.count}"
         server.count += 1
-        server.client(f"CREATE DATABASE {self.name}")
 
     def create(self, table, columns, rows):
         spelled = ", ".join(f"{quote(name)} {self.types[kind]}" for name, kind in columns.items())
         numbered = (", ".join(map(as_mysql, (i, *row))) for i, row in enumerate(rows))
         values = ",\n".join(f"({row})" for row in numbered)
-        self.run(f"CREATE TABLE {quote(table)} ({quote('row number')} bigint, {spelled})")
-        self.run(f"INSERT INTO {quote(table)} VALUES {values}")
+        create = f"CREATE TABLE {quote(table)} ({quote('row number')} bigint, {spelled});\n"
+        self.run(f"{create}INSERT INTO {quote(table)} VALUES {values};\n")
 
     def query(self, sql):
         """Rows as tuples of text; None for NULL."""
-        printed = xml.etree.ElementTree.fromstring(self.server.client(sql, "--xml", self.name))
+        printed = xml.etree.ElementTree.fromstring(self.run(sql, "--xml"))
         nil = "{http://www.w3.org/2001/XMLSchema-instance}nil"
         return [tuple(None if nil in field.attrib else field.text or "" for field in row) for row in printed]
 
-    def run(self, sql):
-        self.server.client(sql, self.name)
+    def run(self, sql, *options):
+        own = f"CREATE DATABASE IF NOT EXISTS {self.name}; USE {self.name};\n"
+        return self.server.client(own + sql, *options)
 
     def close(self):
-        self.server.client(f"DROP DATABASE {self.name}")
+        """The database ends with the server."""
 
 
 def as_mysql(value):

@@ -33,8 +33,8 @@ def same(a, b):
 def test_cost_is_that_of_scikit_learns_kmeans(load, k):
     X = load().data
     table = read_table(X)
-    references = [find_reference(table, k, random_state=s) for s in range(5)]
-    theirs = [KMeans(k, n_init=10, random_state=s).fit(X).inertia_ for s in range(5)]
+    references = [find_reference(table, k, random_state=s) for s in range(3)]
+    theirs = [KMeans(k, n_init=10, random_state=s).fit(X).inertia_ for s in range(3)]
     assert np.mean([r.cost for r in references]) <= 1.005 * np.mean(theirs)
     reference = references[0]
     assert reference.labels.dtype == np.int32

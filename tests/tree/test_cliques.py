@@ -50,7 +50,7 @@ def naive_leaves(X, labels, n_leaves):
         yield leaves
 
 
-@each("seed", range(25))
+@each("seed", range(12))
 def test_the_tree_is_that_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 5))
