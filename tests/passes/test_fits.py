@@ -205,9 +205,9 @@ def test_a_table_of_many_batches_gives_the_bytes_of_memory(frame, door, monkeypa
     algorithm = {"polars": "exshallow", "duckdb": "exkmc", "dask": "exgreedy", "pyarrow": "imm", "arrays": "imm"}
     algorithm = algorithm.get(door, "search")
     monkeypatch.setattr("cutwise.passes.rows.BATCH_ROWS", 300)
-    options = {"algorithm": algorithm, "max_leaves": 14, "random_state": 1}
-    in_memory = ExplainableKMeans(6, **options).fit(frame)
-    in_batches = ExplainableKMeans(6, **options).fit(door_of(door, frame, np.array_split(np.arange(1200), 11)))
+    options = {"algorithm": algorithm, "max_leaves": 9, "random_state": 1}
+    in_memory = ExplainableKMeans(4, **options).fit(frame)
+    in_batches = ExplainableKMeans(4, **options).fit(door_of(door, frame, np.array_split(np.arange(1200), 11)))
     assert export_json(in_batches) == export_json(in_memory)
 
 
@@ -353,12 +353,13 @@ def test_rows_that_change_between_passes_are_an_error_with_both_counts(frame, ch
 
 @pytest.mark.parametrize("algorithm", ["exkmc", "search"])
 def test_curves_fronts_and_reports_of_batches_are_those_of_memory(frame, algorithm):
+    frame = frame[:400]
     door = door_of("frames", frame, np.array_split(np.argsort(frame["c"]), 5))
     options = {"algorithm": algorithm, "random_state": 0, "preprocessor": StandardScaler()}
     made = []
     for X in (frame, door):
         model = ExplainableKMeans(4, **options).fit(X)
-        curve, front = cost_curve(model, X, max_leaves=8), model.front(X)
+        curve, front = cost_curve(model, X, max_leaves=7), model.front(X)
         models = [*map(curve.model, curve.n_leaves.tolist()), *map(front.model, range(len(front)))]
         described = report(model, X).summary
         shown = pytest.importorskip("cutwise.plot").ProfileDisplay.from_estimator(model, X).difference_.tolist()

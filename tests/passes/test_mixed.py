@@ -285,7 +285,7 @@ def test_numbers_that_are_whole_in_one_batch_and_miss_some_in_another():
     assert in_batches.column_kinds_["a"] == "integer"
 
 
-@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("is_by_workers", [False, True])
 @pytest.mark.parametrize("has_text", [False, True])
 def test_numbers_whose_types_differ_from_batch_to_batch_are_those_of_frames_put_together(has_text, is_by_workers, step):

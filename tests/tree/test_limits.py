@@ -23,7 +23,7 @@ from tests.tree.mixed import Problem
 from tests.tree.test_mixed_cuts import induced, is_valid, mistakes, root_sides, shapes, sides, tagged
 
 # The last four have levels whose rows cost as much on either side: limits count them, and so do distinct rows.
-SEEDS = [*range(25), 2444, 2688, 502369, 502745]
+SEEDS = [*range(60), 2444, 2688, 502369, 502745]
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def center_columns(q: Limited) -> list[bool]:
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand", "spex"])
-@each("seed", [*range(25), 471, 2777])
+@each("seed", [*range(60), 471, 2777])
 def test_no_tree_breaks_a_limit_and_every_center_has_its_leaf_or_the_error_names_the_node(seed, algorithm):
     q = Limited.of(seed)
     p = q.p
