@@ -488,7 +488,7 @@ class FitContext:
             cost=self._cost_around(codes, centers) if known is None else known,
             surrogate_cost=surrogate,
             centers=centers,
-            between=cost_around_mean(centers, weight) if self.objective is KMEANS else None,
+            between=cost_around_means(centers, weight) if self.objective is KMEANS else None,
         )
 
     def _cost_around(self, codes: Int32, centers: Float64) -> float:
@@ -533,20 +533,12 @@ class FitContext:
             return self._costs_of_changes(part[group] for part in partitions)
         partitions = list(partitions)
         means, weight = self.rows.centers(KMEANS, group, len(partitions[0]))
-        within, has_rows = self._cost_around(group, np.nan_to_num(means)), weight > 0
-        means, weight = means[has_rows], weight[has_rows]
+        within = self._cost_around(group, np.nan_to_num(means))
         # Far from 0, rounded means have too few digits.
-        rounding = np.spacing(np.abs(means).max()) * np.sqrt(means.shape[1] * weight.sum())
-        if rounding * np.sqrt(cost_around_mean(means, weight)) > ROUNDING * within:
+        rounding = np.spacing(np.nanmax(np.abs(means))) * np.sqrt(means.shape[1] * weight.sum())
+        if rounding * np.sqrt(cost_around_means(means, weight)) > ROUNDING * within:
             return [self.cost_of_labels(part[group]).cost for part in partitions]
-        matrix = as_matrix(means)
-
-        def between(part: Int32) -> float:
-            """Cost of the groups' means around the means of the parts, each as often as the group has rows."""
-            centers, _ = KMEANS.centers(matrix, part, self.n_clusters, weight, 1)
-            return sum_costs(KMEANS.label_costs(matrix, centers, part), weight)
-
-        return [within + between(part[has_rows]) for part in partitions]
+        return [within + cost_around_means(means, weight, part) for part in partitions]
 
     def _costs_of_changes(self, partitions: Iterable[Int32]) -> list[float]:
         """``cost_of_labels(codes).cost`` of each partition; measures only clusters that differ from the last one's."""
@@ -673,15 +665,23 @@ def _column_blocks(centers: Float64) -> Iterator[slice]:
     yield from (slice(start, start + n_columns) for start in range(0, centers.shape[1], n_columns))
 
 
-def cost_around_mean(centers: Float64, weight: Float64) -> float:
-    """Cost of the clusters' means around the mean of all rows, infinite beyond float64; weights may be 0."""
-    occupied, total, cost = np.flatnonzero(weight > 0), weight.sum(), 0.0
+def cost_around_means(centers: Float64, weight: Float64, part: Int32 | None = None) -> float:
+    """Cost of the clusters' means around the means of their parts, infinite beyond float64; weights may be 0.
+
+    ``part``: of every cluster; None for all in one.
+    """
+    occupied, cost = np.flatnonzero(weight > 0), 0.0
+    if part is None:
+        part = np.zeros(len(weight), dtype=np.int32)
+    occupied = occupied[np.argsort(part[occupied], kind="stable")]
     weight = weight[occupied, np.newaxis]
+    _, first, counts = np.unique(part[occupied], return_index=True, return_counts=True)
+    totals = np.add.reduceat(weight, first)
     with np.errstate(over="ignore", invalid="ignore"):
         for block in _column_blocks(centers):
             of_clusters = centers[occupied, block]
-            mean = (weight * of_clusters).sum(axis=0) / total
-            cost += float((weight * (of_clusters - mean) ** 2).sum())
+            means = np.add.reduceat(weight * of_clusters, first) / totals
+            cost += float((weight * (of_clusters - np.repeat(means, counts, axis=0)) ** 2).sum())
     return cost if np.isfinite(cost) else np.inf
 
 
