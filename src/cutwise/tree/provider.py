@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -330,7 +330,8 @@ class MemoryProvider:
         self._order = np.arange(table.n_rows, dtype=np.int32)
         self._slices: list[tuple[int, int]] = [(0, table.n_rows)]
         self._gaps: dict[int, tuple[Gap, Gap]] = {}
-        self._states: dict[Separation[Any], Any] = {}
+        # What a separation keeps of the rows is not kept beyond it.
+        self._states: MutableMapping[Separation[Any], Any] = weakref.WeakKeyDictionary()
 
     def anew(self) -> MemoryProvider:
         """The same rows, all in the root."""

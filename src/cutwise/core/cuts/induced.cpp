@@ -467,7 +467,7 @@ struct InducedSearch {
   void search(int n_jobs) {
     const int32_t d = node.encoded.n_cols();
     const bool is_sparse = node.encoded.sparse && node.histogram;
-    std::vector<Span> heap(d, Span{-1});
+    std::deque<Span> heap(d, Span{-1});  // not a vector, which takes up to three times its size when it grows
     parallel_for(n_jobs, d, [&](int64_t f) {
       const auto feature = static_cast<int32_t>(f);
       if (is_sparse && depth.penalty == 0.0) {  // this bound, which needs no sorted centers, rules out most columns
