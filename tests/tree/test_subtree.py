@@ -1,5 +1,6 @@
 """A smaller tree out of a larger growth is the tree that growing to its size gives."""
 
+import sys
 from functools import partial
 
 import numpy as np
@@ -56,6 +57,26 @@ def test_every_size_of_one_growth_is_a_growth_of_that_size(seed, algorithm, expa
     for sizes in (range(n_leaves, smallest - 1, -1), range(n_leaves - 1, smallest - 1, -2)):
         for size, codes in zip(sizes, clusters_by_size(largest, sizes), strict=True):
             assert np.array_equal(codes, truncate_growth(largest, size).codes)
+
+
+def test_the_clusters_of_one_size_take_as_many_steps_in_python_in_every_tree():
+    rng = np.random.default_rng(3)
+    table = encode_table(read_table(rng.normal(size=(200, 3))), merge=False)
+    labels, steps = rng.integers(0, 4, 200).astype(np.int32), []
+
+    def count(frame, event, arg):
+        is_own = frame.f_code.co_filename == clusters_by_size.__code__.co_filename
+        steps[-1] += is_own
+        return count if is_own else None
+
+    for max_leaves in (20, 40):
+        grown = grow_tree(table, labels, np.zeros((4, 3)), None, algorithm="cart", max_leaves=max_leaves)
+        traced = sys.gettrace()
+        steps.append(0)
+        sys.settrace(count)
+        next(clusters_by_size(grown, [5]))
+        sys.settrace(traced)
+    assert steps[0] == steps[1] > 0
 
 
 def test_plain_cart_is_nested_too():

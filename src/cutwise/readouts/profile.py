@@ -99,9 +99,9 @@ TestedLevels = Mapping[int, Sequence[tuple[int, ...]]]
 def tested_levels(tree: ThresholdTree) -> TestedLevels:
     """Sets of levels that a tree tests, in the order of its nodes."""
     tested: dict[int, list[tuple[int, ...]]] = {}
-    for node in np.flatnonzero(tree.feature >= 0).tolist():
-        if (test := tree.test(node)).levels:
-            tested.setdefault(test.feature, []).append(tuple(test.levels))
+    for feature, levels in zip(tree.feature.tolist(), tree.levels, strict=True):
+        if levels:
+            tested.setdefault(feature, []).append(levels)
     return tested
 
 

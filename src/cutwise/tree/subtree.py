@@ -51,12 +51,9 @@ def cut_back(
         levels=tuple(None if is_leaf[node] else tree.levels[node] for node in remaining),
         unknown=np.where(is_leaf, False, tree.unknown)[remaining],
     )
-    above = np.arange(tree.n_nodes)  # the kept node at or above each node
-    for node, parent in enumerate(tree.parents.tolist()):
-        if number[node] < 0:
-            above[node] = above[parent]
+    above = np.cumsum(number >= 0, dtype=np.int32) - 1  # nodes below a new leaf follow it in preorder
     gaps = np.where(is_leaf[:, None], np.nan, grown.gaps)[remaining]
-    return GrownTree(smaller, number[above[grown.leaf_of_row]], grown.inseparable, gaps, rows=grown.rows)
+    return GrownTree(smaller, above[grown.leaf_of_row], grown.inseparable, gaps, rows=grown.rows)
 
 
 def without_empty_leaves(grown: GrownTree) -> GrownTree:
@@ -92,32 +89,34 @@ def _base_size(grown: GrownTree) -> int:
     return int(np.count_nonzero(grown.leaf_clusters < 0)) + 1
 
 
+def _history(grown: GrownTree) -> tuple[Int32, Int64, Int32]:
+    """When each node was made and when it was split, by number of nodes, and its cluster before that.
+
+    Every split makes two nodes. Leaves are split after all others.
+    """
+    assert grown.split_order is not None
+    assert grown.leaf_clusters is not None
+    never = 2 * grown.tree.n_leaves
+    split = np.where(grown.tree.feature < 0, never, grown.split_order[grown.tree.children_left])
+    return grown.split_order, split, grown.leaf_clusters
+
+
 def clusters_by_size(
     grown: GrownTree, sizes: Sequence[int], leaves: npt.NDArray[np.integer] | None = None
 ) -> Iterator[npt.NDArray[np.int32]]:
-    """The cluster of every row, or of every given leaf, in each tree of a growth; ``sizes`` decrease."""
-    tree, leaves = grown.tree, grown.leaf_of_row if leaves is None else leaves
-    assert grown.split_order is not None
-    assert grown.leaf_clusters is not None
-    end = np.arange(1, tree.n_nodes + 1)  # one past the last node below each
-    for node in range(tree.n_nodes - 1, -1, -1):
-        if tree.children_right[node] >= 0:
-            end[node] = end[tree.children_right[node]]
-    cluster = tree.cluster.copy()
-    by_order, n_leaves = np.argsort(grown.split_order), tree.n_leaves
+    """The cluster of every row, or of every given leaf, in the trees of a growth of these sizes."""
+    made, split, clusters = _history(grown)
+    clusters = np.where(grown.tree.feature < 0, grown.tree.cluster, clusters)
     for size in sizes:
-        for undone in tree.parents[by_order[2 * n_leaves - 2 : 2 * size - 2 : -2]].tolist():  # a split makes two nodes
-            cluster[undone : end[undone]] = grown.leaf_clusters[undone]
-        n_leaves = size
-        yield cluster[leaves]
+        is_leaf = (made < 2 * size - 1) & (split >= 2 * size - 1)
+        place = np.cumsum(is_leaf) - 1  # nodes below a leaf of the smaller tree follow it in preorder
+        yield clusters[is_leaf][place[grown.leaf_of_row if leaves is None else leaves]]
 
 
 def without_small_trees(grown: GrownTree, n_leaves: int) -> GrownTree:
     """The growth without its trees of fewer than ``n_leaves`` leaves; the largest tree is always kept."""
-    assert grown.split_order is not None
-    assert grown.leaf_clusters is not None
-    made = np.where(grown.tree.feature < 0, 2 * grown.tree.n_leaves, grown.split_order[grown.tree.children_left])
-    return replace(grown, leaf_clusters=np.where(made < 2 * n_leaves - 1, -1, grown.leaf_clusters).astype(np.int32))
+    _, split, clusters = _history(grown)
+    return replace(grown, leaf_clusters=np.where(split < 2 * n_leaves - 1, -1, clusters).astype(np.int32))
 
 
 def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
@@ -128,19 +127,14 @@ def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
     growth always splits the best leaf. Raises ``ValueError``: a size below that of the first tree whose leaves all had
     clusters.
     """
-    tree = grown.tree
-    if n_leaves >= tree.n_leaves:
+    if n_leaves >= grown.tree.n_leaves:
         return grown
-    assert grown.split_order is not None
-    assert grown.leaf_clusters is not None
     if n_leaves < _base_size(grown):
         raise ValueError(f"the tree had {_base_size(grown)} leaves when it was first complete, not {n_leaves}")
-    n_nodes = 2 * n_leaves - 1  # every split makes two nodes
-    remaining = np.flatnonzero(grown.split_order < n_nodes)
-    # The two children of a node are made together, so the left one suffices.
-    is_leaf = (tree.feature < 0) | (grown.split_order[tree.children_left] >= n_nodes)
-    smaller = cut_back(grown, is_leaf, remaining, grown.leaf_clusters)
-    return replace(smaller, split_order=grown.split_order[remaining], leaf_clusters=grown.leaf_clusters[remaining])
+    made, split, clusters = _history(grown)
+    remaining = np.flatnonzero(made < 2 * n_leaves - 1)
+    smaller = cut_back(grown, split >= 2 * n_leaves - 1, remaining, clusters)
+    return replace(smaller, split_order=made[remaining], leaf_clusters=clusters[remaining])
 
 
 COST_TOLERANCE = 1e-9
@@ -167,9 +161,10 @@ class SizedTree(NamedTuple):
 
 def cheapest_by_size(trees: Sequence[SizedTree]) -> list[SizedTree]:
     """The cheapest tree of each size that costs less than all smaller ones; the first among equals, sorted by size."""
-    found = list[SizedTree]()
-    for size in sorted({tree.size for tree in trees}):
-        own = [tree for tree in trees if tree.size == size]
+    found, by_size = list[SizedTree](), dict[int, list[SizedTree]]()
+    for tree in trees:
+        by_size.setdefault(tree.size, []).append(tree)
+    for _, own in sorted(by_size.items()):
         least = min(tree.cost for tree in own)
         if not found or least < found[-1].cost * (1.0 - COST_TOLERANCE):
             found.append(next(tree for tree in own if tree.cost <= least * (1.0 + COST_TOLERANCE)))
