@@ -484,6 +484,12 @@ def test_what_is_no_path_is_named(path, iris):
             function(path)
 
 
+def test_a_path_with_a_zero_character_is_an_error_that_shows_it(iris):
+    for function in (load_model, ExplainableKMeans(2, random_state=0).fit(iris).save):
+        with pytest.raises(InvalidInputError, match=r"the path 'a\\x00b' holds a zero character"):
+            function("a\0b")
+
+
 def test_a_model_is_not_saved_as_a_folder(iris, tmp_path):
     with pytest.raises(IsADirectoryError, match="This is a folder; name a file in it"):
         ExplainableKMeans(2, random_state=0).fit(iris).save(tmp_path)

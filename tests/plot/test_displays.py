@@ -376,6 +376,15 @@ def test_axes_that_are_given_are_drawn_on_and_the_tree_shrinks_to_them():
     assert max(sizes) < 8.5
 
 
+def test_a_tree_too_large_to_draw_is_an_error_that_says_how_to_see_it(monkeypatch):
+    def no_memory(figure):
+        raise MemoryError("std::bad_alloc")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.draw_without_rendering", no_memory)
+    with pytest.raises(InvalidInputError, match=r"inches does not fit in memory\. Give axes"):
+        TreeDisplay.from_estimator(model_and_rows(2)[0])
+
+
 def test_a_tree_shrinks_with_axes_that_a_neighbor_makes_narrower():
     from matplotlib import pyplot
 

@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise._whole import write_whole
 from cutwise.estimators._clusterer import RemembersColumns
 from cutwise.estimators.table_scaler import TableScaler
-from cutwise.exceptions import InvalidInputError, UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError, shown
 from cutwise.readouts.labeled_tree import LeafCounts, read_cluster_names
 from cutwise.reference.objective import Reference
 from cutwise.table.instants import has_instant
@@ -414,6 +414,8 @@ def check_path(path: object, function: str) -> None:
     """Raise an error unless this is the path of a file."""
     if not isinstance(path, (str, os.PathLike)):
         raise UnsupportedInputError(f'{function} takes the path of a file, "model.json", not {type(path).__name__}.')
+    if "\0" in os.fsdecode(path):
+        raise InvalidInputError(f"{function}: the path {shown(path)} holds a zero character. Give a path without one.")
 
 
 def checksum(document: Mapping[str, Any]) -> str:

@@ -91,7 +91,14 @@ def tint(color: str, amount: float, ground: str) -> tuple[float, float, float]:
 
 def size_in_inches(ax: Any) -> tuple[float, float]:
     """Width and height of axes."""
-    ax.figure.draw_without_rendering()
+    try:
+        ax.figure.draw_without_rendering()
+    except MemoryError as error:
+        width, height = ax.figure.get_size_inches()
+        raise InvalidInputError(
+            f"A picture of {width:.0f} by {height:.0f} inches does not fit in memory. Give axes of a size of your own "
+            "(ax), or draw a smaller tree: cost_curve finds them. export_text and report show trees of any size."
+        ) from error
     box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
     return float(box.width), float(box.height)
 
