@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array
 
-from cutwise import Batches, ClusterExplainer, ExplainableKMeans
+from cutwise import Batches, ClusterExplainer, ExplainableKMeans, export_polars
 from cutwise.exceptions import (
     ColumnMismatchError,
     CutwiseError,
@@ -64,6 +64,14 @@ def test_predict_gives_a_lazy_table_of_the_labels_of_the_rows(door, dtype):
     assert sorted(gathered(model.predict(DOORS[door](frame)))) == sorted(model.predict(frame).tolist())
     if door in ("polars", "pyarrow"):
         assert gathered(model.predict(DOORS[door](frame))) == model.predict(frame).tolist()
+
+
+def test_an_expression_of_polars_has_every_test_of_the_tree_once():
+    frame = pl.DataFrame(np.random.default_rng(0).normal(size=(300, 2)), schema=["a", "b"])
+    model = ClusterExplainer(12, algorithm="expand").fit(frame, np.arange(300) % 3)
+    named = len(export_polars(model).meta.root_names())
+    n_absent = 2 * len(model.tree_.tested)  # null or nan
+    assert named == model.n_leaves_ - 1 + n_absent
 
 
 def test_thresholds_between_neighboring_float32_values_place_rows_as_in_memory():
@@ -187,6 +195,7 @@ def test_the_score_has_the_bits_of_the_rows_in_memory(door, weights):
         (lambda m, X: Batches(iter([X])), r"Batches\(lambda: iter\(parts\)\)"),
         (lambda m, X: m.fit(Path("part-0.parquet")), r"polars.scan_parquet"),
         (lambda m, X: m.fit(part for part in [X]), r"Batches\(lambda: iter\(parts\)\)"),
+        (lambda m, X: m.fit(Batches(lambda: 3)), r"returned 3, .* Batches\(lambda: iter\(parts\)\)"),
         (lambda m, X: m.fit(Batches([X, None])), "a batch of type NoneType. Give arrays"),
         (lambda m, X: m.fit(Batches([csr_array(X)])), r"part.toarray\(\) for part in parts"),
         (lambda m, X: m.fit(Batches([csr_array(X)], names=X.columns)), r"part.toarray\(\) for part in parts"),

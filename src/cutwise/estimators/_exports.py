@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from cutwise.estimators._base import TreeEstimator, fitted, recipe_of
-from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
-from cutwise.passes.sources import polars_expression
+from cutwise.exceptions import InvalidInputError, listed
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.guarantee import ImmCertificate, mistake_spread
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.rules import rules_markdown, tree_dot, tree_text
-from cutwise.readouts.sql import Dialect, Form, Values, tree_sql
+from cutwise.readouts.sql import Dialect, Form, Values, tree_polars, tree_sql
 from cutwise.readouts.words import advice, finite
 from cutwise.reference.objective import FEATURE_SPACE, KMEDIANS, OBJECTIVES
 from cutwise.table.intake import check_integer, check_option
@@ -462,9 +461,10 @@ def export_polars(model: TreeEstimator, *, nulls: int | float | str | None = Non
     Returns
     -------
     expression : polars.Expr
-        The column ``cluster``, computed from columns with the names of fit (``x0``, ``x1``, ... without names). polars
-        parses the expression that ``export_sql`` writes for DuckDB. If the table of fit had a time zone, timestamps may
-        be in any zone, and timestamps without a zone count as UTC. ``.alias`` gives the column another name.
+        The column ``cluster``, computed from columns with the names of fit (``x0``, ``x1``, ... without names). Its
+        tests are those that ``export_sql`` writes for DuckDB, one in the other as in the tree. If the table of fit had
+        a time zone, timestamps may be in any zone, and timestamps without a zone count as UTC. ``.alias`` gives the
+        column another name.
 
     Raises
     ------
@@ -480,11 +480,7 @@ def export_polars(model: TreeEstimator, *, nulls: int | float | str | None = Non
     >>> frame.lazy().with_columns(export_polars(model)).collect()["cluster"].to_list()
     ['young', 'young', 'old', 'old']
     """
-    sql = export_sql(model, "duckdb", form="case", nulls=nulls)
-    try:
-        return polars_expression(sql)
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError.of("polars", purpose="A polars expression", extra="files") from error
+    return tree_polars(fitted(model, "export_polars")._labeled(), nulls).alias("cluster")
 
 
 def export_python(

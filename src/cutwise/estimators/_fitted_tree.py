@@ -19,7 +19,7 @@ from cutwise.readouts.changes import Change, changes_in_words, explain_rows, sma
 from cutwise.readouts.labeled_tree import LabeledTree, count_leaves, read_cluster_names
 from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_sklearn
-from cutwise.readouts.sql import tree_sql
+from cutwise.readouts.sql import tree_polars, tree_sql
 from cutwise.reference.objective import KMEANS, Objective
 from cutwise.table.convert import reading, ways_to_columns
 from cutwise.table.intake import check_n_jobs, check_option, drop_columns, pop_column, read_weights
@@ -387,6 +387,7 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
                     labeled.labels,
                     predict=lambda batch: self.predict(self._columns_of_batch(batch)),
                     sql=lambda dialect: tree_sql(labeled, dialect=dialect, form="case"),
+                    polars=lambda: tree_polars(labeled),
                 )
             )
 

@@ -29,6 +29,7 @@ from cutwise.exceptions import (
     NotFiniteError,
     NotNumericError,
     UnsupportedInputError,
+    shown,
 )
 from cutwise.reference.objective import sum_costs, sum_weights
 from cutwise.table.intake import TableSums, check_same_names, pop_column, read_table, read_weights
@@ -88,7 +89,13 @@ class Batches:
         self.names = None if names is None else tuple(names)
 
     def __iter__(self) -> Iterator[Any]:
-        for batch in self.open():
+        batches = self.open()
+        if not isinstance(batches, Iterable):
+            raise UnsupportedInputError(
+                f"The function of Batches returned {shown(batches)}, not batches to go over. Batches(lambda: "
+                "iter(parts)), for instance."
+            )
+        for batch in batches:
             yield batch if self.names is None else _named(batch, self.names)
 
 
@@ -182,13 +189,14 @@ class TreeColumn:
     """A tree's label of every row, in forms that engines can compute.
 
     ``names``: of the table's columns. ``labels``: of the clusters, as Python values. ``predict(batch)``: labels of the
-    batch. ``sql(dialect)``: the tree as a CASE expression.
+    batch. ``sql(dialect)``: the tree as a CASE expression. ``polars()``: as an expression of polars.
     """
 
     names: Sequence[str]
     labels: list[Any]
     predict: Callable[[Any], npt.NDArray[Any]]
     sql: Callable[[str], str]
+    polars: Callable[[], Any]
 
 
 COLUMN = "cluster"
@@ -281,17 +289,9 @@ def polars_table(X: Any) -> LazyTable:
 
     def labels(column: TreeColumn) -> Any:
         # Added before it is selected: the tree of one leaf is a constant, and a constant selected alone is one row.
-        return X.with_columns(polars_expression(column.sql("duckdb"))).select(COLUMN)
+        return X.with_columns(column.polars().alias(COLUMN)).select(COLUMN)
 
     return LazyTable(X, tuple(X.collect_schema().names()), mapped, labels)
-
-
-def polars_expression(sql: str) -> Any:
-    """Translate the tree's CASE expression in DuckDB's SQL into a polars expression."""
-    import polars as pl
-
-    sql = re.sub(r"\bEND$", "ELSE NULL END", sql)  # the first supported releases of polars need it
-    return pl.sql_expr(sql).alias(COLUMN)
 
 
 def _arrow_reader(X: Any) -> Any:

@@ -62,15 +62,7 @@ def tree_sql(
     shown = [str(title) for title in labeled.titles] if values == "names" else labeled.labels
     _check_nulls(nulls, shown)
     source = _parts("table", "data" if table is None else table)
-    try:
-        import sqlglot  # noqa: F401
-
-        from .sql_writer import Writer
-    except ModuleNotFoundError as error:
-        if error.name != "sqlglot":
-            raise
-        raise MissingDependencyError.of("sqlglot", purpose="Writing SQL", extra="sql") from None
-    writer = Writer(dialect, source[-1] if form != "case" or table is not None else None)
+    writer = _writer(dialect, source[-1] if form != "case" or table is not None else None)
     case = writer.case(labeled, shown, nulls)
     target = _parts("view", (*source[:-1], f"{source[-1]}_clusters") if view is None else view)
     sayable(column, "column")
@@ -80,6 +72,46 @@ def tree_sql(
     known_as = labeled.cluster_names if values == "labels" else {}
     comments = _comments(labeled, dialect, nulls, form, column, known_as)
     return "\n".join([*comments, writer.text(statement)])
+
+
+def tree_polars(labeled: LabeledTree, nulls: int | float | str | None = None) -> Any:
+    """Write a tree as a polars expression, each test in DuckDB's SQL and in those above it.
+
+    polars nests the branches of a flat CASE in each other: it would take time and memory in the square of the leaves.
+    ``nulls`` and errors as in ``tree_sql``. Raises ``MissingDependencyError`` also if polars is not installed.
+    """
+    _check_nulls(nulls, labeled.labels)
+    writer, tree = _writer("duckdb", None), labeled.tree
+    try:
+        import polars as pl
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError.of("polars", purpose="A polars expression", extra="files") from error
+
+    def read(expression: Any) -> Any:
+        return pl.sql_expr(writer.text(expression))
+
+    unplaced, found = writer.unplaced(labeled, nulls), dict[int, Any]()
+    for node in range(tree.n_nodes - 1, -1, -1):  # children come after their parent
+        if tree.feature[node] < 0:
+            found[node] = read(writer.label(labeled.labels[tree.cluster[node]]))
+            continue
+        inside, outside = found.pop(node + 1), found.pop(int(tree.children_right[node]))
+        found[node] = pl.when(read(writer.test(labeled.condition(node + 1)))).then(inside).otherwise(outside)
+    for branch in reversed(unplaced):
+        found[0] = pl.when(read(branch.this)).then(read(branch.args["true"])).otherwise(found[0])
+    return found[0]
+
+
+def _writer(dialect: str, qualifier: str | None) -> Any:
+    try:
+        import sqlglot  # noqa: F401
+
+        from .sql_writer import Writer
+    except ModuleNotFoundError as error:
+        if error.name != "sqlglot":
+            raise
+        raise MissingDependencyError.of("sqlglot", purpose="Writing SQL", extra="sql") from None
+    return Writer(dialect, qualifier)
 
 
 def _parts(what: str, given: Any) -> tuple[str, ...]:

@@ -89,10 +89,18 @@ class Writer:
 
     def case(self, labeled: LabeledTree, labels: Sequence[Any], nulls: int | float | str | None) -> Node:
         """The CASE expression, or the only label of a tree without tests."""
-        tree, names, tested = labeled.tree, labeled.names, labeled.tree.tested.tolist()
-        kinds = labeled.columns.kinds
-        if not tested:
+        tree = labeled.tree
+        if not len(tree.tested):
             return self.label(labels[tree.cluster[0]])
+        branches = self.unplaced(labeled, nulls)
+        for leaf, conditions in labeled.leaf_conditions(as_tested=True):
+            tests = [test for condition in conditions for test in self.tests(condition)]
+            branches.append(exp.If(this=self.chain(tests, exp.And), true=self.label(labels[tree.cluster[leaf]])))
+        return exp.Case(ifs=branches)
+
+    def unplaced(self, labeled: LabeledTree, nulls: int | float | str | None) -> list[Node]:
+        """Branches for rows without a cluster, which come before all others."""
+        names, kinds, tested = labeled.names, labeled.columns.kinds, labeled.tree.tested.tolist()
         for feature in tested:
             sayable(names[feature], "column")
             if self.dialect == "oracle" and "" in (kinds[feature].levels or ()):
@@ -107,14 +115,10 @@ class Writer:
         for f in labeled.closed:
             levels = tuple(range(len(kinds[f].levels or ())))
             absent.append(self.membership(Condition(f, names[f], levels=levels, outside=True, kind=kinds[f]), levels))
-        branches = [
+        return [
             exp.If(this=self.chain(absent[i : i + _LONGEST_CHAIN], exp.Or), true=self.label(nulls))
             for i in range(0, len(absent), _LONGEST_CHAIN)
         ]
-        for leaf, conditions in labeled.leaf_conditions(as_tested=True):
-            tests = [test for condition in conditions for test in self.tests(condition)]
-            branches.append(exp.If(this=self.chain(tests, exp.And), true=self.label(labels[tree.cluster[leaf]])))
-        return exp.Case(ifs=branches)
 
     def absence(self, name: str, kind: ColumnKind) -> list[Node]:
         """Tests for rows without a value in a column."""
@@ -141,6 +145,10 @@ class Writer:
             infinity = self.as_double(exp.Literal.number("9e999"))
             tests.append(exp.GT(this=self.column(name), expression=infinity))
         return tests
+
+    def test(self, condition: Condition) -> Node:
+        """A condition as one expression."""
+        return self.chain(self.tests(condition), exp.And)
 
     def tests(self, condition: Condition) -> list[Node]:
         """Comparisons for a condition; missing values are tested explicitly, not left to the logic of NULL."""
