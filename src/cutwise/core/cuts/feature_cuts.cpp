@@ -157,38 +157,44 @@ struct FeatureNode {
 
 // The items of one column that the node's rows have.
 struct PresentItems {
+  struct Cell {
+    int32_t survivor;
+    int64_t weight;
+  };
   std::vector<int32_t> position;  // by item, -1 where no row has it
   std::vector<int32_t> item;      // by position
-  std::vector<uint8_t> occupied;  // by position: whether a row there is assigned to a survivor
-  std::vector<int64_t> sums;      // (n_positions + 1, n_survivors): weight by survivor before every position
 
   int32_t size() const { return static_cast<int32_t>(item.size()); }
 
   PresentItems(const FeatureNode &node, const FeatureColumn &column) {
     const int32_t n_items = column.n_items();
     const size_t m = node.width();
-    std::vector<int64_t> cells(n_items * m, 0);
+    std::vector<int64_t> sums(n_items * m, 0);
     position.assign(n_items, -1);
     for (int64_t i = 0; i < node.n; ++i) {
       const int32_t row = node.rows[i], at = column.item[row], c = node.cluster[row];
       position[at] = 0;
-      if (c >= 0) cells[at * m + node.slot[c]] += node.weight_of(row);
+      if (c >= 0) sums[at * m + node.slot[c]] += node.weight_of(row);
     }
     for (int32_t i = 0; i < n_items; ++i) {
       if (position[i] < 0) continue;
       position[i] = size();
       item.push_back(i);
+      first_.push_back(cells_.size());
+      for (size_t s = 0; s < m; ++s)
+        if (sums[i * m + s] != 0) cells_.push_back({static_cast<int32_t>(s), sums[i * m + s]});
     }
-    occupied.assign(item.size(), 0);
-    sums.assign((item.size() + 1) * m, 0);
-    for (size_t p = 0; p < item.size(); ++p) {
-      const int64_t *cell = cells.data() + item[p] * m;
-      for (size_t s = 0; s < m; ++s) {
-        occupied[p] |= cell[s] != 0;
-        sums[(p + 1) * m + s] = sums[p * m + s] + cell[s];
-      }
-    }
+    first_.push_back(cells_.size());
   }
+
+  // The weights of a position by survivor; none where its rows are assigned to no survivor.
+  const Cell *begin(int32_t p) const { return cells_.data() + first_[p]; }
+  const Cell *end(int32_t p) const { return cells_.data() + first_[p + 1]; }
+  bool is_occupied(int32_t p) const { return first_[p] < first_[p + 1]; }
+
+ private:
+  std::vector<Cell> cells_;
+  std::vector<size_t> first_;  // by position
 };
 
 // The set of positions above the level, as runs of neighboring positions. The two ends of a run refer to each other, so that a
@@ -240,11 +246,10 @@ struct CutsWanted {
 class FeatureWalk {
  public:
   FeatureWalk(const FeatureNode &node, const FeatureColumn &column, const PresentItems &items, CutsWanted wanted)
-      : passed(node.width()), node_(node), column_(column), items_(items), wanted_(wanted), runs_(items.size()) {}
+      : node_(node), column_(column), items_(items), wanted_(wanted), survivors_(node.width()), runs_(items.size()) {}
 
   // The current cut.
-  std::vector<uint8_t> passed;  // by survivor: whether its center lies above the level
-  size_t n_above = 0;           // the number of centers above the level
+  size_t n_above = 0;  // the number of centers above the level
   int64_t mistakes = 0;
   int32_t first = 0, last = 0;  // the side that is an interval, in positions
   bool above_is_interval = true;
@@ -255,19 +260,20 @@ class FeatureWalk {
   void each_cut(int32_t feature, OnCut &&on_cut) {
     line_up_centers(feature);
     if (centers_.front().value == centers_.back().value) return;
-    std::fill(passed.begin(), passed.end(), uint8_t{0});
+    std::fill(survivors_.begin(), survivors_.end(), Survivor{});
     n_above = 0;
+    mistakes = 0;
     line_up_positions(feature);
     runs_.clear();
     size_t added = 0;  // positions above the level
     for (size_t next = 0;;) {
-      while (next < line_.size() && !items_.occupied[line_[next].position]) ++next;
+      while (next < line_.size() && !items_.is_occupied(line_[next].position)) ++next;
       if (next == line_.size()) return;
       const double below = line_[next].value;
       if (added > 0) {  // an occupied value lies above this one
         const double above = line_[added - 1].value;
         auto pass_until = [&](double level) {
-          while (added < next && line_[added].value > level) runs_.add(line_[added++].position);
+          while (added < next && line_[added].value > level) add(line_[added++].position);
           pass_centers(level);
         };
         if (!wanted_.any_level) {
@@ -288,7 +294,7 @@ class FeatureWalk {
         }
       }
       // Adds everything down to this value, and the value itself.
-      while (added < line_.size() && line_[added].value >= below) runs_.add(line_[added++].position);
+      while (added < line_.size() && line_[added].value >= below) add(line_[added++].position);
       next = added;
     }
   }
@@ -301,6 +307,10 @@ class FeatureWalk {
   struct Center {
     double value;
     int32_t survivor;
+  };
+  struct Survivor {
+    int64_t above = 0;    // weight of its rows above the level
+    int64_t mistake = 1;  // what a row of it adds to the mistakes above the level: -1 where its center is there too
   };
 
   void line_up_centers(int32_t feature) {
@@ -321,7 +331,22 @@ class FeatureWalk {
   }
 
   void pass_centers(double level) {
-    while (n_above < centers_.size() && centers_[n_above].value > level) passed[centers_[n_above++].survivor] = 1;
+    for (; n_above < centers_.size() && centers_[n_above].value > level; ++n_above) {
+      Survivor &survivor = survivors_[centers_[n_above].survivor];
+      survivor.mistake = -1;
+      mistakes += node_.total[centers_[n_above].survivor] - 2 * survivor.above;
+    }
+  }
+
+  void add(int32_t position) {
+    runs_.add(position);
+    int64_t more = 0;
+    for (const auto *cell = items_.begin(position), *end = items_.end(position); cell != end; ++cell) {
+      Survivor &survivor = survivors_[cell->survivor];
+      survivor.above += cell->weight;
+      more += survivor.mistake * cell->weight;
+    }
+    mistakes += more;
   }
 
   template <class OnCut>
@@ -329,25 +354,14 @@ class FeatureWalk {
     if (n_above == 0 || n_above == centers_.size() || !runs_.separates()) return;
     if (!(wanted_.one_sided ? runs_.is_threshold() : runs_.is_interval())) return;
     std::tie(first, last, above_is_interval) = runs_.interval();
-    mistakes = count_mistakes();
     on_cut(level);
-  }
-
-  int64_t count_mistakes() const {
-    const size_t m = node_.width();
-    const int64_t *from = items_.sums.data() + first * m, *to = items_.sums.data() + (last + 1) * m;
-    int64_t n_separated = 0;
-    for (size_t s = 0; s < m; ++s) {
-      const int64_t inside = to[s] - from[s], outside = node_.total[s] - inside;
-      n_separated += (passed[s] != 0) == above_is_interval ? outside : inside;
-    }
-    return n_separated;
   }
 
   const FeatureNode &node_;
   const FeatureColumn &column_;
   const PresentItems &items_;
   const CutsWanted wanted_;
+  std::vector<Survivor> survivors_;
   Runs runs_;
   std::vector<Position> line_;   // from the highest to the lowest
   std::vector<Center> centers_;  // likewise
