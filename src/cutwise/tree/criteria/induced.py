@@ -202,10 +202,12 @@ class NearestTwoRows:
                 found = search.modes_cut(of, *shares, weight, np.full(len(weight), len(modes)), *rest)
                 if found is None:
                     continue
-                # Whether rows are distinct matters only for sets that beat the known score, which are few.
-                distinct = core.distinct_by_level(memory.table.matrix, rows, codes, len(weight), len(modes))
-                n_left, inside = distinct[found[3]].sum(), np.isin(modes, found[3])
-                if n_left < inside.sum() or distinct.sum() - n_left < (~inside).sum():
+                # Distinct rows matter only for sets that beat the known score, and few rows of a side show them.
+                matrix, inside = memory.table.matrix, np.isin(modes, found[3])
+                sides = np.isin(codes, found[3]).astype(np.int32)
+                of_sides = core.distinct_by_level(matrix, rows, sides, 2, len(modes))
+                if of_sides[1] < inside.sum() or of_sides[0] < (~inside).sum():
+                    distinct = core.distinct_by_level(matrix, rows, codes, len(weight), len(modes))
                     found = search.modes_cut(of, *shares, weight, distinct, *rest)
                 yield category, found
 
