@@ -340,7 +340,7 @@ def test_texts_in_batches_are_left_out_where_they_identify_rows(cutwise, tmp_pat
 
 def test_numbers_among_texts_are_left_out_in_batches_as_in_memory(cutwise, tmp_path):
     rng = np.random.default_rng(0)
-    x, few = rng.integers(0, 5, (2, 200)).astype(str), rng.random(200) < 0.1
+    x, few = rng.integers(0, 40, (2, 200)).astype(str), rng.random(200) < 0.1
     pl.DataFrame(
         {
             "size": rng.normal(size=200),

@@ -43,6 +43,17 @@ def test_no_grown_tree_is_cheaper_than_what_the_search_finds_and_it_routes_rows_
         assert again.fit(X).tree_.equals(again.fit(X.iloc[order]).tree_, counts=False)
 
 
+@each("seed", [2, 3, 26])
+def test_trees_are_judged_with_missing_rows_on_either_side(seed):
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 3, 300)
+    X = pd.DataFrame({"x": np.where(rng.random(300) < 0.2, np.nan, rng.normal(2 * z)), "y": rng.normal(z)})
+    X["z"] = np.where((z == 0) & (rng.random(300) < 0.5), np.nan, rng.normal(z))
+    model = ExplainableKMeans(4, random_state=0).fit(X)
+    assert any(model.tree_.unknown)
+    assert model.search_.cost == pytest.approx(model.cost_, rel=1e-9)
+
+
 def test_the_search_finds_levels_that_no_greedy_tree_looks_at_first():
     costs = []
     for seed in range(6):

@@ -97,6 +97,12 @@ class ColumnScan:
         more = f" and {n - 1:,} more cell{'s' if n > 2 else ''}" if n > 1 else ""
         return f"numbers, but {shortened(word)!r} in {self.source.row(row)}{more}"
 
+    @property
+    def are_levels(self) -> bool:
+        """Whether a column of numbers and words has few different cells, each in several rows: 1, 2, 3+."""
+        n = len(self.counts)
+        return bool(self.words) and n <= _FEW and 10 * n <= self.n_rows and min(self.counts.values()) > 1
+
     def why_left_out(self, unread: str = "", *, mixed: bool = True) -> str | None:
         """Reason to leave the column out, as it does not describe rows or has words; None if it is used.
 
@@ -106,7 +112,7 @@ class ColumnScan:
             return "no value"
         if self.kind == "nested":
             return NESTED
-        if self.words:
+        if self.words and not (mixed and self.are_levels):
             return self.words
         if self.kind == "text" and not (mixed and not self.is_cut and 2 * self._n_once <= self.n_rows):
             return unread or self._texts

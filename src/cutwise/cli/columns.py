@@ -347,7 +347,7 @@ def prepare(source: Source, table: options.TableOptions, *, labels_from: str | N
     left_out = _columns_left_out(source, own, by_name, mixed=mixed)
     used = [scan for scan in own if scan.name not in left_out]
     columns = [scan.name for scan in used]
-    texts = {scan.name for scan in used if scan.kind == "text" and not scan.words}
+    texts = {scan.name for scan in used if scan.kind == "text" and (scan.are_levels or not scan.words)}
     categories = [name for name in columns if name in requested["--category"] or name in texts]
     others = {*categories, *(scan.name for scan in used if scan.kind in ("other", "ordered"))}
     check_numbers(source, [scan for scan in used if not mixed or scan.name not in others])
@@ -456,6 +456,10 @@ def _say_what_is_used(
         step = "remove the line of row 0 if it holds units or names; else " if are_units else ""
         names = ",".join(scan.name for scan in partly)
         note(f"{names}: {step}use --number to read such words as missing, or --category to read all cells as levels")
+    if mixed and (levels := [scan for scan in used if scan.are_levels and scan.name not in by_name]):
+        which = listed([scan.name for scan in levels], most=8, write=str)
+        word = shortened(levels[0].word[1])
+        note(f"{which}: read as levels because of words such as {word!r}; use --number to read such words as missing")
     codes = [scan.name for scan in used if mixed and scan.name not in by_name and scan.may_be_codes]
     if codes:
         which = listed(codes, most=8, write=str)

@@ -402,9 +402,9 @@ def apply(
     The node number of the leaf that every row reaches in a threshold tree, (n_rows,).
 
     The arrays are of shape (n_nodes,), with the nodes in preorder: the left child of inner node i is i + 1, and children of -1 mark
-    a leaf. A row goes left when lower < value <= threshold, compared as float64; feature is not read at leaves. sets (n_nodes, 257)
-    or None: for nodes whose threshold is nan, which levels go left; and in the last column, for any node, whether a missing value
-    goes left. Without sets missing values go right.
+    a leaf. A row goes left when lower < value <= threshold, compared as float64; without a lower end, -inf, also where the value is
+    -inf. feature is not read at leaves. sets (n_nodes, 257) or None: for nodes whose threshold is nan, which levels go left; and in
+    the last column, for any node, whether a missing value goes left. Without sets missing values go right.
     """
 
 @overload

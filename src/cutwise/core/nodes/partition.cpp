@@ -9,7 +9,7 @@ namespace cutwise {
 
 namespace {
 
-constexpr double kNowhere = std::numeric_limits<double>::infinity();
+constexpr double kNowhere = std::numeric_limits<double>::infinity(), kNoEnd = std::numeric_limits<double>::quiet_NaN();
 
 // How many rows went left, and the node's values next to the threshold (left_max, right_min) and next to the lower end of an
 // interval (below_max, inside_min). They are infinite where no row is.
@@ -69,8 +69,7 @@ Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows,
     if (last_left >= 0 && !std::isfinite(left_max)) tighten(last_left, 0, n_left, true);
     if (first_right < column.n_bins && !std::isfinite(right_min)) tighten(first_right, n_left, n, false);
   });
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  return {n_left, left_max, right_min, none, none};
+  return {n_left, left_max, right_min, kNoEnd, kNoEnd};
 }
 
 // The same for an interval: brings the rows with lower < value <= upper to the front. This reads raw values, since codes would
@@ -120,7 +119,8 @@ std::vector<Node> read_tree(const In1<int32_t> &left, const In1<int32_t> &right,
     require(static_cast<size_t>(l) == i + 1 && r > l && static_cast<size_t>(r) < m,
             "the nodes of a tree are in preorder: the left child of node i is node i + 1");
     require(f >= 0 && f < n_cols, "a tree tests a column that the matrix does not have");
-    nodes[i] = {threshold(i), lower(i), f, r};
+    const double end = lower(i) == -kNowhere ? kNoEnd : lower(i);  // missing values may be coded as -inf
+    nodes[i] = {threshold(i), end, f, r};
   }
   return nodes;
 }
@@ -137,7 +137,7 @@ void route(const Table &x, const std::vector<Node> &nodes, const uint8_t *sets, 
     while (nodes[at].feature >= 0) {
       const Node &node = nodes[at];
       const double value = x(row, node.feature);
-      bool inside = (value <= node.threshold) & (value > node.lower);
+      bool inside = (value <= node.threshold) & !(value <= node.lower);
       if constexpr (with_sets) {
         const uint8_t *goes_left = sets + at * (kCodes + 1);
         if (std::isnan(value)) {
@@ -207,7 +207,7 @@ void bind_apply(nanobind::module_ &m) {
         R"(The node number of the leaf that every row reaches in a threshold tree, (n_rows,).
 
 The arrays are of shape (n_nodes,), with the nodes in preorder: the left child of inner node i is i + 1, and children of -1 mark
-a leaf. A row goes left when lower < value <= threshold, compared as float64; feature is not read at leaves. sets (n_nodes, 257)
-or None: for nodes whose threshold is nan, which levels go left; and in the last column, for any node, whether a missing value
-goes left. Without sets missing values go right.)");
+a leaf. A row goes left when lower < value <= threshold, compared as float64; without a lower end, -inf, also where the value is
+-inf. feature is not read at leaves. sets (n_nodes, 257) or None: for nodes whose threshold is nan, which levels go left; and in
+the last column, for any node, whether a missing value goes left. Without sets missing values go right.)");
 }
