@@ -64,6 +64,16 @@ def test_the_search_finds_levels_that_no_greedy_tree_looks_at_first():
     assert max(costs) <= 1 + 1e-12
 
 
+def test_of_equal_trees_the_one_that_names_fewer_levels_is_taken():
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 40, 400)
+    X = pd.DataFrame({"town": [f"t{i:02}" for i in town], "hit": town < 20, "day": rng.integers(0, 2, 400) * 50.0})
+    longer, model = (ExplainableKMeans(4, random_state=0, algorithm=name).fit(X) for name in ("exgreedy", "search"))
+    named = [max(len(own or ()) for own in each.tree_.levels) for each in (longer, model)]
+    assert named == [20, 0]
+    assert model.cost_ == pytest.approx(longer.cost_, rel=1e-12)
+
+
 def test_more_leaves_and_curves_start_at_the_tree_that_was_found():
     X = planted(1)
     model = ExplainableKMeans(6, random_state=0).fit(X)

@@ -73,9 +73,9 @@ class Candidate:
     explanation_size: float  # average number of conditions in a row's rule (WAES)
 
     @property
-    def rank(self) -> tuple[int, int, float]:
+    def rank(self) -> tuple[int, int, float, int]:
         """Sort key, smaller is better: most agreement, then fewest clusters without a leaf, then shortest rules."""
-        return -self.agreement, self.n_without_leaf, self.explanation_size
+        return -self.agreement, self.n_without_leaf, self.explanation_size, self.grown.n_levels
 
 
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:

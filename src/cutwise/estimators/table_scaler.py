@@ -268,14 +268,15 @@ def _dense(table: Table) -> Table:
 def moments(values: npt.NDArray[Any], weights: Float64 | None) -> tuple[Float64, Float64]:
     """Mean and variance of the known values of every column, from exact sums that do not depend on row order."""
     gaps, of_sums = np.isnan(values), sum_weights(weights)
+    with_gaps = np.flatnonzero(gaps.any(axis=0)).tolist() if gaps.any() else []
     found = list[Float64]()
     for squares in (False, True):
         mean = found[0] if squares else np.zeros(values.shape[1])
         around: Any = (1, None, mean) if squares else ()  # the core's last arguments
-        filled = np.where(gaps, mean, values) if gaps.any() else values
+        filled = np.where(gaps, mean, values) if with_gaps else values
         one = np.zeros(len(values), dtype=np.int32)
         of_columns = core.cluster_means(as_matrix(filled), one, 1, of_sums, *around)[0][0]
-        for j in np.flatnonzero(gaps.any(axis=0)).tolist():  # missing values form a second cluster
+        for j in with_gaps:  # missing values form a second cluster
             column, group = as_matrix(np.ascontiguousarray(filled[:, [j]])), gaps[:, j].astype(np.int32)
             around = (1, None, mean[[j]]) if squares else ()
             of_columns[j] = core.cluster_means(column, group, 2, of_sums, *around)[0][0, 0]

@@ -498,7 +498,7 @@ class FitContext:
     def _cost_by_reference(self, codes: Int32) -> float:
         """Cost of the m rows by the reference's centers; only rows that moved are measured if they are few."""
         rows, reference, known = self.rows, self.reference, self.reference.row_costs
-        if known is None or 2 * len(moved := np.flatnonzero(codes != reference.labels)) > rows.n_rows:
+        if known is None or 4 * len(moved := np.flatnonzero(codes != reference.labels)) > rows.n_rows:
             return self._cost_around(codes, reference.centers)
         matrix, own = as_matrix(rows.metric.values[moved]), known.own.copy()
         own[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)

@@ -419,7 +419,7 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
     if np.abs(values[~np.isnan(values)]).max(initial=0.0) >= _LARGEST:
         raise InvalidInputError(
             f"{describe} holds a date before 1684 or after 2255, which microseconds in float64 cannot tell from its "
-            "neighbors. Give whole days (a column of dates without times), or years as numbers, or leave the column out."
+            "neighbors. Give whole days (dates without times) or years as numbers, or leave the column out."
         )
     return values
 

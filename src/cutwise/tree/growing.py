@@ -193,6 +193,11 @@ class GrownTree:
         return int(((self.tree.children_left < 0) & (self.tree.n_node_samples == 0)).sum())
 
     @property
+    def n_levels(self) -> int:
+        """Number of levels that the tests name."""
+        return sum(len(own or ()) for own in self.tree.levels)
+
+    @property
     def codes(self) -> Int32:
         """Cluster of every encoded row, shape (m,), int32."""
         return self.tree.cluster[self.leaf_of_row]

@@ -144,9 +144,13 @@ class FoundTree(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A tree's judgement on all rows, the steps that led to it (none for a grown tree), and a function to grow it."""
+    """A tree's judgement on all rows, the steps that led to it (none for a grown tree), and a function to grow it.
+
+    ``n_levels``: number of levels that its tests name.
+    """
 
     judgement: Judgement
+    n_levels: int
     steps: Steps
     grow: Callable[[], GrownTree]
 
@@ -187,17 +191,19 @@ class SearchCheaper(SearchProblem):
         rows. If no tree meets the bounds on size, it is the one that comes closest.
         """
         n_starts, found, price = (len(starts), list[FoundTree](), 0.0) if self.is_over(starts) else self._find(starts)
-        ways: list[tuple[Steps, Callable[[], GrownTree]]] = [
-            ([], partial(self._name_leaves, start)) for start in starts
+        ways: list[tuple[int, Steps, Callable[[], GrownTree]]] = [
+            (start.n_levels, [], partial(self._name_leaves, start)) for start in starts
         ]
         trees = list[CutTree]()
         for each in found:
             for tree in (each.tree, each.before):  # moved thresholds may make a leaf too small
                 if tree is not None and (self.limits is None or self._is_within(self._grow(tree))):
                     trees.append(tree)
-                    ways.append((each.steps, partial(self._grow, tree)))
+                    ways.append((tree.n_levels(self.table.searched), each.steps, partial(self._grow, tree)))
                     break
         judged = [Judged(each, *way) for each, way in zip(self._judge(starts, trees), ways, strict=True)]
+        start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
+        judged.sort(key=attrgetter("n_levels"))  # the first of equal trees is taken, here and for a front
 
         def rank(tree: Judged) -> tuple[float, float]:
             cost, waes, wad = tree.judgement
@@ -209,8 +215,7 @@ class SearchCheaper(SearchProblem):
         equal = (tree for tree in judged if rank(tree) <= (best[0], best[1] * (1.0 + ROUNDING)))
         taken = min(equal, key=lambda tree: tree.judgement[1:])
         # Rows in batches are added up in another way, which changes the last digits.
-        costs = taken.judgement.cost, min(tree.judgement.cost for tree in judged[: len(starts)])
-        cost, start_cost = (float(f"{each:.12g}") for each in costs)
+        cost, start_cost = (float(f"{each:.12g}") for each in (taken.judgement.cost, start_cost))
         record = SearchRecord(start_cost, cost, n_starts, len(taken.steps), taken.steps)
         # Only if leaves are missing: the search may have given inseparable clusters leaves elsewhere.
         short = taken.grown.tree.n_leaves < self.n_leaves
