@@ -470,15 +470,16 @@ class PlannedCriterion(SeparationCriterion):
         self._columns, self._coordinates, self._limits = columns, problem.coordinates, limits
         self._failed: set[tuple[int, bytes, bytes]] = set()
         self._left = _MOST_WORK
-        cuts: list[SeparatingCut | None] | None = None
-        if problem.provider.size(0) * n_columns <= _MOST_VALUES and problem.n_clusters <= _MOST_PLANNED:
+        is_small = problem.provider.size(0) * n_columns <= _MOST_VALUES and problem.n_clusters <= _MOST_PLANNED
+        if is_small and not limits.plans:
             rows = problem.provider.all_rows(columns)
             one_each = np.ones(len(rows.labels), dtype=np.int64)
             self._values, self._labels = rows.values, rows.labels
             self._weights = one_each if rows.weights is None else rows.weights
             self._counts = (self._weights if limits.by_weight else one_each) if limits.counts is None else limits.counts
             self._costs = rows.costs.astype(np.int64)
-            cuts = self._plan(np.arange(len(one_each), dtype=np.int64), self.clusters, 0)
+            limits.plans.append(self._plan(np.arange(len(one_each), dtype=np.int64), self.clusters, 0))
+        cuts: list[SeparatingCut | None] | None = limits.plans[0] if limits.plans else None
         self.is_known, self._cuts = cuts is not None, iter(cuts or [])
 
     def start(self, root: SeparationNode) -> None:
@@ -517,14 +518,24 @@ class PlannedCriterion(SeparationCriterion):
         self._failed.add(node)
         return None
 
+    def _divisible(self, rows: Int64) -> npt.NDArray[np.intp]:
+        """Places of the columns with room for the least leaf on both sides; most levels are in too few rows."""
+        if self._limits.least == 0:
+            return np.arange(len(self._columns))
+        values, counts = self._values[rows], self._counts[rows]
+        low, high = values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
+        at_ends = np.stack([counts @ (values == low), counts @ (values == high)])
+        is_binary = at_ends.sum(axis=0) == counts.sum()
+        return np.flatnonzero((low < high) & ~(is_binary & (at_ends.min(axis=0) < self._limits.least)))
+
     def _allowed(
         self, rows: Int64, survivors: Int32, depth: int
     ) -> list[tuple[int, int, float, npt.NDArray[np.bool_]]]:
         """The allowed cuts to try in a node, sorted by cost: cost, column, threshold, and which centers go left."""
         limits, k, found = self._limits, len(survivors), []
         room = k if limits.max_depth is None else 2 ** min(limits.max_depth - depth - 1, 31)
-        for j, column in enumerate(self._columns.tolist()):
-            along = self._coordinates[survivors, column]
+        for j in self._divisible(rows).tolist():
+            along = self._coordinates[survivors, self._columns[j]]
             by_center, order = np.argsort(along, kind="stable"), np.argsort(self._values[rows, j], kind="stable")
             x, ends = self._values[rows[order], j], along[by_center]
             counts = np.append(0, np.cumsum(self._counts[rows[order]]))

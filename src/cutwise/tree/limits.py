@@ -6,7 +6,7 @@ Limits filter cuts and change no score, so a search under limits finds the best 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -37,7 +37,8 @@ class Limits:
 
     ``columns`` (D,) uint8: the searched columns that may be cut; None: all. ``max_depth``: tests on a path at most.
     ``least``: smallest sum of ``counts`` (m,), or number of rows, in a leaf; 0: no limit. ``total``: the sum over all
-    rows. ``by_weight``: whether counts are weights.
+    rows. ``by_weight``: whether counts are weights. ``plans``: the cuts of a ``PlannedCriterion``, if one was needed:
+    all algorithms share them.
     """
 
     columns: npt.NDArray[np.uint8] | None = None
@@ -47,6 +48,7 @@ class Limits:
     total: int = 1
     by_weight: bool = False
     depth: int = 0  # depth of the node to cut
+    plans: list[Any] = field(default_factory=list)
 
     @property
     def is_of_depth(self) -> bool:
