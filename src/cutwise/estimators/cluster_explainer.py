@@ -36,7 +36,7 @@ from cutwise.table.intake import (
 )
 from cutwise.table.labels import Labels, read_labels
 from cutwise.table.table import are_plain
-from cutwise.tree.growing import GrownTree
+from cutwise.tree.growing import LEVELS_A_CONDITION, GrownTree
 from cutwise.tree.provider import GrowthSpec
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, recipes_for, unless_refused
 from cutwise.tree.refine_labels import refine_agreement
@@ -73,9 +73,10 @@ class Candidate:
     explanation_size: float  # average number of conditions in a row's rule (WAES)
 
     @property
-    def rank(self) -> tuple[int, int, float, int]:
+    def rank(self) -> tuple[int, int, float]:
         """Sort key, smaller is better: most agreement, then fewest clusters without a leaf, then shortest rules."""
-        return -self.agreement, self.n_without_leaf, self.explanation_size, self.grown.n_levels
+        length = self.explanation_size + self.grown.n_further_levels / LEVELS_A_CONDITION
+        return -self.agreement, self.n_without_leaf, length
 
 
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:

@@ -72,10 +72,6 @@ class CutTree(NamedTuple):
         """Number of leaves."""
         return self.n_nodes // 2 + 1
 
-    def n_levels(self, searched: SearchedColumns | None) -> int:
-        """Number of levels that the cuts name, one each."""
-        return 0 if searched is None else int((searched.level[self.column[self.column >= 0]] >= 0).sum())
-
     def apply(self, matrix: core.Matrix, n_jobs: int = 1) -> Int32:
         """The node number of every row's leaf."""
         left = np.where(self.column >= 0, np.arange(1, self.n_nodes + 1), -1).astype(np.int32)

@@ -160,6 +160,9 @@ def _last_integer(b: float) -> Decimal:
     return Decimal(math.ceil(b) - 1) if abs(b) <= _WHOLE_FROM else _EXACT.subtract(_printed(b), _ONE)
 
 
+LEVELS_A_CONDITION = 8
+"""Of equal trees the shorter one is taken; so many levels in sets count as one condition."""
+
 _NO_GAP = (math.nan, math.nan)
 
 
@@ -193,9 +196,9 @@ class GrownTree:
         return int(((self.tree.children_left < 0) & (self.tree.n_node_samples == 0)).sum())
 
     @property
-    def n_levels(self) -> int:
-        """Number of levels that the tests name."""
-        return sum(len(own or ()) for own in self.tree.levels)
+    def n_further_levels(self) -> int:
+        """Number of levels that the tests name besides one each."""
+        return sum(len(own) - 1 for own in self.tree.levels if own)
 
     @property
     def codes(self) -> Int32:

@@ -29,7 +29,7 @@ from cutwise.table.table import as_matrix
 from .criteria.induced import ShallowCriterion
 from .cut_tree import CutTree, cut_of
 from .descent import descend
-from .growing import GrowingTree, GrownTree, expand, separate, tree_size
+from .growing import LEVELS_A_CONDITION, GrowingTree, GrownTree, expand, separate, tree_size
 from .provider import GrowthProblem, GrowthSpec, MemoryProvider, Provider
 from .recipes import RECIPES
 from .refine_far import FarCut, cut_off_far
@@ -146,11 +146,11 @@ class FoundTree(NamedTuple):
 class Judged:
     """A tree's judgement on all rows, the steps that led to it (none for a grown tree), and a function to grow it.
 
-    ``n_levels``: number of levels that its tests name.
+    ``n_further_levels``: see ``GrownTree``.
     """
 
     judgement: Judgement
-    n_levels: int
+    n_further_levels: int
     steps: Steps
     grow: Callable[[], GrownTree]
 
@@ -192,18 +192,18 @@ class SearchCheaper(SearchProblem):
         """
         n_starts, found, price = (len(starts), list[FoundTree](), 0.0) if self.is_over(starts) else self._find(starts)
         ways: list[tuple[int, Steps, Callable[[], GrownTree]]] = [
-            (start.n_levels, [], partial(self._name_leaves, start)) for start in starts
+            (start.n_further_levels, [], partial(self._name_leaves, start)) for start in starts
         ]
         trees = list[CutTree]()
         for each in found:
             for tree in (each.tree, each.before):  # moved thresholds may make a leaf too small
                 if tree is not None and (self.limits is None or self._is_within(self._grow(tree))):
                     trees.append(tree)
-                    ways.append((tree.n_levels(self.table.searched), each.steps, partial(self._grow, tree)))
+                    ways.append((0, each.steps, partial(self._grow, tree)))
                     break
         judged = [Judged(each, *way) for each, way in zip(self._judge(starts, trees), ways, strict=True)]
         start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
-        judged.sort(key=attrgetter("n_levels"))  # the first of equal trees is taken, here and for a front
+        judged.sort(key=attrgetter("n_further_levels"))  # a front has the first of equal trees
 
         def rank(tree: Judged) -> tuple[float, float]:
             cost, waes, wad = tree.judgement
@@ -213,7 +213,10 @@ class SearchCheaper(SearchProblem):
 
         best = min(map(rank, judged))
         equal = (tree for tree in judged if rank(tree) <= (best[0], best[1] * (1.0 + ROUNDING)))
-        taken = min(equal, key=lambda tree: tree.judgement[1:])
+        taken = min(
+            equal,
+            key=lambda tree: (tree.judgement.waes + tree.n_further_levels / LEVELS_A_CONDITION, tree.judgement.wad),
+        )
         # Rows in batches are added up in another way, which changes the last digits.
         cost, start_cost = (float(f"{each:.12g}") for each in (taken.judgement.cost, start_cost))
         record = SearchRecord(start_cost, cost, n_starts, len(taken.steps), taken.steps)
