@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from cutwise import Batches, ExplainableKMeans, ExplainableKMedians, cost_curve, load_model
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.metrics import imm_certificate, weighted_average_depth, weighted_average_explanation_size
+from cutwise.tree.refine import SearchCheaper
 
 PAPERS = ("imm", "exgreedy", "exshallow", "exkmc")
 DIGITS = load_digits().data
@@ -322,6 +323,21 @@ def test_more_leaves_go_on_where_only_two_cuts_together_gain_something(k):
         assert model.cost_ <= sum(((rows - rows.mean(0)) ** 2).sum(dtype=np.float64) for rows in parts) * (1 + 1e-6)
     assert ended.n_leaves_ < max_leaves
     assert model.cost_ratio_ <= 1 + 1e-9 < ended.cost_ratio_
+
+
+def test_a_front_searches_at_few_of_many_sizes_and_measures_all_their_trees(monkeypatch):
+    sizes, search = [], SearchCheaper.cheaper_clusters
+    monkeypatch.setattr(
+        SearchCheaper, "cheaper_clusters", lambda own, tree: sizes.append(tree.tree.n_leaves) or search(own, tree)
+    )
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    front = ExplainableKMeans(4, random_state=0).front(X, max_leaves=60)
+    assert (min(sizes), len(set(sizes))) == (5, 16)
+    assert max(front.n_leaves) > 25
+    models = [front.model(i) for i in range(len(front))]
+    assert front.cost.tolist() == [model.cost_ for model in models]
+    assert front.waes == pytest.approx([weighted_average_explanation_size(m, X) for m in models], rel=1e-12)
+    assert front.wad == pytest.approx([weighted_average_depth(m, X) for m in models], rel=1e-12)
 
 
 def test_fronts_count_all_that_is_asked_of_a_category_as_one_condition():

@@ -10,6 +10,8 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import signature
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -516,7 +518,10 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
     else:
         found = [FrontPoint(*judgement[1:], judgement.cost, get) for get, judgement in ways]
     # Trees with more leaves than clusters; all trees if there was no search (for one cluster, say).
-    found += [measured(own.get, own.cost) for own in longer if own.size > k or not judged]
+    for grown, each in groupby(longer, attrgetter("growth")):
+        sized = [tree for tree in each if tree.size > k or not judged]
+        lengths = context.of(grown).rows.rule_lengths(grown, [tree.size for tree in sized])
+        found += [FrontPoint(*length, tree.cost, tree.get) for length, tree in zip(lengths, sized, strict=True)]
     front: list[FrontPoint] = []
     for one in sorted(found, key=lambda one: (one.waes, one.wad)):
         if not front or one.cost < front[-1].cost * (1.0 - COST_TOLERANCE):

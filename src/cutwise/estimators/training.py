@@ -21,7 +21,7 @@ from cutwise import core
 from cutwise._progress import Stages, show_progress
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
-from cutwise.readouts.conditions import explanation_sizes
+from cutwise.readouts.conditions import explanation_sizes, node_explanation_sizes
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
     KMEANS,
@@ -51,7 +51,14 @@ from cutwise.tree.limits import Limits
 from cutwise.tree.provider import GrowthSpec, MemoryProvider, Provider
 from cutwise.tree.recipes import grow_on
 from cutwise.tree.refine import ROUNDING, Judged, SearchCheaper
-from cutwise.tree.subtree import COST_TOLERANCE, SizedTree, cheapest_by_size, clusters_by_size, sizes_of_growth
+from cutwise.tree.subtree import (
+    COST_TOLERANCE,
+    SizedTree,
+    cheapest_by_size,
+    clusters_by_size,
+    leaves_by_size,
+    sizes_of_growth,
+)
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import EXACT_SCALERS, TableScaler, moments, standardize_table
@@ -162,6 +169,17 @@ class TrainingRows:
         tree = grown.tree
         weight = self.weight_of(grown.leaf_of_row, tree.n_nodes)[tree.leaves]
         return float(weight @ explanation_sizes(tree) / np.float64(weight.sum()))
+
+    def rule_lengths(self, grown: GrownTree, sizes: Sequence[int]) -> list[tuple[float, float]]:
+        """WAES, and the average number of tests (WAD), in the trees of a growth of these sizes."""
+        tree = grown.tree
+        weight = self.weight_of(grown.leaf_of_row, tree.n_nodes)
+        for node in range(tree.n_nodes - 1, 0, -1):
+            weight[tree.parents[node]] += weight[node]
+        conditions, total = weight * node_explanation_sizes(tree), float(weight[0])
+        tests = weight * tree.node_depth.astype(np.int64)
+        trees = leaves_by_size(grown, [min(size, tree.n_leaves) for size in sizes])
+        return [(float(conditions[own].sum() / total), float(tests[own].sum() / total)) for own in trees]
 
     def centers(
         self, objective: Objective, labels: Int32, n_clusters: int, *, raw: bool = False
@@ -364,6 +382,9 @@ T = TypeVar("T")
 Growths = list[tuple[GrownTree, list[int]]]
 """Growths, each with the sizes of its trees."""
 
+_MOST_SIZES = 16
+"""Number of sizes at which the trees of a front are improved; leaves added to these give the sizes between. More took
+time in proportion, and the trees of each length cost the same on average."""
 _MOST_STARTS = 3
 """Number of trees of a size from which a search for a cheaper one starts, until it finds one."""
 _BLOCK_VALUES = 1 << 14
@@ -571,7 +592,7 @@ class FitContext:
         return cheapest_by_size(self._with_searched(grown, growths))[-1].get()
 
     def trees_by_size(self, grown: GrownTree, *, every: bool = False) -> list[SizedTree]:
-        """All trees of a fit's growths; ``every``: with a search at each size, not at a few."""
+        """All trees of a fit's growths; ``every``: with a search at each size, or at ``_MOST_SIZES``, not at a few."""
         show_progress("sizes: costs of trees")
         return self._with_searched(grown, self._sizes_of_growths(grown), every=every)
 
@@ -585,7 +606,10 @@ class FitContext:
         if grown.improve is None:
             return trees
         k, most = self.n_clusters, max(sizes[0] for _, sizes in growths)
-        for size in range(k + 1, most + 1) if every else (k * 2**n for n in range(1, (most // k).bit_length())):
+        sizes = [k * 2**n for n in range(1, (most // k).bit_length())]
+        if every:
+            sizes = np.linspace(k + 1, most, min(most - k, _MOST_SIZES)).round().astype(int).tolist()
+        for size in sizes:
             show_progress(f"sizes: searching trees of {size} leaves", 0.7 * size / most)
             known = sorted((tree for tree in trees if tree.size == size), key=attrgetter("cost"))
             for start in known[:_MOST_STARTS]:

@@ -264,6 +264,16 @@ def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region 
     tests the columns. ``size``: explanation size, the sum of the regions' sizes.
     """
     is_leaf = (tree.feature < 0).tolist()
+    return ((node, regions, _size_of(regions)) for node, regions in _walk(tree) if is_leaf[node])
+
+
+def _size_of(regions: Mapping[int, Region | Levels]) -> int:
+    return sum(region.size for region in regions.values())
+
+
+def _walk(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region | Levels]]]:
+    """``walk_leaves`` for all nodes; the regions of an inner node change when the walk goes on."""
+    is_leaf = (tree.feature < 0).tolist()
     regions_of: dict[int, dict[int, Region | Levels]] = {}
     for node, parent in enumerate(tree.parents.tolist()):
         regions: dict[int, Region | Levels] = {}
@@ -271,10 +281,9 @@ def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region 
             test, inside = tree.test(parent), node == parent + 1
             regions = dict(regions_of[parent]) if inside else regions_of.pop(parent)
             regions[test.feature] = (regions.get(test.feature) or all_values(test)).passing(test, inside=inside)
-        if is_leaf[node]:
-            yield node, regions, sum(region.size for region in regions.values())
-        else:
+        if not is_leaf[node]:
             regions_of[node] = regions
+        yield node, regions
 
 
 def is_reachable(regions: Mapping[int, Region | Levels]) -> bool:
@@ -313,6 +322,11 @@ def explanation_sizes(tree: ThresholdTree) -> npt.NDArray[np.int64]:
     Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*: explanation size.
     """
     return np.array([size for _, _, size in walk_leaves(tree)], dtype=np.int64)
+
+
+def node_explanation_sizes(tree: ThresholdTree) -> npt.NDArray[np.int64]:
+    """``explanation_sizes`` of all nodes, as if each was a leaf: (n_nodes,) int64."""
+    return np.array([_size_of(regions) for _, regions in _walk(tree)], dtype=np.int64)
 
 
 def column_of(table: Table, column: int) -> npt.NDArray[np.generic]:

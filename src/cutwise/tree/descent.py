@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
@@ -46,9 +46,9 @@ def descend(
     tree = min(found, key=attrgetter("cost"))
     has_moved = True
     for _ in range(MOST_ROUNDS):
-        before = tree
-        tree, has_moved = descent.step(before, swaps=has_moved)
-        if tree is before:
+        before = tree.cost
+        tree, has_moved = descent.step(tree, swaps=has_moved)
+        if tree.cost == before:
             break
     return bins.unbinned(tree.tree), tree.cluster
 
@@ -63,6 +63,7 @@ class _Priced:
     cost: int | float
     payload: Float64
     unit: float  # the cost of the rows by their nearest centers, in units of the payload
+    recut: CutTree | None = None  # the tree with its cuts chosen again, where that is known to gain nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +78,10 @@ class _Descent:
 
         Second, whether a leaf was moved.
         """
-        tree, limits = priced.tree, room(self.problem.limits, float(self.rows.weights.sum()))
+        tree, limits = priced.recut or priced.tree, room(self.problem.limits, float(self.rows.weights.sum()))
         least_gain = max(1.0, 1e-9 * priced.unit)
         search = core.TreeSearch(self.bins.codes, self.bins.n_bins, priced.payload, "least", least_gain, *limits)
-        for swap in (False, True)[: 1 + swaps]:
+        for swap in (False, True)[priced.recut is not None : 1 + swaps]:
             _, (path,) = improve(
                 search,
                 [tree],
@@ -95,7 +96,9 @@ class _Descent:
         leaf = tree.apply(self.codes, self.problem.n_jobs)
         by_node = [np.bincount(leaf, each, minlength=tree.n_nodes) for each in priced.payload.T[1:]]
         found = self.price(tree, None if priced.own else np.argmin(by_node, axis=0).astype(np.int32))
-        return (priced if found is None or not found.cost < priced.cost * (1 - 1e-9) else found), has_moved
+        if found is None or not found.cost < priced.cost * (1 - 1e-9):
+            return replace(priced, recut=None if swaps else tree), has_moved
+        return found, has_moved
 
     def price(self, tree: CutTree, cluster: Int32 | None) -> _Priced | None:
         """Price a tree with the centers of its clusters; None if a cluster has no rows."""

@@ -101,14 +101,19 @@ def _history(grown: GrownTree) -> tuple[Int32, Int64, Int32]:
     return grown.split_order, split, grown.leaf_clusters
 
 
+def leaves_by_size(grown: GrownTree, sizes: Sequence[int]) -> Iterator[npt.NDArray[np.bool_]]:
+    """Whether every node is a leaf of the trees of a growth of these sizes."""
+    made, split, _ = _history(grown)
+    for size in sizes:
+        yield (made < 2 * size - 1) & (split >= 2 * size - 1)
+
+
 def clusters_by_size(
     grown: GrownTree, sizes: Sequence[int], leaves: npt.NDArray[np.integer] | None = None
 ) -> Iterator[npt.NDArray[np.int32]]:
     """The cluster of every row, or of every given leaf, in the trees of a growth of these sizes."""
-    made, split, clusters = _history(grown)
-    clusters = np.where(grown.tree.feature < 0, grown.tree.cluster, clusters)
-    for size in sizes:
-        is_leaf = (made < 2 * size - 1) & (split >= 2 * size - 1)
+    clusters = np.where(grown.tree.feature < 0, grown.tree.cluster, _history(grown)[2])
+    for is_leaf in leaves_by_size(grown, sizes):
         place = np.cumsum(is_leaf) - 1  # nodes below a leaf of the smaller tree follow it in preorder
         yield clusters[is_leaf][place[grown.leaf_of_row if leaves is None else leaves]]
 
