@@ -188,6 +188,12 @@ def test_the_words():
     assert changes_in_words(second, {0: "the poor"}) == (
         "to cluster `the poor`: age from 20 to above 35; to cluster 1: no change of one column is enough"
     )
+    many = dict.fromkeys(range(4, 15))
+    assert changes_in_words(second | many, {0: "the poor"}) == (
+        "to cluster `the poor`: age from 20 to above 35; to the 12 other clusters: no change of one column is enough"
+    )
+    assert changes_in_words(many) == "to the 11 other clusters: no change of one column is enough"
+    assert changes_in_words({}) == "there is no other cluster"
     assert second[0].target == np.nextafter(35.0, np.inf)
     inside = smallest_changes(LabeledTree(chain(3), ["x y"]), [[0.5], [9.0]])
     assert str(inside[0][1]) == "`x y` from 0.5 to above 1 (at most 2)"

@@ -45,7 +45,7 @@ def command(
     Changes of different columns are compared in standard deviations of the rows that the model was fitted on.
     An unknown value may become any value; no value becomes unknown.
     """
-    from cutwise.readouts.changes import changes_in_words
+    from cutwise.readouts.changes import change_lines
 
     fitted, source, table = model_and_table(model, files, text)
     name_clusters(fitted, name or [])
@@ -71,8 +71,8 @@ def command(
         return
     for number, _, sentence, changes in explained:
         print_line(f"row {number}: {sentence}")
-        for label, change in changes.items():
-            print_line(f"  {changes_in_words({label: change}, fitted.cluster_names_)}")
+        for line in change_lines(changes, fitted.cluster_names_):
+            print_line(f"  {line}")
     note_long_sets(fitted.rules())
 
 

@@ -144,7 +144,7 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         {X, names}
         changes : bool, default=False
             Add, for every other cluster, the smallest change of one column that would move the row there, as
-            :meth:`smallest_changes` finds it.
+            :meth:`smallest_changes` finds it. Clusters that none leads to are only counted if more than ten.
 
         Returns
         -------

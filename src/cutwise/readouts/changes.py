@@ -183,14 +183,24 @@ def changes_in_words(changes: Mapping[Any, Change | None], cluster_names: Mappin
 
     ``changes``: an item of ``smallest_changes``. ``cluster_names``: from ``read_cluster_names``. Returns
     ``text``: ``to cluster 2: petal_length from 4.9 to above 4.95; to cluster 0: no change of one column is enough``.
+    Clusters that no change leads to share one part if they are more than ten.
     """
-    if not changes:
-        return "there is no other cluster"
-    parts = []
-    for label, change in changes.items():
-        title = quoted((cluster_names or {}).get(label, label))
-        parts.append(f"to cluster {title}: {'no change of one column is enough' if change is None else change}")
-    return "; ".join(parts)
+    return "; ".join(change_lines(changes, cluster_names)) or "there is no other cluster"
+
+
+_NO_CHANGE, _MOST_OUT_OF_REACH = "no change of one column is enough", 10
+
+
+def change_lines(changes: Mapping[Any, Change | None], cluster_names: Mapping[Any, str] | None = None) -> list[str]:
+    """The parts of ``changes_in_words``."""
+    out_of_reach = [label for label, change in changes.items() if change is None]
+    together = set(out_of_reach if len(out_of_reach) > _MOST_OUT_OF_REACH else ())
+    lines = [
+        f"to cluster {quoted((cluster_names or {}).get(label, label))}: {change or _NO_CHANGE}"
+        for label, change in changes.items()
+        if label not in together
+    ]
+    return [*lines, f"to the {len(together)} other clusters: {_NO_CHANGE}"] if together else lines
 
 
 def explain_rows(labeled: LabeledTree, X: Any, *, short: bool = False) -> list[str]:
