@@ -134,6 +134,7 @@ const double *CutTree::table(int32_t leaf, int64_t &work) const {
   std::shared_ptr<LeafTable> &table = tables_[leaf];
   if (!is_counted_[leaf]) work += static_cast<int64_t>(n_rows(leaf)) * sample_->n_cols;
   is_counted_[leaf] = true;
+  if (static_cast<int64_t>(n_rows(leaf)) * sample_->n_cols < sample_->n_bins()) return nullptr;
   if (table->empty()) {
     table->resize(static_cast<size_t>(sample_->n_bins()) * sample_->width());
     add_to_table(*sample_, rows(leaf), n_rows(leaf), table->data(), 0, sample_->n_cols);
@@ -175,19 +176,22 @@ const NodeParts &CutTree::parts(int32_t id, int64_t &work) const {
   const int32_t width = sample_->width();
   std::vector<double> total(width, 0.0), above, below, sums;
   std::vector<const double *> tables;
+  std::vector<int32_t> single;  // the rows of leaves without tables
   for (int32_t leaf : leaves_below(id)) {
     add_row(total.data(), this->sums(leaf), width);
-    tables.push_back(table(leaf, work));
+    if (const double *own = table(leaf, work)) tables.push_back(own);
+    else single.insert(single.end(), rows(leaf), rows(leaf) + n_rows(leaf));
   }
   auto parts = std::make_shared<NodeParts>();
   parts->above.resize(sample_->n_bins());
   parts->below.resize(sample_->n_bins());
   for (int32_t column = 0; column < sample_->n_cols; ++column) {
     const int64_t begin = sample_->bin_begin[column], n = static_cast<int64_t>(sample_->n_bins(column)) * width;
-    const double *bins = tables[0] + begin * width;
-    if (tables.size() > 1) {
-      sums.assign(bins, bins + n);
-      for (size_t l = 1; l < tables.size(); ++l) add_numbers(sums.data(), tables[l] + begin * width, n);
+    const double *bins = tables.empty() ? nullptr : tables[0] + begin * width;
+    if (tables.size() != 1 || !single.empty()) {
+      sums.assign(n, 0.0);
+      for (const double *table : tables) add_numbers(sums.data(), table + begin * width, n);
+      add_to_table(*sample_, single.data(), static_cast<int64_t>(single.size()), sums.data(), column, column + 1);
       bins = sums.data();
     }
     above = total;

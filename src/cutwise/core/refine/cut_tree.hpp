@@ -49,7 +49,8 @@ class CutTree {
   std::vector<int32_t> leaves_below(int32_t id) const;
   const double *sums(int32_t leaf) const { return sums_.data() + static_cast<size_t>(leaf) * sample_->width(); }
   double leaf_cost(int32_t leaf) const { return cost_[leaf]; }
-  // Stored while the node has the same rows. Copies of the tree share tables, also those made later, but each counts its work.
+  // Null if the leaf has so few rows that these are read instead. Stored while the node has the same rows. Copies of the tree
+  // share tables, also those made later, but each counts its work.
   const double *table(int32_t leaf, int64_t &work) const;
   const NodeParts &parts(int32_t id, int64_t &work) const;
 

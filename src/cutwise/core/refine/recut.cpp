@@ -3,7 +3,8 @@
 // Every row of the node has two leaves: the one it reaches when sent left, and the one when sent right. A sweep over a column
 // begins with all rows on the right and moves bin after bin to the left; what a bin moves to each leaf is its table. Of a
 // leaf these are the leaf's own table and that of the other side's rows that would come to it. Most rows of a leaf come to
-// the same one: then that gets the leaf's own table, and only the others are added row by row.
+// the same one: then that gets the leaf's own table, and only the others are added row by row. Leaves with few rows have no
+// table: their rows are moved one by one.
 #include "refine/cut_tree.hpp"
 
 namespace cutwise {
@@ -14,7 +15,8 @@ constexpr int64_t kBlockBytes = 1 << 18;  // tables of a block of columns; they 
 struct Sides {
   std::vector<int32_t> leaves;  // of the left side, then of the right one, in tree order
   size_t n_left = 0;
-  std::vector<double> total;  // (n_leaves, width): of the right leaves when all rows go right
+  std::vector<size_t> with_table;  // places of leaves
+  std::vector<double> total;       // (n_leaves, width): of the right leaves when all rows go right
 };
 
 // What comes to a leaf from the other side: all rows of some of its leaves, by their place, but for those that go elsewhere,
@@ -47,12 +49,32 @@ void find_arrivals(const CutTree &tree, const Sides &sides, const std::vector<in
   }
 }
 
+// The rows of the leaves without tables, in the order of a column's bins, and among equals of the leaves.
+struct SingleRows {
+  struct Row {
+    int32_t row, leaf;
+  };
+  std::vector<Row> rows, by_bin;
+  std::vector<int64_t> begin;  // of each bin, and the end
+
+  void sort(const Sample &sample, int32_t column) {
+    begin.assign(sample.n_bins(column) + 1, 0);
+    for (const Row &each : rows) ++begin[sample.code(each.row, column)];
+    int64_t n = 0;
+    for (int64_t &at : begin) n += std::exchange(at, n);
+    by_bin.resize(rows.size());
+    for (const Row &each : rows) by_bin[begin[sample.code(each.row, column)]++] = each;
+    std::rotate(begin.begin(), begin.end() - 1, begin.end());
+    begin[0] = 0;
+  }
+};
+
 // Adds up a column's tables bin after bin, and keeps the best value. The leaves' tables begin with the bins of column `first`.
 struct Sweep {
   template <int32_t known_width>
   CUTWISE_INLINE static void run(const Sample &sample, const Sides &sides, const RulesWithTest *rules,
-                                 const std::vector<const double *> &tables, int32_t first, int32_t column, Scratch &scratch,
-                                 Recut &best) {
+                                 const std::vector<const double *> &tables, const SingleRows &single, int32_t first,
+                                 int32_t column, Scratch &scratch, Recut &best) {
     const int32_t width = known_width > 0 ? known_width : sample.width(), n_bins = sample.n_bins(column);
     const size_t n_leaves = sides.leaves.size();
     const int64_t begin = sample.bin_begin[column] - sample.bin_begin[first];
@@ -60,8 +82,15 @@ struct Sweep {
     std::copy(sides.total.begin(), sides.total.end(), sums);
     for (size_t l = 0; l < n_leaves; ++l) cost[l] = sample.cost.of<known_width>(sums + l * width);
     for (int32_t bin = 0; bin + 1 < n_bins; ++bin) {
-      bool any = false;
-      for (size_t l = 0; l < n_leaves; ++l) {
+      bool any = !single.rows.empty() && single.begin[bin] < single.begin[bin + 1];
+      for (int64_t i = any ? single.begin[bin] : 0, end = any ? single.begin[bin + 1] : 0; i < end; ++i) {
+        const auto [row, leaf] = single.by_bin[i];
+        const size_t l = static_cast<size_t>(leaf);
+        if (l < sides.n_left) add_row(sums + l * width, sample.row(row), width);
+        else subtract_row(sums + l * width, sample.row(row), width);
+        if (i + 1 == end || single.by_bin[i + 1].leaf != leaf) cost[l] = sample.cost.of<known_width>(sums + l * width);
+      }
+      for (size_t l : sides.with_table) {
         const double *moved = tables[l] + (begin + bin) * width;
         if (moved[0] == 0.0) continue;
         any = true;
@@ -83,9 +112,9 @@ struct Sweep {
 };
 
 CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const RulesWithTest *rules,
-                          const std::vector<const double *> &tables, int32_t first, int32_t column, Scratch &scratch,
-                          Recut &best) {
-  with_width<Sweep>(sample.width(), sample, sides, rules, tables, first, column, scratch, best);
+                          const std::vector<const double *> &tables, const SingleRows &single, int32_t first, int32_t column,
+                          Scratch &scratch, Recut &best) {
+  with_width<Sweep>(sample.width(), sample, sides, rules, tables, single, first, column, scratch, best);
 }
 
 }  // namespace
@@ -121,37 +150,52 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_c
   std::optional<RulesWithTest> rules;
   if (sample.size_price.any()) rules.emplace(tree, node, sides.leaves, true);
   std::vector<const double *> own(n_leaves), tables(n_leaves);
-  for (size_t l = 0; l < n_leaves && !own_column; ++l) own[l] = tree.table(sides.leaves[l], scratch.work);
+  SingleRows single;
+  for (size_t l = 0; l < n_leaves; ++l) {
+    if (!own_column) own[l] = tree.table(sides.leaves[l], scratch.work);
+    const int32_t n = tree.n_rows(sides.leaves[l]), *row = tree.rows(sides.leaves[l]);
+    const bool has_many =
+        own_column && n + arrivals[l].added.size() >= static_cast<size_t>(sample.n_bins(tree.node(node).column));
+    if (own[l] != nullptr || !arrivals[l].leaves.empty() || has_many) {
+      sides.with_table.push_back(l);
+      continue;
+    }
+    for (int32_t i = 0; i < n; ++i) single.rows.push_back({row[i], static_cast<int32_t>(l)});
+    for (int32_t added : arrivals[l].added) single.rows.push_back({added, static_cast<int32_t>(l)});
+  }
   scratch.sums.resize(n_leaves * width);
   scratch.cost.resize(n_leaves);
   Recut best{kInfinite, -1, -1};
   const int32_t end = own_column ? tree.node(node).column + 1 : sample.n_cols;
   for (int32_t first = own_column ? end - 1 : 0, last; first < end; first = last) {
     const int32_t begin = sample.bin_begin[first];
-    const int64_t bytes_a_bin = static_cast<int64_t>(n_leaves) * width * static_cast<int64_t>(sizeof(double));
+    const int64_t bytes_a_bin = static_cast<int64_t>(sides.with_table.size() * width * sizeof(double));
     for (last = first + 1; last < end; ++last)
       if ((sample.bin_begin[last + 1] - begin) * bytes_a_bin > kBlockBytes) break;
     const int64_t stride = static_cast<int64_t>(sample.bin_begin[last] - begin) * width;
-    scratch.tables.resize(std::max<size_t>(scratch.tables.size(), n_leaves * stride));
-    for (size_t l = 0; l < n_leaves; ++l) {
-      double *table = scratch.tables.data() + static_cast<int64_t>(l) * stride;
+    scratch.tables.resize(std::max<size_t>(scratch.tables.size(), sides.with_table.size() * stride));
+    double *table = scratch.tables.data();
+    for (size_t l : sides.with_table) {
+      const double *own_table = own[l] == nullptr ? nullptr : own[l] + static_cast<int64_t>(begin) * width;
+      tables[l] = own_table;
+      if (own_table != nullptr && !arrivals[l].any()) continue;
       tables[l] = table;
-      if (own_column) {
+      if (own_table != nullptr) {
+        std::copy(own_table, own_table + stride, table);
+      } else {
         std::fill(table, table + stride, 0.0);
         add_to_table(sample, tree.rows(sides.leaves[l]), tree.n_rows(sides.leaves[l]), table, first, last);
-      } else {
-        const double *own_table = own[l] + static_cast<int64_t>(begin) * width;
-        if (!arrivals[l].any()) tables[l] = own_table;
-        if (!arrivals[l].any()) continue;
-        std::copy(own_table, own_table + stride, table);
       }
       for (size_t from : arrivals[l].leaves) add_numbers(table, own[from] + static_cast<int64_t>(begin) * width, stride);
       const std::vector<int32_t> &added = arrivals[l].added, &removed = arrivals[l].removed;
       add_to_table(sample, added.data(), static_cast<int64_t>(added.size()), table, first, last);
       take_from_table(sample, removed.data(), static_cast<int64_t>(removed.size()), table, first, last);
+      table += stride;
     }
-    for (int32_t column = first; column < last; ++column)
-      sweep(sample, sides, rules ? &*rules : nullptr, tables, first, column, scratch, best);
+    for (int32_t column = first; column < last; ++column) {
+      if (!single.rows.empty()) single.sort(sample, column);
+      sweep(sample, sides, rules ? &*rules : nullptr, tables, single, first, column, scratch, best);
+    }
   }
   scratch.work +=
       own_column ? n_added + tree.n_rows(node) : n_added * sample.n_cols + static_cast<int64_t>(n_leaves) * sample.n_bins();

@@ -3,7 +3,7 @@
 
 namespace cutwise {
 
-// The best new leaf above a node, read from the tables of the leaves below it: no row is touched.
+// The best new leaf above a node, read from the tables of the leaves below it; rows are read only of leaves that have few.
 
 namespace {
 
@@ -16,7 +16,12 @@ class NewPrices {
     nodes.push_back(above);  // the new leaf's rule is that of this node with the test
     rules_.emplace(tree, above, nodes, false);
     for (int32_t leaf : leaves) {
-      tables_.push_back(tree.table(leaf, work));
+      const double *table = tree.table(leaf, work);
+      std::vector<double> &by_bin = by_bin_.emplace_back(sample_.n_bins(), 0.0);
+      for (int64_t bin = 0; bin < sample_.n_bins() && table != nullptr; ++bin) by_bin[bin] = table[bin * sample_.width()];
+      for (int32_t i = 0; i < tree.n_rows(leaf) && table == nullptr; ++i)
+        for (int32_t column = 0, row = tree.rows(leaf)[i]; column < sample_.n_cols; ++column)
+          by_bin[sample_.bin_begin[column] + sample_.code(row, column)] += sample_.row(row)[0];
       weight_.push_back(tree.sums(leaf)[0]);
       total_ += weight_.back();
     }
@@ -28,7 +33,7 @@ class NewPrices {
     if (bin == 0) std::fill(left_.begin(), left_.end(), 0.0);
     double below = 0.0;
     for (size_t l = 0; l < left_.size(); ++l) {
-      left_[l] += tables_[l][static_cast<int64_t>(begin + bin) * sample_.width()];
+      left_[l] += by_bin_[l][begin + bin];
       below += left_[l];
     }
     Size left_size = rules_->elsewhere, right_size = rules_->elsewhere;
@@ -44,8 +49,8 @@ class NewPrices {
  private:
   const Sample &sample_;
   std::optional<RulesWithTest> rules_;
-  std::vector<const double *> tables_;
-  std::vector<double> weight_, left_;  // of the leaves, and of their rows up to a bin
+  std::vector<std::vector<double>> by_bin_;  // weights of the leaves, (n_bins,) each
+  std::vector<double> weight_, left_;        // of the leaves, and of their rows up to a bin
   double total_ = 0.0;
 };
 
