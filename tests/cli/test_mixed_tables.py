@@ -92,7 +92,7 @@ def test_levels_never_seen_are_outside_or_refused(cutwise, people, tmp_path, unk
     assert "handle_unknown" not in done.err  # predict has no option for it
 
 
-def test_few_numbers_and_words_are_levels_unless_a_word_is_in_a_single_row(cutwise, tmp_path):
+def test_few_numbers_and_words_are_levels_unless_a_word_is_in_a_single_row_or_the_column_name(cutwise, tmp_path):
     rng = np.random.default_rng(0)
     size = np.array(["1", "2", "3", "4+"])[rng.integers(0, 4, 80)]
     size[:2] = "2", "4+"
@@ -107,6 +107,9 @@ def test_few_numbers_and_words_are_levels_unless_a_word_is_in_a_single_row(cutwi
     size[7] = "4+"
     pd.DataFrame({"size": size, "x": rng.normal(size=80)}).to_csv(path, index=False)
     assert "left out: size (numbers, but '4+' in row 7 " in cutwise("fit", path, "-k", 2).err
+    size = np.where(np.isin(size, ["1", "4+"]), "size", size)  # as lines of names between joined files
+    pd.DataFrame({"size": size, "x": rng.normal(size=80)}).to_csv(path, index=False)
+    assert "left out: size (numbers, but 'size' in row" in cutwise("fit", path, "-k", 2).err
 
 
 def test_long_sets_of_levels_are_cut_short_where_people_read_rules_and_whole_elsewhere(cutwise, tmp_path):

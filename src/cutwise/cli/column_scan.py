@@ -99,9 +99,12 @@ class ColumnScan:
 
     @property
     def are_levels(self) -> bool:
-        """Whether a column of numbers and words has few different cells, each in several rows: 1, 2, 3+."""
-        n = len(self.counts)
-        return bool(self.words) and n <= _FEW and 10 * n <= self.n_rows and min(self.counts.values()) > 1
+        """Whether a column of numbers and words has few different cells, each in several rows: 1, 2, 3+.
+
+        Not if it has its own name among them: files were joined with their first lines.
+        """
+        n, is_own = len(self.counts), self.name in self.counts
+        return bool(self.words) and not is_own and n <= _FEW and 10 * n <= self.n_rows and min(self.counts.values()) > 1
 
     def why_left_out(self, unread: str = "", *, mixed: bool = True) -> str | None:
         """Reason to leave the column out, as it does not describe rows or has words; None if it is used.
