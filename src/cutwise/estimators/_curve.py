@@ -508,20 +508,19 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         longer = context.trees_by_size(growth.grown, every=True)
         probe._publish(start, replace(growth, grown=cheapest_by_size(longer)[-1].get()))
 
-    def measured(get: Callable[[], GrownTree], cost: float) -> FrontPoint:
-        rows = context.of(tree := get()).rows
-        return FrontPoint(rows.explanation_size(tree), tree.size(rows.weights)[1], cost, get)
+    def lengths(grown: GrownTree, sizes: Sequence[int]) -> list[tuple[float, float]]:
+        return context.of(grown).rows.rule_lengths(grown, sizes)
 
-    ways = [(partial(getattr, tree, "grown"), tree.judgement) for tree in judged]
-    if any(kind.places_missing for kind in context.table.kinds):  # a search counts each level separately
-        found = [measured(get, judgement.cost) for get, judgement in ways]
-    else:
-        found = [FrontPoint(*judgement[1:], judgement.cost, get) for get, judgement in ways]
+    counts_levels = any(kind.places_missing for kind in context.table.kinds)  # a search counts each separately
+    found = list[FrontPoint]()
+    for tree in judged:
+        (length,) = lengths(tree.grown, [tree.grown.tree.n_leaves]) if counts_levels else [tree.judgement[1:]]
+        found.append(FrontPoint(*length, tree.judgement.cost, partial(getattr, tree, "grown")))
     # Trees with more leaves than clusters; all trees if there was no search (for one cluster, say).
     for grown, each in groupby(longer, attrgetter("growth")):
         sized = [tree for tree in each if tree.size > k or not judged]
-        lengths = context.of(grown).rows.rule_lengths(grown, [tree.size for tree in sized])
-        found += [FrontPoint(*length, tree.cost, tree.get) for length, tree in zip(lengths, sized, strict=True)]
+        of_sizes = zip(lengths(grown, [tree.size for tree in sized]), sized, strict=True)
+        found += [FrontPoint(*length, tree.cost, tree.get) for length, tree in of_sizes]
     front: list[FrontPoint] = []
     for one in sorted(found, key=lambda one: (one.waes, one.wad)):
         if not front or one.cost < front[-1].cost * (1.0 - COST_TOLERANCE):
