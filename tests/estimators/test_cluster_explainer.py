@@ -367,7 +367,7 @@ def test_no_leaf_is_without_rows_and_rules_say_what_predict_does_where_labels_ou
         assert [c.cluster for c in rules if not c.rules] == sorted(set(labels) - set(model.labels_))
 
 
-def test_deviations_of_many_columns_of_a_sparse_table_are_found_a_few_columns_at_a_time():
+def test_deviations_of_many_columns_of_a_sparse_table_are_found_a_few_rows_at_a_time():
     n, d = 40_000, 600
     X = sparse.csr_array((np.arange(n) % 7 + 1.0, (np.arange(n), np.arange(n) % d)), shape=(n, d))
     with ClusterExplainer()._prepare(X, np.arange(n) % 2) as fit:

@@ -61,12 +61,12 @@ from cutwise.tree.subtree import (
 )
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .table_scaler import EXACT_SCALERS, TableScaler, moments, standardize_table
+from .table_scaler import EXACT_SCALERS, TableScaler, standardize_table
 
 MEASURED, FINER_PREPROCESSOR = "the preprocessor's output", "use a preprocessor that keeps more rows apart"
 """The name of the metric rows in errors, and the advice if too few of these rows differ."""
 _MAKE_NUMBERS = "Use TableScaler(), or a ColumnTransformer that makes complete numbers of texts, dates and gaps."
-_DENSE_VALUES = 2**22
+_DENSE_VALUES = 2**16
 """Number of values that are made dense at a time: trees of many labels test many columns."""
 
 
@@ -153,11 +153,27 @@ class TrainingRows:
         return deviations
 
     def _variances(self, columns: Sequence[int]) -> Float64:
-        """Weighted variances of the known values."""
-        step = max(_DENSE_VALUES // self.table.n_rows, 1)
-        parts = [columns[first : first + step] for first in range(0, len(columns), step)]
-        dense = (self.compress(as_dense(self.table.values[:, part])) for part in parts)
-        return np.concatenate([moments(values, self.sample_weight)[1] for values in dense])
+        """Weighted variances of the known values: of blocks of rows, merged as Chan, Golub and LeVeque (1979) do."""
+        total, mean, squares = np.zeros((3, len(columns)))
+        n_rows = max(_DENSE_VALUES // len(columns), 1)
+        for start in range(0, self.n_rows, n_rows):
+            block = slice(start, start + n_rows)
+            rows = self.table.values[block if self.encoded.row_of is None else self.encoded.row_of[block]]
+            x = as_dense(rows[:, columns]).astype(np.float64)
+            weight = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[block]
+            own, gaps = np.full(len(columns), weight.sum()), np.isnan(x)
+            if with_gaps := bool(gaps.any()):
+                x[gaps], own = 0.0, own - weight @ gaps
+            center = weight @ x / np.where(own > 0, own, 1.0)
+            x -= center
+            if with_gaps:
+                x[gaps] = 0.0
+            both, apart = np.where(own > 0, total + own, 1.0), center - mean
+            squares += weight @ np.square(x, out=x) + apart**2 * (total * own / both)
+            mean += apart * (own / both)
+            total += own
+        variances: Float64 = squares / total
+        return variances
 
     def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> Int64:
         """Integer weight of the rows of each code, 0 .. n_codes - 1."""
