@@ -156,9 +156,12 @@ class TrainingRows:
         """Weighted variances of the known values: of blocks of rows, merged as Chan, Golub and LeVeque (1979) do."""
         total, mean, squares = np.zeros((3, len(columns)))
         n_rows = max(_DENSE_VALUES // len(columns), 1)
+        values: Any = self.table.values
+        if self.table.is_sparse:  # rows of all columns would be copied
+            values, columns = values[:, columns], range(len(columns))
         for start in range(0, self.n_rows, n_rows):
             block = slice(start, start + n_rows)
-            rows = self.table.values[block if self.encoded.row_of is None else self.encoded.row_of[block]]
+            rows = values[block if self.encoded.row_of is None else self.encoded.row_of[block]]
             x = as_dense(rows[:, columns]).astype(np.float64)
             weight = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[block]
             own, gaps = np.full(len(columns), weight.sum()), np.isnan(x)
