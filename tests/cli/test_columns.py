@@ -74,6 +74,10 @@ RNG = np.random.default_rng(0)
         ("n", RNG.permutation(N) + 1000, "a row identifier"),
         ("year", 1960 + np.arange(N), "a row identifier"),
         ("CustomerID", RNG.integers(10**9, size=N), "a row identifier"),
+        ("Obs", np.arange(5), "a row identifier"),
+        ("person_id", np.arange(N) // 3, "identifiers that several rows share"),
+        ("species_id", np.arange(N) % 3 + 1, None),  # codes
+        ("paid", np.arange(N) // 3, None),
         ("sales", RNG.integers(10**9, size=N), None),
         ("age", RNG.integers(90, size=N), None),
         ("channel", np.arange(N) % 2, None),
@@ -102,6 +106,15 @@ RNG = np.random.default_rng(0)
 )
 def test_columns_that_measure_nothing_are_left_out_with_the_reason(name, values, reason):
     assert scan_columns(source_of(**{name: values}), [name])[0].why_left_out(mixed=False) == reason
+
+
+def test_texts_whose_name_says_that_they_identify_are_left_out_if_they_are_many():
+    source = source_of(
+        userId=[f"u{i // 3}" for i in range(N)], city=[f"u{i // 3}" for i in range(N)], id=["a", "b"] * 30
+    )
+    user, city, few = scan_columns(source, ["userId", "city", "id"])
+    assert user.why_left_out() == "identifiers that several rows share"
+    assert city.why_left_out() is few.why_left_out() is None
 
 
 def test_the_option_can_be_pasted_into_a_shell():

@@ -195,6 +195,7 @@ def test_a_late_byte_that_is_not_utf_8_is_no_traceback(capsys):
         ("a,b,a\n1,2,3\n", "duplicate column names: 'a'"),
         ("a,b\n1,2\n1,2,3\n", "Expected 2 fields in line 3, saw 3"),
         ("a,b\n1,2,3\n1,2,3\n", "more values than the 2"),
+        ("a,b\n2.5,2,3\n1.5,2,3\n", "more values than the 2"),
         ('a,b\n1,2\n3,"4\n5,6\n', "starting at row 2. Close the quotation mark opened there"),
         (b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00", "is not a text table"),
         (b"(\xb5/\xfd\x04X!\x00a,b\n1,2", r"is compressed by Zstandard\. Unpack it, and give the file with the table"),
@@ -219,6 +220,35 @@ def test_numbers_in_columns_parted_by_spaces_are_read_as_columns(text):
     assert frame.iloc[0].tolist() == [float(cell) for cell in text.splitlines()[not text[0].isdigit()].split()]
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('"a" "b" "kind"\n"1" 1.5 2 "x y"\n"2" 2.5 NA "z"\n', ["1", "2"]),  # write.table(d)
+        ("a\tb\nS1\t1.5\t2\nS2\t2.5\t3\n", ["S1", "S2"]),  # write.table(d, sep="\t", quote=FALSE)
+        ('"a","b"\n"r,1",1.5,2\n"r 2",2.5,3\n', ["r,1", "r 2"]),
+        (" a kind\n0 1.5 x\n1 2.5 y\n", ["0", "1"]),
+    ],
+)
+def test_rows_may_begin_with_names_that_the_first_line_lacks(text, names):
+    frame, _, _ = read(text)
+    assert frame.columns[:2].tolist() == ["Unnamed: 0", "a"]
+    assert frame["Unnamed: 0"].astype(str).tolist() == names
+    assert frame["a"].tolist() == [1.5, 2.5]
+
+
+def test_columns_parted_by_spaces_may_hold_words():
+    frame, _, _ = read("kind size rate\na 1 2.5\nb 3 4.5\n")
+    assert frame["kind"].tolist() == ["a", "b"]
+    assert frame["rate"].tolist() == [2.5, 4.5]
+
+
+def test_a_first_line_of_copies_that_occur_below_is_data(capsys):
+    frame, _, _ = read("x,o,x\no,o,x\nx,x,o\n")
+    assert frame.columns.tolist() == ["x0", "x1", "x2"]
+    assert len(frame) == 3
+    assert "holds words like those below" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["net price\n1234\n5678\n", "name\nJane Doe\nJohn Doe\n", "my column\none two\n3 4\n"])
 def test_a_single_column_may_hold_spaces(text):
     frame, _, _ = read(text)
@@ -233,6 +263,8 @@ def test_a_single_column_may_hold_spaces(text):
         ("[[1, 2],\n [3, 4]]", "JSON"),
         ("<!DOCTYPE html>\n<p>Not found</p>\n", "HTML or XML"),
         ("<?xml version='1.0'?>\n<a/>\n", "HTML or XML"),
+        ("% of 1998\n\n@RELATION cars\n@attribute a numeric\n", "ARFF"),
+        ("-1 1:0.5 3:1e-3\n+1 2:7\n", "LIBSVM's format"),
     ],
 )
 def test_text_that_is_another_format_is_called_by_its_name(text, kind):

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 NESTED = "neither numbers, text nor dates"
 
-_IDENTIFIER = re.compile(r"Unnamed: 0|(?i:index|row|(row[ _.-]?)?(id|no|nr|number)|uuid|.*[ _.-]id)|.*[a-z]I[dD]")
+_IDENTIFIER = re.compile(r"(?i:id|uuid|.*[ _.-]id)|.*[a-z]I[dD]")
+_ROW_NUMBER = re.compile(r"Unnamed: 0|(?i:index|row|(row[ _.-]?)?(id|no|nr|number)|obs|observation|case)")
 _FEW = 12
 
 Kind = Literal["integers", "numbers", "text", "ordered", "nested", "other"]
@@ -123,7 +124,9 @@ class ColumnScan:
             return "dates or times" if self.kind == "other" else "levels in an order"
         if self.n_known == self.n_rows > 1 and self.is_one_value:
             return "the same value in every row"
-        return "a row identifier" if self._differs_by_design and self._all_differ() else None
+        if self._differs_by_design and self._all_differ():
+            return "a row identifier"
+        return "identifiers that several rows share" if self._are_shared_identifiers else None
 
     @property
     def is_infinite(self) -> bool:
@@ -164,8 +167,19 @@ class ColumnScan:
         if self.kind != "integers" or self.n_known < self.n_rows:
             return False
         # Expected number of equal pairs among evenly spread measured values.
-        n_pairs = self.n_rows * (self.n_rows - 1) / 2 / (int(self.high) - int(self.low) + 1)
-        return n_pairs >= 10 or _IDENTIFIER.fullmatch(self.name) is not None
+        n_pairs = self.n_rows * (self.n_rows - 1) / 2 / self._range
+        return n_pairs >= 10 or any(names.fullmatch(self.name) for names in (_IDENTIFIER, _ROW_NUMBER))
+
+    @property
+    def _are_shared_identifiers(self) -> bool:
+        """Whether the name says that whole numbers or texts identify persons or places, and there are many."""
+        if _IDENTIFIER.fullmatch(self.name) is None or self.n_known < self.n_rows:
+            return False
+        return len(self.counts) > _FEW if self.kind == "text" else self.kind == "integers" and self._range > _FEW
+
+    @property
+    def _range(self) -> int:
+        return int(self.high) - int(self.low) + 1
 
     def _all_differ(self) -> bool:
         """Whether no whole number occurs twice; at most some millions of numbers are kept in memory."""

@@ -53,7 +53,12 @@ _NO_TEXTS = {  # by where they hold which bytes
     (0, b"SQLite format 3\0"): "an SQLite database",
     (0, b"ARROW1\0"): "an Arrow file",
 }
-_OTHER_TEXT = re.compile(r"\s*(?:(<)[!?a-z]|\{\s*[\"}]|\[\s*[\[{])", re.IGNORECASE)
+_OTHER_TEXTS = {
+    "HTML or XML": r"\s*<[!?a-z]",
+    "JSON": r"\s*(\{\s*[\"}]|\[\s*[\[{])",
+    "ARFF": r"(\s*%.*\n|\s*\n)*\s*@relation\s",
+    "LIBSVM's format": r"[-+.\d]+( \d+:[-+.\de]+)+\s",
+}
 _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # written by Excel
 _TOTAL = re.compile(r"((grand |sub)?total|sums?|totals|gesamt|summe|insgesamt|average|mean)\s*:?", re.IGNORECASE)
 _NOTE = re.compile(
@@ -236,9 +241,9 @@ def find_text(name: str, opened: Callable[[], AbstractContextManager[IO[bytes]]]
         except UnicodeDecodeError:
             note(f"{name} is not UTF-8; read as Windows-1252")
             encoding, text = _OTHER, sample.decode(_OTHER, _ERRORS)
-    if other := _OTHER_TEXT.match(text):
-        kind = "HTML or XML" if other.group(1) == "<" else "JSON"
-        raise InvalidInputError(f"{name} looks like {kind}. Save the table as CSV or Parquet.")
+    for kind, start in _OTHER_TEXTS.items():
+        if re.match(start, text, re.IGNORECASE):
+            raise InvalidInputError(f"{name} looks like {kind}. Save the table as CSV or Parquet.")
     return Text(name, opened, find_layout(text, name, known), encoding)
 
 
@@ -265,6 +270,8 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
     first_line, first = rows[0]
     cells = [cell.strip() for cell in first]
     has_names = known.given_header
+    if has_names is not False and _has_row_names(cells, [row for _, row in rows[1:]]):
+        cells, has_names = ["", *cells], True
     if has_names is None and (at is not None or known.has_names is False):
         has_names = at is not None
     if has_names is None:
@@ -337,6 +344,17 @@ def _separated(sample: str, name: str, known: Format) -> tuple[str, list[tuple[i
     return separator, rows
 
 
+def _has_row_names(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether every row begins with its own name or number, and the line of names has no cell for them, as R writes."""
+    if {len(row) for row in rows} != {len(cells) + 1} or not any(row[-1].strip() for row in rows):
+        return False
+    names = [row[0].strip() for row in rows]
+    numbers = [int(name) for name in names if name.isdecimal()]
+    if numbers:
+        return len(numbers) == len(names) and numbers[0] in (0, 1) and numbers == sorted(set(numbers))
+    return len(set(names)) == len(names) and not any(map(is_number, names))
+
+
 def _are_names(cells: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> bool:
     """Whether the cells of a first line are names of columns, not values like those of the rows below."""
     numbers = [is_number(cell) for cell in cells]
@@ -345,9 +363,11 @@ def _are_names(cells: Sequence[str], rows: Sequence[Sequence[str]], name: str) -
         cell in own and cell != "" for cell, own, number in zip(cells, below, numbers, strict=True) if not number
     ]
     is_value = [is_written(cell) and any(map(is_written, own)) for cell, own in zip(cells, below, strict=True)]
-    if not (all(numbers) or (any(numbers) and any(is_level)) or any(is_value)):
+    filled = [cell for cell in cells if cell]
+    are_copies = len(set(filled)) < len(filled) and 2 * sum(is_level) > len(filled)  # no names, which differ
+    if not (all(numbers) or (any(numbers) and any(is_level)) or any(is_value) or are_copies):
         return True
-    what = "values" if any(is_value) else "numbers and words"
+    what = "values" if any(is_value) else "numbers and words" if any(numbers) else "words"
     why = "holds only numbers" if all(numbers) else f"holds {what} like those below"
     note(f"the first line of {name} {why}, so it is read as data; use --header to read it as column names")
     return False
@@ -603,14 +623,13 @@ def _find_separator(sample: str) -> str:
 
 
 def _stands_in_columns(sample: str) -> bool:
-    """Whether spaces split every line into equally many cells, and all cells below the first line are numbers."""
-    rows = [cells for _, cells in _split(sample, " ")]
-    return (
-        len(rows) > 1
-        and len(rows[0]) > 1
-        and all(len(cells) == len(rows[0]) for cells in rows)
-        and all(is_number(cell) or cell.casefold() in MISSING_AMONG_NUMBERS for cells in rows[1:] for cell in cells)
-    )
+    """Whether spaces split every line into equally many cells, and at least half of the columns hold numbers alone."""
+    first, *rows = [cells for _, cells in _split(sample, " ")] or [[]]
+    if not rows or len(first) < 2 or not (_has_row_names(first, rows) or {len(row) for row in rows} == {len(first)}):
+        return False
+    columns = zip(*rows, strict=True)
+    are_numbers = [all(is_number(cell) or cell.casefold() in MISSING_AMONG_NUMBERS for cell in own) for own in columns]
+    return 2 * sum(are_numbers) >= len(are_numbers)
 
 
 def _exact_numbers(version: str) -> dict[str, str]:
