@@ -42,7 +42,7 @@ from cutwise.exceptions import (
     InfeasibleLimitsError,
     InvalidInputError,
 )
-from cutwise.passes import sources, spill
+from cutwise.passes import provider, sources, spill
 from cutwise.passes.sources import as_lazy
 
 pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
@@ -191,6 +191,17 @@ def same_in_batches(data, given_frame, name, parts, k, options):
     assert np.array_equal(in_batches._column_spreads, in_memory._column_spreads, equal_nan=True)
     assert in_batches._kinds == in_memory._kinds
     assert repr(in_batches.limits_price_) == repr(in_memory.limits_price_)
+
+
+@pytest.mark.parametrize(("seed", "k", "algorithm", "least"), [(6, 4, "imm", 19), (0, 5, "exgreedy", 20)])
+def test_where_limits_take_cuts_back_batches_have_the_tree_of_memory(seed, k, algorithm, least, monkeypatch):
+    read, all_rows = [], provider.PassProvider.all_rows
+    monkeypatch.setattr(provider.PassProvider, "all_rows", lambda *given: read.append(given) or all_rows(*given))
+    X = pl.DataFrame(np.random.default_rng(seed).integers(0, 5, (24 * k, 3)).astype(float), schema=list("abc"))
+    options = {"algorithm": algorithm, "min_samples_leaf": least, "preprocessor": None, "random_state": 0}
+    in_batches = ExplainableKMeans(k, **options).fit(X.lazy())
+    assert read
+    assert export_json(in_batches) == export_json(ExplainableKMeans(k, **options).fit(X))
 
 
 @pytest.fixture(scope="module")
