@@ -357,7 +357,7 @@ def test_months_years_and_days_come_before_hours():
 
 
 def test_objects_of_numpy_are_dates_and_durations():
-    days = [np.datetime64("2024-01-01") + i for i in range(6)]
+    days = [np.datetime64("2024-01-01") + np.timedelta64(i, "D") for i in range(6)]
     times = [np.timedelta64(i, "h") for i in range(6)]
     table = read_table(np.array([days, times, [None, *times[1:]]], dtype=object).T, mixed=MixedOptions())
     assert [kind.name for kind in table.kinds] == ["date", "duration", "duration"]
@@ -373,6 +373,9 @@ def test_instants_and_durations_are_exact_or_refused_at_the_ends_of_64_bits(as_o
         given = list(values) if as_objects and unit == "us" else values.to_numpy()
         ticks = to_ticks(given, unit, is_duration=values is ends)
         np.testing.assert_array_equal(ticks, [-expected - 1, expected])
+    for dtype, dropped in (("ps", 10**6), ("7ns", 1000 / 7), ("h", 1 / 3_600_000_000)):
+        found = to_ticks(np.array([-10, 10, 2**30, "NaT"], f"m8[{dtype}]"), "us", is_duration=True)
+        np.testing.assert_array_equal(found, [*(np.floor(np.array([-10, 10, 2**30]) / dropped)), np.nan])
     for dtype in ("m8[s]", "M8[s]"):
         X = pd.DataFrame({"far": np.array([5, 2**62, 7]).astype(dtype)})
         with pytest.raises(UnsupportedInputError, match=r"('far'|column 0).*(4611686|14613).*leave it out"):

@@ -39,13 +39,27 @@ def to_ticks(
     return ticks
 
 
+_IN_A_MICROSECOND = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
+_IN_A_DAY = {"h": 24, "m": 1_440, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
+
+
 def _in_unit(values: Any, unit: Literal["D", "us"]) -> Any:
-    """Convert an array or scalar to a unit, finer digits dropped; numpy wraps values beyond 64 bits."""
-    whole = values.astype(dtype := f"{values.dtype.kind}8[{unit}]")
-    back = whole.astype(values.dtype)
-    if not np.can_cast(values.dtype, dtype):  # near the smallest value numpy's division goes beyond
-        return np.where(back > values, (values + np.timedelta64(1, unit)).astype(dtype) - 1, whole)
-    if (wrong := (back != values) & ~np.isnat(values)).any():
+    """Convert an array or scalar to a unit, finer digits dropped; raises ``OverflowError`` beyond 64 bits."""
+    base, count = np.datetime_data(values.dtype)
+    if unit == "D" and base in _IN_A_MICROSECOND:
+        return _in_unit(_in_unit(values, "us"), unit)
+    dtype, missing = f"{values.dtype.kind}8[{unit}]", np.isnat(values)
+    if n_ticks := (_IN_A_DAY if unit == "D" else _IN_A_MICROSECOND).get(base):
+        ticks = np.asarray(values).astype(np.int64)  # numpy's own division goes beyond near the smallest value
+        whole = ticks // n_ticks if count == 1 else np.asarray(ticks.astype(object) * count // n_ticks, dtype=np.int64)
+        return np.where(missing, np.array("NaT", dtype), whole.astype(dtype))[()]
+    try:
+        whole = values.astype(dtype)
+        wrong = (whole.astype(values.dtype) != values) & ~missing
+    except OverflowError:  # numpy 2.5 and later; earlier ones wrap
+        limit = np.array([np.iinfo(np.int64).max], dtype).astype(values.dtype).astype(np.int64)
+        wrong = (np.abs(values.astype(np.int64).astype(np.float64)) > limit) & ~missing
+    if wrong.any():
         raise OverflowError(f"{np.extract(wrong, values)[0]!s} is beyond microseconds of 64 bits")
     return whole
 
