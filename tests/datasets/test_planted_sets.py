@@ -55,7 +55,7 @@ def test_every_set_is_documented_with_its_source():
         assert "References" in getattr(datasets, name).__doc__ or not name.startswith("make_")
         if name.startswith("make_"):
             for parameter in inspect.signature(getattr(datasets, name)).parameters:
-                assert f"    {parameter} : " in getattr(datasets, name).__doc__
+                assert f"\n{parameter} : " in inspect.getdoc(getattr(datasets, name))
 
 
 def test_the_standard_basis_has_k_rows_in_a_column_less():
