@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from cutwise import core
+from cutwise.table.table import as_matrix
 from cutwise.tree.optimal import optimal_cut
 from tests.each import each
 
@@ -150,6 +152,13 @@ def test_neither_threads_nor_the_order_of_rows_nor_repeats_change_the_cut(object
         order = rng.permutation(len(X))
         assert optimal_cut(X[order], objective, weights[order]) == cut
         assert optimal_cut(np.repeat(X, weights, axis=0), objective) == cut
+
+
+@pytest.mark.parametrize("find", [core.near_best_means_cuts, core.near_best_medians_cuts])
+def test_heavy_weights_as_those_of_fractions_leave_few_cuts_to_compare(find):
+    rng = np.random.default_rng(9)
+    X, weights = rng.normal(size=(1000, 3)), rng.integers(1, 2**45 // 1000, 1000)
+    assert len(find(as_matrix(X), weights)[0]) == 1
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -13,8 +13,9 @@
 // left sides from one in decreasing order. The columns of the costs are the outer loop, so that the state of one stays in the
 // cache.
 //
-// All sums are integers. Values are rounded, with a bound on how much that changes a cost, which is 0 for integers and for
-// fractions of few binary digits. Where several cuts may be the best, the caller compares these exactly.
+// All sums are integers of 128 bits, because those of 64 bits leave too few bits to the values where weights are fractions:
+// then thousands of cuts may be the best. Values are rounded, with a bound on how much that changes a cost, which is 0 for
+// integers and for fractions of few binary digits. Where several cuts may be the best, the caller compares these exactly.
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
 #include "optimal_cut/ordered.hpp"
@@ -24,13 +25,21 @@ namespace {
 
 constexpr int64_t kRowsAhead = 24;  // rows ahead that are prefetched
 
+#ifdef __SIZEOF_INT128__
+__extension__ using Sum = __int128;
+#else
+using Sum = int64_t;  // compilers without it compare more cuts exactly
+#endif
+constexpr int kSumBits = 8 * sizeof(Sum) - 2;
+
 // A total weight, and the weighted sum of values.
 struct WeightAndSum {
-  int64_t weight = 0, value = 0;
+  int64_t weight = 0;
+  Sum value = 0;
 
   CUTWISE_INLINE void add(int64_t w, int64_t x) {
     weight += w;
-    value += w * x;
+    value += static_cast<Sum>(w) * x;
   }
 };
 
@@ -74,13 +83,13 @@ class Remaining {
   }
 
   // The sum of the l1 distances to the median; called while some row is left.
-  int64_t cost() {
+  Sum cost() {
     // Moves to the first rank such that at least half of the weight is at or below it.
     for (; 2 * (below_.weight + here().weight) < all_.weight; median_ = left_[median_].after)
       below_.add(here().weight, here().value);
     while (2 * below_.weight > all_.weight) step_down(left_[median_].before);
     // The sum of (value - median) from the median on, and of (median - value) below it.
-    return all_.value - 2 * below_.value + here().value * (2 * below_.weight - all_.weight);
+    return all_.value - 2 * below_.value + static_cast<Sum>(here().value) * (2 * below_.weight - all_.weight);
   }
 
  private:
@@ -114,7 +123,7 @@ class MediansSearch {
   FoundCuts search() {
     // A cost is a sum over d columns of at most 4 times the total weight times a value.
     const int bits =
-        std::min(50, 62 - 2 - log2_above(static_cast<double>(table_.total_weight)) - log2_above(static_cast<double>(d_)));
+        std::min(50, kSumBits - 2 - log2_above(static_cast<double>(table_.total_weight)) - log2_above(static_cast<double>(d_)));
     require(bits >= 8, "the weights add up to too much for so many columns");
     std::vector<OrderedColumn> ordered(table_.n_columns);
     parallel_for(n_jobs_, table_.n_columns, [&](int64_t f) { ordered[f] = OrderedColumn(table_.columns, n_, f); });
@@ -128,12 +137,12 @@ class MediansSearch {
     double error = 0.0;
     for (const double of_column : off) error += of_column;
     // The costs of two cuts have an error of at most `error` each.
-    const int64_t reach = error > 0.0 ? static_cast<int64_t>(std::ceil(std::min(2.0 * error * (1.0 + 1e-6), 0x1p62))) : 0;
+    const auto reach = static_cast<Sum>(std::ceil(std::min(2.0 * error * (1.0 + 1e-6), std::ldexp(1.0, kSumBits))));
     std::vector<std::vector<Near>> near(table_.n_columns);
     parallel_for(n_jobs_, table_.n_columns, [&](int64_t f) { near[f] = cheapest(ordered[f], reach); });
-    int64_t least = std::numeric_limits<int64_t>::max();
+    Sum least = -1;
     for (const auto &of_column : near)
-      for (const Near &cut : of_column) least = std::min(least, cut.cost);
+      for (const Near &cut : of_column) least = least < 0 ? cut.cost : std::min(least, cut.cost);
     FoundCuts found;
     for (int64_t f = 0; f < table_.n_columns; ++f)
       for (const Near &cut : near[f])
@@ -143,7 +152,8 @@ class MediansSearch {
 
  private:
   struct Near {
-    int64_t cost, cut;
+    Sum cost;
+    int64_t cut;
   };
 
   // Fills column j with the differences from its median value, rounded to integers. Returns how much the rounding may change a
@@ -168,10 +178,10 @@ class MediansSearch {
   }
 
   // The cuts of a column that cost at most `reach` more than the cheapest of them.
-  std::vector<Near> cheapest(const OrderedColumn &ordered, int64_t reach) const {
+  std::vector<Near> cheapest(const OrderedColumn &ordered, Sum reach) const {
     const int64_t n_cuts = static_cast<int64_t>(ordered.cuts.size());
     if (n_cuts == 0) return {};
-    std::vector<int64_t> costs(n_cuts, 0);
+    std::vector<Sum> costs(n_cuts, 0);
     Remaining side;
     std::vector<SortedRow> rows(n_);  // of column j, in the order of the feature
     for (const SortedColumn &column : columns_) {
@@ -192,7 +202,7 @@ class MediansSearch {
         costs[g] += side.cost();
       }
     }
-    const int64_t least = *std::min_element(costs.begin(), costs.end());
+    const Sum least = *std::min_element(costs.begin(), costs.end());
     std::vector<Near> near;
     for (int64_t g = 0; g < n_cuts; ++g)
       if (costs[g] - least <= reach) near.push_back({costs[g], g});
