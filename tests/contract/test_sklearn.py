@@ -27,8 +27,10 @@ from cutwise import (
     ExplainableKMedians,
     KernelKMeans,
     KMedians,
+    TableScaler,
 )
 from cutwise.baselines import CART, CUBT, CLTree, KDTree
+from tests.each import each
 from tests.oracle.models import fit_quietly
 
 SKLEARN_VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
@@ -256,3 +258,24 @@ def test_sample_weights_are_routed_where_asked_for():
         weights = np.where(iris.target == 0, 0.0, 1.0)
         pipeline.fit(iris.data, sample_weight=weights)
     assert pipeline[-1].tree_.n_node_samples[0] == 100
+
+
+@pytest.mark.parametrize("make", [*(type(estimator) for estimator in CHECKED), TableScaler])
+@each("is_fitted", [False, True])
+def test_a_fit_that_is_interrupted_leaves_the_estimator_as_it_was(make, is_fitted, monkeypatch):
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    model = make() if make is TableScaler else make(max_leaves=2) if make is ClusterExplainer else make(2, n_init=1)
+    if is_fitted:
+        fit_quietly(model, X, y)
+    before, remember = dict(vars(model)), make._remember_columns
+
+    def interrupted(self, table):
+        remember(self, table)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(make, "_remember_columns", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fit_quietly(model, X[:, :2] * 9, y)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())

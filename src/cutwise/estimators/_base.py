@@ -53,7 +53,7 @@ from cutwise.tree.limits import NoAllowedCutError
 from cutwise.tree.provider import GrowthSpec
 from cutwise.tree.recipes import RECIPES, LimitsGiven, Recipe
 
-from ._clusterer import HasCost
+from ._clusterer import HasCost, all_or_nothing
 from ._fitted_tree import FittedTree
 from ._lazy import read_clusters
 from ._model_file import UnserializableParam
@@ -376,6 +376,7 @@ class TreeClusterer(HasCost, TreeEstimator):
     n_jobs: int | None = None
     verbose: int = 0
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, feature_names: Any = None) -> Self:
         """Find the reference clustering, and grow the tree that explains it.
 

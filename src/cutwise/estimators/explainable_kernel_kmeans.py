@@ -17,6 +17,7 @@ from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.core import Float64, Int32
 from cutwise.estimators._base import HasLimits, TreeClusterer
+from cutwise.estimators._clusterer import all_or_nothing
 from cutwise.estimators.explainable_kmeans import grow_starts
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
 from cutwise.estimators.training import (
@@ -396,6 +397,7 @@ class ExplainableKernelKMeans(HasLimits, TreeClusterer):
     cuts: Literal["interval", "threshold"] = "interval"
     approximation: Literal["nystroem"] | None = None
 
+    @all_or_nothing
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, K: Any = None, feature_names: Any = None
     ) -> Self:

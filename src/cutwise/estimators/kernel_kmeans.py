@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.core import Float64
-from cutwise.estimators._clusterer import CenterClusterer
+from cutwise.estimators._clusterer import CenterClusterer, all_or_nothing
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, warn
 from cutwise.reference.feature_space import FeatureSpace, NystroemMap, feature_space, warn_if_negative
 from cutwise.reference.kernel_kmeans import INITS, Partition, kernel_kmeans
@@ -220,6 +220,7 @@ class KernelKMeans(CenterClusterer):
     n_jobs: int | None = None
     verbose: int = 0
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows.
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cutwise._docs import fill_doc
 from cutwise.core import Float64, Int32
-from cutwise.estimators._clusterer import CenterClusterer
+from cutwise.estimators._clusterer import CenterClusterer, all_or_nothing
 from cutwise.reference.objective import KMEDIANS
 from cutwise.reference.search import find_clustering
 from cutwise.table.intake import check_integer, check_n_init, check_n_jobs, check_option, check_unread, read_centers
@@ -91,6 +91,7 @@ class KMedians(CenterClusterer):
     n_jobs: int | None = None
     verbose: int = 0
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows.
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from cutwise import core
 from cutwise._docs import fill_doc
 from cutwise.core import Float64, Int64
-from cutwise.estimators._clusterer import RemembersColumns
+from cutwise.estimators._clusterer import RemembersColumns, all_or_nothing
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.words import quoted
 from cutwise.reference.objective import sum_weights
@@ -82,6 +82,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         self.numbers = numbers
         self.distance = distance
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the kinds and levels of columns, and their scales.
 
