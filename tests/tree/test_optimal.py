@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from fractions import Fraction
 from itertools import pairwise
 
@@ -159,6 +161,25 @@ def test_heavy_weights_as_those_of_fractions_leave_few_cuts_to_compare(find):
     rng = np.random.default_rng(9)
     X, weights = rng.normal(size=(1000, 3)), rng.integers(1, 2**45 // 1000, 1000)
     assert len(find(as_matrix(X), weights)[0]) == 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that interrupts")
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_an_interrupt_ends_the_search(objective):
+    X = np.random.default_rng(10).normal(size=(50_000, 8))
+    start = time.process_time()
+    optimal_cut(X, objective)
+    whole = time.process_time() - start
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, whole / 8)
+    start = time.process_time()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            optimal_cut(X, objective)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.process_time() - start < 0.8 * whole
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -1291,7 +1291,7 @@ def near_best_medians_cuts(
     """
     The same as near_best_means_cuts for 2-medians: each side is served by its coordinate-wise median.
 
-    It takes the same time for equal weights, and 32 bytes per value.
+    It takes the same time for equal weights, and 56 bytes per value.
     """
 
 def sample_bins(

@@ -39,9 +39,12 @@ class MeansSearch {
     center();
   }
 
-  FoundCuts search(int n_jobs) const {
+  FoundCuts search(int n_jobs, Interrupt &interrupt) const {
     std::vector<Range> ranges(table_.n_columns);
-    parallel_for(n_jobs, table_.n_columns, [&](int64_t f) { ranges[f] = bound(f); });
+    parallel_for(n_jobs, table_.n_columns, [&](int64_t f) {
+      interrupt.check();
+      ranges[f] = bound(f);
+    });
     double least = 0.0;  // a lower bound on the gain of the best cut
     for (const Range &range : ranges) least = std::max(least, range.low);
     FoundCuts found;
@@ -159,5 +162,5 @@ weights: positive; a weight equals a repeated row. columns: the same rows in the
 Returns three arrays, (n_cuts,): the feature, the largest value on the left and the smallest on the right. There is one cut, or
 several where float64 cannot decide between them, or none where all rows are equal in the columns. Takes O(n d c + n (c + d)
 log n) time for n rows, d columns of the matrix and c that may be cut.)",
-      [](const CutTable &table, int n_jobs) { return MeansSearch(table).search(n_jobs); });
+      [](const CutTable &table, int n_jobs, Interrupt &interrupt) { return MeansSearch(table).search(n_jobs, interrupt); });
 }

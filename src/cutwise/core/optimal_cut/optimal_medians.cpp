@@ -118,7 +118,8 @@ int log2_above(double value) {
 
 class MediansSearch {
  public:
-  MediansSearch(const CutTable &table, int n_jobs) : table_(table), n_(table.n), d_(table.d), n_jobs_(n_jobs) {}
+  MediansSearch(const CutTable &table, int n_jobs, Interrupt &interrupt)
+      : table_(table), n_(table.n), d_(table.d), n_jobs_(n_jobs), interrupt_(interrupt) {}
 
   FoundCuts search() {
     // A cost is a sum over d columns of at most 4 times the total weight times a value.
@@ -131,6 +132,7 @@ class MediansSearch {
     columns_.resize(d_);
     std::vector<double> off(d_);
     parallel_for(n_jobs_, d_, [&](int64_t j) {
+      interrupt_.check();
       off[j] = table_.is_one() ? rank_values(j, ordered[j].rows, scale[j])
                                : rank_values(j, OrderedColumn(table_.rows, n_, j).rows, scale[j]);
     });
@@ -185,6 +187,7 @@ class MediansSearch {
     Remaining side;
     std::vector<SortedRow> rows(n_);  // of column j, in the order of the feature
     for (const SortedColumn &column : columns_) {
+      interrupt_.check();
       for (int64_t i = 0; i < n_; ++i) {
         prefetch(&column.by_row[ordered.rows[std::min(i + kRowsAhead, n_ - 1)]], sizeof(SortedRow));
         rows[i] = column.by_row[ordered.rows[i]];
@@ -212,6 +215,7 @@ class MediansSearch {
   const CutTable table_;
   int64_t n_, d_;
   int n_jobs_;
+  Interrupt &interrupt_;
   std::vector<SortedColumn> columns_;
 };
 
@@ -220,9 +224,10 @@ class MediansSearch {
 
 void bind_optimal_medians(nanobind::module_ &m) {
   using namespace cutwise;
-  bind_cut_search(m, "near_best_medians_cuts",
-                  R"(The same as near_best_means_cuts for 2-medians: each side is served by its coordinate-wise median.
+  bind_cut_search(
+      m, "near_best_medians_cuts",
+      R"(The same as near_best_means_cuts for 2-medians: each side is served by its coordinate-wise median.
 
-It takes the same time for equal weights, and 32 bytes per value.)",
-                  [](const CutTable &table, int n_jobs) { return MediansSearch(table, n_jobs).search(); });
+It takes the same time for equal weights, and 56 bytes per value.)",
+      [](const CutTable &table, int n_jobs, Interrupt &interrupt) { return MediansSearch(table, n_jobs, interrupt).search(); });
 }

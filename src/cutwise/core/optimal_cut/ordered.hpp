@@ -3,6 +3,7 @@
 
 #include "base/arrays.hpp"
 #include "base/exact_sums.hpp"
+#include "base/interrupt.hpp"
 #include "base/matrix.hpp"
 #include "base/rows.hpp"
 
@@ -68,7 +69,7 @@ struct FoundCuts {
   }
 };
 
-// Binds search(table, n_jobs), which returns FoundCuts, as a function for Python.
+// Binds search(table, n_jobs, interrupt), which returns FoundCuts, as a function for Python.
 template <class Search>
 void bind_cut_search(nb::module_ &m, const char *name, const char *doc, Search search) {
   m.def(
@@ -92,7 +93,9 @@ void bind_cut_search(nb::module_ &m, const char *name, const char *doc, Search s
           std::vector<double> row_scratch, column_scratch;
           const Tile tile = row_reader->tile(0, n, row_scratch);
           const Tile cut_tile = cut_columns ? column_reader->tile(0, n, column_scratch) : tile;
-          found = search(CutTable{cut_tile, tile, n, columns.n_cols(), rows.n_cols(), weight, total_weight}, n_jobs);
+          const CutTable table{cut_tile, tile, n, columns.n_cols(), rows.n_cols(), weight, total_weight};
+          Interrupt interrupt;
+          interrupt.run([&] { found = search(table, n_jobs, interrupt); });
         });
         return std::make_tuple(to_numpy(std::move(found.feature)), to_numpy(std::move(found.left_max)),
                                to_numpy(std::move(found.right_min)));

@@ -1,47 +1,13 @@
 // The changes of a search, and their order; see README.md for the parts.
-#include <chrono>
 #include <unordered_map>
 
 #include "base/distinct_rows.hpp"
+#include "base/interrupt.hpp"
 #include "base/parallel.hpp"
 #include "refine/cut_tree.hpp"
 
 namespace cutwise {
 namespace {
-
-// Ends all threads of a search soon after Ctrl-C, and reports the cost of the best tree twice a second.
-class Interrupt {
- public:
-  explicit Interrupt(const nb::object &progress) : progress_(progress) {}
-
-  void found(double value) {
-    double best = best_;
-    while (value < best && !best_.compare_exchange_weak(best, value)) continue;
-  }
-
-  void check() {
-    if (stop_) throw std::runtime_error("interrupted");
-    if (std::this_thread::get_id() != caller_) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(20)) return;
-    last_ = now;
-    const GilAcquire acquire;
-    if (PyErr_CheckSignals() != 0) {
-      stop_ = true;
-      throw std::runtime_error("interrupted");
-    }
-    if (progress_.is_none() || best_ == kInfinite || now - reported_ < std::chrono::milliseconds(500)) return;
-    reported_ = now;
-    progress_(best_.load());
-  }
-
- private:
-  const nb::object &progress_;
-  std::atomic<double> best_{kInfinite};
-  std::atomic<bool> stop_{false};
-  const std::thread::id caller_ = std::this_thread::get_id();
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now(), reported_ = last_;
-};
 
 struct SearchSettings {
   int32_t n_deletions, n_insertions;
@@ -313,8 +279,8 @@ class TreeSearch {
     std::vector<std::vector<Step>> steps(starts.size());
     std::vector<int64_t> done(starts.size(), 0);
     without_gil([&] {
-      Interrupt interrupt(progress);
-      try {
+      Interrupt interrupt(&progress);
+      interrupt.run([&] {
         parallel_for(n_jobs, static_cast<int64_t>(starts.size()), [&](int64_t i) {
           Search search(settings, interrupt);
           CutTree tree(sample_, cuts[i]);
@@ -332,11 +298,7 @@ class TreeSearch {
           steps[i] = std::move(search.steps);
           done[i] = search.work();
         });
-      } catch (const std::runtime_error &) {
-        const GilAcquire acquire;
-        if (PyErr_Occurred() != nullptr) throw nb::python_error();
-        throw;
-      }
+      });
     });
     std::vector<Result> results;
     for (size_t i = 0; i < starts.size(); ++i) {
