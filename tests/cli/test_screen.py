@@ -8,6 +8,7 @@ from rich.progress import Progress
 from sklearn.datasets import load_iris
 
 from cutwise import ExplainableKMeans, cost_curve
+from cutwise.cli import main
 from cutwise.cli.compare import HEADER
 from cutwise.cli.screen import one_line, print_line, print_table, working
 
@@ -100,6 +101,15 @@ def test_progress_is_shown_only_where_a_person_watches(monkeypatch, capsys, quie
     with working("counting"):
         pass
     assert dumb.getvalue() == ""
+
+
+def test_a_terminal_shows_that_a_command_starts_before_its_slow_imports(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("cutwise.cli.app.import_module", lambda name: screen.write(f"<{name}>"))
+    assert main(["fit", "--example", "iris"]) == 0
+    assert re.search("starting.*<cutwise.estimators>.*working on", screen.getvalue(), re.DOTALL)
 
 
 def test_progress_moves_on_with_the_stages_and_steps(monkeypatch):

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from inspect import Parameter, Signature, signature
 from shutil import get_terminal_size
 from typing import Annotated, Any, get_type_hints
@@ -18,7 +19,7 @@ import typer
 
 import cutwise
 from cutwise.cli import bench, compare, curve, explain, fit, front, predict, recount, report, rules
-from cutwise.cli.screen import note
+from cutwise.cli.screen import note, working
 from cutwise.exceptions import CutwiseError, CutwiseWarning
 
 
@@ -44,6 +45,8 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
             name: group(**{field.name: given.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
+        with working("starting"):  # these imports take longer than all before them, up to seconds
+            import_module("cutwise.estimators")
         command(**made, **given)
 
     flat.__name__, flat.__doc__ = command.__name__, command.__doc__
