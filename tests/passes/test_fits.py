@@ -167,6 +167,7 @@ def same_through_any_door(data):
             patch.setattr("cutwise.tree.refine_sample.WHOLE_VALUES", 0)
         # Costs of others are larger than those of the rows that say which are likely.
         patch.setattr("cutwise.passes.rows._LIKELY", data.draw(st.sampled_from([1, 1 << 13])))
+        patch.setattr("cutwise.passes.rows.HELD_BYTES", data.draw(st.sampled_from([0, 1 << 26])))
         same_in_batches(data, given_frame, name, parts, k, options)
 
 
@@ -317,13 +318,16 @@ def test_the_best_of_several_explanations_is_taken(frame):
     assert model.candidates_.keys() == {"expand", "exshallow", "exgreedy", "imm", "cart"}
 
 
-def test_trees_that_grow_side_by_side_share_their_passes(frame):
+def test_trees_that_grow_side_by_side_share_their_passes(frame, monkeypatch):
     options = {"n_clusters": 6, "reference": frame.sample(6, seed=1).to_numpy()}
+    held = ExplainableKMeans(**options).fit(frame.lazy()).n_passes_
+    monkeypatch.setattr("cutwise.passes.rows.HELD_BYTES", 0)
     passes = [
         ExplainableKMeans(algorithm=name, **options).fit(frame.lazy()).n_passes_
         for name in ("exshallow", "exgreedy", "imm", "exkmc", "search")
     ]
     assert passes[-1] < sum(passes[:-1]) / 2
+    assert held < passes[-1] / 2  # a small table is gone over for its sums alone
 
 
 def test_fit_transform_is_refused_before_anything_is_fitted(frame, monkeypatch):

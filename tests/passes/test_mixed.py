@@ -216,10 +216,12 @@ def same_through_any_door(data):
     if any(isinstance(dtype, pl.Enum) for dtype in frame.dtypes):  # an order that Arrow's dictionaries do not keep
         doors = ["workers", "polars", "frames"]
     door = door_of(data.draw(st.sampled_from(doors)), frame, parts)
-    if explains:
-        models = [fitted(ClusterExplainer(**options), X, "y", sample_weight=name) for X in (door, frame)]
-    else:
-        models = [fitted(ExplainableKMeans(k, **options), X, sample_weight=name) for X in (door, frame)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cutwise.passes.rows.HELD_BYTES", data.draw(st.sampled_from([0, 1 << 26])))
+        if explains:
+            models = [fitted(ClusterExplainer(**options), X, "y", sample_weight=name) for X in (door, frame)]
+        else:
+            models = [fitted(ExplainableKMeans(k, **options), X, sample_weight=name) for X in (door, frame)]
     assert_same(*models)
 
 

@@ -18,7 +18,7 @@ from cutwise import core
 from cutwise._progress import Stages
 from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError, shown
-from cutwise.passes.provider import LeafRows, PassProvider
+from cutwise.passes.provider import LeafRows, provide
 from cutwise.passes.reference import find_centers
 from cutwise.passes.rows import BatchedRows, PreparedRows, Slice
 from cutwise.passes.sources import LazyTable, check_column_name
@@ -31,6 +31,7 @@ from cutwise.table.mixed import frame_of
 from cutwise.table.table import Table, are_plain, as_matrix
 from cutwise.tree.cut_tree import CutTree
 from cutwise.tree.growing import GrownTree
+from cutwise.tree.provider import Provider
 from cutwise.tree.recipes import RECIPES
 from cutwise.tree.refine import Judgement, SearchCheaper
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -141,18 +142,19 @@ class LazyContext(FitContext):
         return self.prepared.rows
 
     @property
-    def counted(self) -> tuple[tuple[int, int], tuple[None, None]]:
+    def counted(self) -> tuple[tuple[int, int], tuple[None, Int64 | None]]:
         """See :class:`FitContext`."""
-        return (self.batches.n_rows, self.batches.total_weight), (None, None)
+        held = self.prepared.held
+        return (self.batches.n_rows, self.batches.total_weight), (None, None if held is None else held.weights)
 
     @cached_property
     def coordinates(self) -> Float64:
         """See :class:`FitContext`."""
         return self.prepared.coordinates
 
-    def provider(self, centers: Float64 | None = None) -> PassProvider:
+    def provider(self, centers: Float64 | None = None) -> Provider:
         """See :class:`FitContext`."""
-        return PassProvider(self.prepared if centers is None else self.prepared.priced_by(centers))
+        return provide(self.prepared if centers is None else self.prepared.priced_by(centers))
 
     def search(self) -> SearchByPasses:
         """See :class:`FitContext`; a search on a sample of the rows."""

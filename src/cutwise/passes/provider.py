@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.core import Float64, Int32, Int64
-from cutwise.table.table import ColumnKind, as_matrix
+from cutwise.table.table import ColumnKind, EncodedTable, as_matrix
 from cutwise.tree.criteria.disagreement import FewestDisagree
 from cutwise.tree.criteria.induced import Induced, LeastInduced, ModesCut, NearestTwo
 from cutwise.tree.criteria.mistakes import CheapestTie, FewestByModes, FewestMistakes
@@ -36,6 +36,7 @@ from cutwise.tree.provider import (
     Gap,
     LeafCut,
     LevelSums,
+    MemoryProvider,
     NodeSums,
     SeparatingCut,
     SeparationNode,
@@ -131,8 +132,52 @@ class LeafRows:
         return np.tile(np.arange(k, dtype=np.int32), n_leaves), self.weights.ravel()
 
 
+def provide(source: PreparedRows) -> HeldProvider | PassProvider:
+    """The provider of rows in batches: all are held in memory if they are few."""
+    return PassProvider(source) if source.held is None else HeldProvider(source, source.held)
+
+
+def _leaf_sums(source: PreparedRows, n_leaves: int) -> Callable[[Total, Slice, Int32], None]:
+    """Function that adds rows to weights by label and sums of values of every leaf."""
+    k, value_sums = source.n_clusters, source.value_sums
+
+    def add(found: Total, rows: Slice, leaf: Int32) -> None:
+        labels = np.bincount(leaf * k + rows.read("labels"), rows.read("weights"), n_leaves * k)
+        found.update([labels.reshape(-1, k).astype(np.int64), *value_sums(rows, leaf, n_leaves)])
+
+    return add
+
+
+class HeldProvider(MemoryProvider):
+    """All rows of a source, held in memory; those of a finished tree are summed up as those of other sources."""
+
+    def __init__(self, source: PreparedRows, table: EncodedTable) -> None:
+        super().__init__(table, *source.labels_and_costs)
+        self._source = source
+
+    def anew(self) -> HeldProvider:
+        """See :class:`Provider`."""
+        return HeldProvider(self._source, self.table)
+
+    def number_of_row(self, numbers: Mapping[int, int]) -> Int32:
+        """See :meth:`PassProvider.number_of_row`."""
+        return np.repeat(np.array(list(numbers.values()), dtype=np.int32), self._source.n_clusters)
+
+    def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> LeafRows:
+        """See :class:`Provider`."""
+        leaves, place = leaf_of_row[:: self._source.n_clusters].copy(), np.empty(tree.n_nodes, dtype=np.int32)
+        place[leaves] = np.arange(len(leaves))
+        add_up = _leaf_sums(self._source, len(leaves))
+
+        def add(found: Total, rows: Slice) -> None:
+            add_up(found, rows, place[tree.apply(rows.table.matrix)])
+
+        weights, *sums = self._source.go_over("leaves of the tree", Total(), add).values
+        return LeafRows(tree, leaves, weights, sums)
+
+
 class PassProvider:
-    """The :class:`cutwise.tree.provider.Provider` of rows in batches."""
+    """The :class:`cutwise.tree.provider.Provider` of rows that are gone over in batches."""
 
     def __init__(self, source: PreparedRows) -> None:
         self._source, self.searched = source, source.searched
@@ -377,17 +422,15 @@ class PassProvider:
 
     def _measure_leaves(self) -> tuple[Int64, list[Int64]]:
         """Weights by label and sums of values of every leaf; the pass also finds the gaps of tests."""
-        leaves, k, source_sums = [node for node in self._nodes if not node.is_split], self._k, self._source.value_sums
+        leaves = [node for node in self._nodes if not node.is_split]
         if self._seen_leaves[0] != leaves:
-            layers = self._layers(leaves)
+            layers, add_up = self._layers(leaves), _leaf_sums(self._source, len(leaves))
 
             def add(found: Total, rows: Slice, numbers: Int32) -> None:
-                leaf = np.maximum.reduce([layer[numbers] for layer in layers])
-                labels = np.bincount(leaf * k + rows.read("labels"), rows.read("weights"), len(leaves) * k)
-                found.update([labels.astype(np.int64), *source_sums(rows, leaf, len(leaves))])
+                add_up(found, rows, np.maximum.reduce([layer[numbers] for layer in layers]))
 
             weights, *sums = self._go_over("leaves of the tree", Total(), add, None).values
-            self._seen_leaves = leaves, weights.reshape(-1, k), sums
+            self._seen_leaves = leaves, weights, sums
         return self._seen_leaves[1:]
 
     def _add_up(self, nodes: Sequence[Node], by_bin: str | None, in_all: str | None) -> None:

@@ -23,6 +23,7 @@ from cutwise.reference.objective import (
     ENOUGH_BITS,
     KMEANS,
     Cap,
+    FixedCosts,
     check_spread,
     find_cap,
     fixed_costs_by,
@@ -50,6 +51,9 @@ Sums = tuple[Int64, Int64, Int64]
 
 MOST_BYTES = 1 << 26
 """Memory for the sums of one pass; it limits how many nodes a pass serves."""
+
+HELD_BYTES = MOST_BYTES
+"""Memory for the values and costs of all rows; trees of a table that takes more are grown by passes."""
 
 _LIKELY = 1 << 13
 """Rows of the sample whose costs give a likely bound on all costs."""
@@ -690,9 +694,32 @@ class PreparedRows:
         if len(centers) > 1 and magnitude < ENOUGH_BITS:
             self._cap(costs.scale)
 
+    @cached_property
+    def held(self) -> EncodedTable | None:
+        """All rows in memory, if the table is small; it may not leave an engine's workers."""
+        rows, n = self.rows, self.rows.n_rows
+        if rows.engine is not None or 8 * n * (len(self.bins.begin) - 1 + self.n_clusters) > HELD_BYTES:
+            return None
+        known: dict[str, Any] = {name: self._all_of(name) for name in ("values", "weights") if name in self._stored}
+        if "values" not in known:
+            known["values"] = np.concatenate([part.read("values").copy() for part in rows.slices("all rows")])
+        everything = Slice(self.plan, n, known, {})
+        return encode_table(everything.table, weights=everything.weights, merge=False)
+
+    @cached_property
+    def labels_and_costs(self) -> tuple[Int32, FixedCosts]:
+        """Of all rows that are held."""
+        costs = FixedCosts(self._all_of("excess"), self._all_of("base"), self.plan.scale)
+        return self._all_of("labels").astype(np.int32), costs
+
+    def _all_of(self, name: str) -> npt.NDArray[Any]:
+        """Copy of an array of all rows: a file that is mapped to memory cannot be removed everywhere."""
+        return self._stored[name].read(0, self.rows.n_rows).copy()
+
     def priced_by(self, centers: Float64) -> PreparedRows:
         """Copy with the same labels and costs by other centers."""
         other = copy(self)
+        vars(other).pop("labels_and_costs", None)
         other.centers, other.plan = centers, replace(self.plan, centers=centers, cap=None)
         other._stored = {name: column for name, column in self._stored.items() if name not in ("excess", "base")}
         other._measure()

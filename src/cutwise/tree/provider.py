@@ -529,7 +529,7 @@ class MemoryProvider:
             number[self.rows(leaf)] = given
         return number
 
-    def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> None:
+    def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> Any:
         """See :class:`Provider`."""
 
 
