@@ -310,8 +310,11 @@ class PassProvider:
             # Other open nodes will be searched in the same way: open the ranges that they need, too.
             of_nodes = {own: pending}
             for other in self._open():
-                if other is not own and kind in other.pieces and (like := _of_node(search, other)) is not None:
-                    of_nodes[other] = self._search_bins(other, like)[1]
+                if other is own or other.children is not None or kind not in other.pieces:
+                    continue
+                like = _of_node(search, other)
+                if like is not None and len(wanted := self._search_bins(other, like)[1]):
+                    of_nodes[other] = wanted
             self._open_bins(kind, of_nodes)
         if isinstance(search, CheapestCut):
             found = search.or_set(found, self._levels(own, kind, search.limits), self.searched)
