@@ -236,7 +236,7 @@ def sum_weights(sample_weight: Float64 | None) -> Int64 | Float64 | None:
 _SMALLEST_DISTANCE = 2.0**-500
 """Squares of smaller ones lose digits below float64's range, or are 0."""
 
-_COLUMNS_A_COST = 6
+_COLUMNS_A_COST = 3
 """Costs by every center are kept where there are so many columns a center.
 
 They then take little memory beside the rows, and measuring them again takes longer than reading them."""
