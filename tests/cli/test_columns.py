@@ -76,6 +76,7 @@ RNG = np.random.default_rng(0)
         ("CustomerID", RNG.integers(10**9, size=N), "a row identifier"),
         ("Obs", np.arange(5), "a row identifier"),
         ("person_id", np.arange(N) // 3, "identifiers that several rows share"),
+        ("Unnamed: 0", np.arange(N) % 20, "identifiers that several rows share"),
         ("species_id", np.arange(N) % 3 + 1, None),  # codes
         ("paid", np.arange(N) // 3, None),
         ("sales", RNG.integers(10**9, size=N), None),

@@ -196,6 +196,8 @@ def test_a_late_byte_that_is_not_utf_8_is_no_traceback(capsys):
         ("a,b\n1,2\n1,2,3\n", "Expected 2 fields in line 3, saw 3"),
         ("a,b\n1,2,3\n1,2,3\n", "more values than the 2"),
         ("a,b\n2.5,2,3\n1.5,2,3\n", "more values than the 2"),
+        ("a\n1,500\n2,700\n", "more values than the 1"),
+        ("a,b,a\n1,2,3\na,b,a\n4,5,6\n", "duplicate column names: 'a'"),
         ('a,b\n1,2\n3,"4\n5,6\n', "starting at row 2. Close the quotation mark opened there"),
         (b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00", "is not a text table"),
         (b"(\xb5/\xfd\x04X!\x00a,b\n1,2", r"is compressed by Zstandard\. Unpack it, and give the file with the table"),
@@ -220,6 +222,10 @@ def test_numbers_in_columns_parted_by_spaces_are_read_as_columns(text):
     assert frame.iloc[0].tolist() == [float(cell) for cell in text.splitlines()[not text[0].isdigit()].split()]
 
 
+def test_instants_without_names_are_no_libsvm():
+    assert read("2020-01-01 10:30\t5.2\n2020-01-02 11:30\t6.2\n")[0]["x1"].tolist() == [5.2, 6.2]
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -227,13 +233,21 @@ def test_numbers_in_columns_parted_by_spaces_are_read_as_columns(text):
         ("a\tb\nS1\t1.5\t2\nS2\t2.5\t3\n", ["S1", "S2"]),  # write.table(d, sep="\t", quote=FALSE)
         ('"a","b"\n"r,1",1.5,2\n"r 2",2.5,3\n', ["r,1", "r 2"]),
         (" a kind\n0 1.5 x\n1 2.5 y\n", ["0", "1"]),
+        ("# sampled rows\n'a' b\n7 1.5 2\n3 2.5 NA\n".replace("'", '"'), ["7", "3"]),
     ],
 )
-def test_rows_may_begin_with_names_that_the_first_line_lacks(text, names):
+def test_rows_may_begin_with_names_that_the_first_line_lacks(text, names, capsys):
     frame, _, _ = read(text)
     assert frame.columns[:2].tolist() == ["Unnamed: 0", "a"]
     assert frame["Unnamed: 0"].astype(str).tolist() == names
     assert frame["a"].tolist() == [1.5, 2.5]
+    assert "begin with names" in capsys.readouterr().err
+
+
+def test_new_files_may_begin_with_any_row_names_where_those_of_the_fit_did():
+    known = Format(columns=["Unnamed: 0", "a", "b"], tested=["a"])
+    assert find_layout("a,b\n7,1.5,2\n3,2.5,3\n", "new.csv", known).names == ("Unnamed: 0", "a", "b")
+    assert find_layout("a,b\n7,1,\n3,2,\n", "new.csv", known).names == ("a", "b")  # lines end with a separator
 
 
 def test_columns_parted_by_spaces_may_hold_words():

@@ -57,7 +57,7 @@ _OTHER_TEXTS = {
     "HTML or XML": r"\s*<[!?a-z]",
     "JSON": r"\s*(\{\s*[\"}]|\[\s*[\[{])",
     "ARFF": r"(\s*%.*\n|\s*\n)*\s*@relation\s",
-    "LIBSVM's format": r"[-+.\d]+( \d+:[-+.\de]+)+\s",
+    "LIBSVM's format": r"[-+]?\d+(\.\d+)?( \d+:[-+.\de]+)+ *\r?\n",
 }
 _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # written by Excel
 _TOTAL = re.compile(r"((grand |sub)?total|sums?|totals|gesamt|summe|insgesamt|average|mean)\s*:?", re.IGNORECASE)
@@ -270,13 +270,15 @@ def find_layout(sample: str, name: str, known: Format = UNKNOWN) -> Layout:
     first_line, first = rows[0]
     cells = [cell.strip() for cell in first]
     has_names = known.given_header
-    if has_names is not False and _has_row_names(cells, [row for _, row in rows[1:]]):
+    below = [row for _, row in rows[1:]]
+    if has_names is not False and _has_row_names(cells, below, separator, known):
+        note(f"the rows of {name} begin with names, for which its first line has none")
         cells, has_names = ["", *cells], True
     if has_names is None and (at is not None or known.has_names is False):
         has_names = at is not None
     if has_names is None:
-        has_names = _are_names(cells, [row for _, row in rows[1:]], name)
-    mark, sure = _decimal_mark([row for _, row in (rows[1:] if has_names else rows)], separator, name, known)
+        has_names = _are_names(cells, below, name)
+    mark, sure = _decimal_mark(below if has_names else [first, *below], separator, name, known)
     if has_names:
         names = _unique_names(cells, rows, name)
         start = rows[1][0] if len(rows) > 1 else first_line + 1
@@ -344,15 +346,21 @@ def _separated(sample: str, name: str, known: Format) -> tuple[str, list[tuple[i
     return separator, rows
 
 
-def _has_row_names(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+def _has_row_names(
+    cells: Sequence[str], rows: Sequence[Sequence[str]], separator: str, known: Format = UNKNOWN
+) -> bool:
     """Whether every row begins with its own name or number, and the line of names has no cell for them, as R writes."""
     if {len(row) for row in rows} != {len(cells) + 1} or not any(row[-1].strip() for row in rows):
         return False
+    if _names_in(["", *cells]) == list(known.columns):
+        return True
     names = [row[0].strip() for row in rows]
     numbers = [int(name) for name in names if name.isdecimal()]
-    if numbers:
-        return len(numbers) == len(names) and numbers[0] in (0, 1) and numbers == sorted(set(numbers))
-    return len(set(names)) == len(names) and not any(map(is_number, names))
+    if len(set(names)) < len(names) or (separator == "," and len(cells) == 1):
+        return False
+    if len(numbers) < len(names):
+        return not any(map(is_number, names))
+    return separator != "," or (numbers[0] in (0, 1) and numbers == sorted(numbers))  # else it may part thousands
 
 
 def _are_names(cells: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> bool:
@@ -365,6 +373,7 @@ def _are_names(cells: Sequence[str], rows: Sequence[Sequence[str]], name: str) -
     is_value = [is_written(cell) and any(map(is_written, own)) for cell, own in zip(cells, below, strict=True)]
     filled = [cell for cell in cells if cell]
     are_copies = len(set(filled)) < len(filled) and 2 * sum(is_level) > len(filled)  # no names, which differ
+    are_copies = are_copies and not any(is_number(cell) for own in below for cell in own)  # joined files
     if not (all(numbers) or (any(numbers) and any(is_level)) or any(is_value) or are_copies):
         return True
     what = "values" if any(is_value) else "numbers and words" if any(numbers) else "words"
@@ -624,8 +633,9 @@ def _find_separator(sample: str) -> str:
 
 def _stands_in_columns(sample: str) -> bool:
     """Whether spaces split every line into equally many cells, and at least half of the columns hold numbers alone."""
-    first, *rows = [cells for _, cells in _split(sample, " ")] or [[]]
-    if not rows or len(first) < 2 or not (_has_row_names(first, rows) or {len(row) for row in rows} == {len(first)}):
+    first, *rows = [cells for _, cells in _split(sample, " ") if not cells[0].startswith("#")] or [[]]
+    widths = {len(row) for row in rows}
+    if not rows or len(first) < 2 or not (widths == {len(first)} or _has_row_names(first, rows, " ")):
         return False
     columns = zip(*rows, strict=True)
     are_numbers = [all(is_number(cell) or cell.casefold() in MISSING_AMONG_NUMBERS for cell in own) for own in columns]
