@@ -222,6 +222,10 @@ def test_numbers_in_columns_parted_by_spaces_are_read_as_columns(text):
     assert frame.iloc[0].tolist() == [float(cell) for cell in text.splitlines()[not text[0].isdigit()].split()]
 
 
+def test_many_blank_lines_above_a_table_take_no_time():
+    assert read(60 * "\n" + "a,b\n1,2\n")[0].columns.tolist() == ["a", "b"]
+
+
 def test_instants_without_names_are_no_libsvm():
     assert read("2020-01-01 10:30\t5.2\n2020-01-02 11:30\t6.2\n")[0]["x1"].tolist() == [5.2, 6.2]
 

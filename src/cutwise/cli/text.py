@@ -56,7 +56,7 @@ _NO_TEXTS = {  # by where they hold which bytes
 _OTHER_TEXTS = {
     "HTML or XML": r"\s*<[!?a-z]",
     "JSON": r"\s*(\{\s*[\"}]|\[\s*[\[{])",
-    "ARFF": r"(\s*%.*\n|\s*\n)*\s*@relation\s",
+    "ARFF": r"(\s*%.*\n)*\s*@relation\s",
     "LIBSVM's format": r"[-+]?\d+(\.\d+)?( \d+:[-+.\de]+)+ *\r?\n",
 }
 _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # written by Excel
