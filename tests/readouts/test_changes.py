@@ -11,6 +11,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from cutwise import ClusterExplainer, ExplainableKMeans, load_model
+from cutwise.estimators.table_scaler import moments
 from cutwise.exceptions import EmptyClusterWarning
 from cutwise.readouts.changes import changes_in_words, smallest_changes
 from cutwise.readouts.labeled_tree import LabeledTree
@@ -284,6 +285,13 @@ class TestOfAModel:
             iris.loc[iris.index.repeat(weight)]
         )
         np.testing.assert_array_equal(weighted._column_spreads, repeated._column_spreads)
+
+    def test_units_between_two_roundings_do_not_depend_on_the_order_of_rows(self):
+        X = np.tile([[0], [2]], (50, 1)) * (1.000005 + np.arange(40) / 100) + 7.3
+        for rows in (X, X[np.argsort(X[:, 0], kind="stable")], X + 1e14):
+            with ClusterExplainer()._prepare(rows, np.arange(100) % 2) as fit:
+                found, exact = fit.context.rows.deviations(range(40)), moments(rows, None)[1]
+            np.testing.assert_array_equal(found, [float(f"{unit:.6g}") for unit in np.sqrt(exact)])
 
     def test_gaps_do_not_narrow_the_unit(self, iris):
         rng = np.random.default_rng(0)
