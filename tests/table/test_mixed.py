@@ -373,7 +373,7 @@ def test_instants_and_durations_are_exact_or_refused_at_the_ends_of_64_bits(as_o
         given = list(values) if as_objects and unit == "us" else values.to_numpy()
         ticks = to_ticks(given, unit, is_duration=values is ends)
         np.testing.assert_array_equal(ticks, [-expected - 1, expected])
-    for dtype, dropped in (("ps", 10**6), ("7ns", 1000 / 7), ("h", 1 / 3_600_000_000)):
+    for dtype, dropped in (("ps", 10**6), ("7ns", 1000 / 7), ("2000ns", 0.5), ("h", 1 / 3_600_000_000)):
         found = to_ticks(np.array([-10, 10, 2**30, "NaT"], f"m8[{dtype}]"), "us", is_duration=True)
         np.testing.assert_array_equal(found, [*(np.floor(np.array([-10, 10, 2**30]) / dropped)), np.nan])
     for dtype in ("m8[s]", "M8[s]"):

@@ -50,7 +50,8 @@ def _in_unit(values: Any, unit: Literal["D", "us"]) -> Any:
         return _in_unit(_in_unit(values, "us"), unit)
     dtype, missing = f"{values.dtype.kind}8[{unit}]", np.isnat(values)
     if n_ticks := (_IN_A_DAY if unit == "D" else _IN_A_MICROSECOND).get(base):
-        ticks = np.asarray(values).astype(np.int64)  # numpy's own division goes beyond near the smallest value
+        # Numpy's own division goes beyond 64 bits near the smallest value, which stands for a missing one.
+        ticks = np.where(missing, 0, np.asarray(values).astype(np.int64))
         whole = ticks // n_ticks if count == 1 else np.asarray(ticks.astype(object) * count // n_ticks, dtype=np.int64)
         return np.where(missing, np.array("NaT", dtype), whole.astype(dtype))[()]
     try:
