@@ -267,7 +267,10 @@ def test_a_first_line_of_copies_that_occur_below_is_data(capsys):
     assert "holds words like those below" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["net price\n1234\n5678\n", "name\nJane Doe\nJohn Doe\n", "my column\none two\n3 4\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["net price\n1234\n5678\n", "name\nJane Doe\nJohn Doe\n", "my column\none two\n3 4\n", "tax rate\n3 %\n5 %\n"],
+)
 def test_a_single_column_may_hold_spaces(text):
     frame, _, _ = read(text)
     assert frame.shape[1] == 1

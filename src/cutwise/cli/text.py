@@ -639,7 +639,10 @@ def _stands_in_columns(sample: str) -> bool:
         return False
     columns = zip(*rows, strict=True)
     are_numbers = [all(is_number(cell) or cell.casefold() in MISSING_AMONG_NUMBERS for cell in own) for own in columns]
-    return 2 * sum(are_numbers) >= len(are_numbers)
+    if all(are_numbers):
+        return True
+    have_units = all(is_written(" ".join(cells)) for cells in rows)  # one column, such as 3 % and 5 %
+    return 2 * sum(are_numbers) >= len(are_numbers) and not have_units
 
 
 def _exact_numbers(version: str) -> dict[str, str]:
