@@ -197,6 +197,7 @@ def test_a_late_byte_that_is_not_utf_8_is_no_traceback(capsys):
         ("a,b\n1,2,3\n1,2,3\n", "more values than the 2"),
         ("a,b\n2.5,2,3\n1.5,2,3\n", "more values than the 2"),
         ("a\n1,500\n2,700\n", "more values than the 1"),
+        ("my table\ncity;kind\nBerlin;x\nBonn;y\n", "more values than the 1"),
         ("a,b,a\n1,2,3\na,b,a\n4,5,6\n", "duplicate column names: 'a'"),
         ('a,b\n1,2\n3,"4\n5,6\n', "starting at row 2. Close the quotation mark opened there"),
         (b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00", "is not a text table"),

@@ -356,7 +356,9 @@ def _has_row_names(
         return True
     names = [row[0].strip() for row in rows]
     numbers = [int(name) for name in names if name.isdecimal()]
-    if len(set(names)) < len(names) or (separator == "," and len(cells) == 1):
+    if len(cells) == 1 and (separator == "," or not all(is_number(row[1].strip() or "0") for row in rows)):
+        return False  # the cell may be a title
+    if len(set(names)) < len(names):
         return False
     if len(numbers) < len(names):
         return not any(map(is_number, names))
