@@ -237,3 +237,13 @@ def test_rows_that_take_no_part_are_told(cutwise, tmp_path):
     assert "2 clusters" in told.out
     weighed = cutwise("fit", path, "-k", 2, "--drop", "lab", "--weights", "w")
     assert "3 of 5 rows have weight 0" in weighed.err
+
+
+def test_identifiers_that_rows_share_are_used_where_an_option_names_them(cutwise, tmp_path):
+    path, rng = tmp_path / "visits.csv", np.random.default_rng(0)
+    pd.DataFrame({"person_id": np.arange(90) // 3, "a": rng.normal(size=90)}).to_csv(path, index=False)
+    assert "left out: person_id (identifiers that several rows share)" in cutwise("fit", path, "-k", 2).err
+    for option in ("--cut-only", "--category", "--only"):
+        done = cutwise("fit", path, "-k", 2, option, "person_id")
+        assert done.code == 0
+        assert "left out" not in done.err

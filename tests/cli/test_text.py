@@ -270,7 +270,13 @@ def test_a_first_line_of_copies_that_occur_below_is_data(capsys):
 
 @pytest.mark.parametrize(
     "text",
-    ["net price\n1234\n5678\n", "name\nJane Doe\nJohn Doe\n", "my column\none two\n3 4\n", "tax rate\n3 %\n5 %\n"],
+    [
+        "net price\n1234\n5678\n",
+        "name\nJane Doe\nJohn Doe\n",
+        "my column\none two\n3 4\n",
+        "tax rate\n3 %\n5 %\n",
+        "run time\n3 min\n",
+    ],
 )
 def test_a_single_column_may_hold_spaces(text):
     frame, _, _ = read(text)

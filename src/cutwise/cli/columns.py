@@ -294,7 +294,7 @@ def clustering(
         raise InvalidInputError(
             f"{source.name} is read in batches, but {what} needs the table in memory. {instead}, or raise --max-memory."
         )
-    task = prepare(source, table, labels_from=labels_from, mixed=mixed)
+    task = prepare(source, table, labels_from=labels_from, cut_only=limits.cut_only or [], mixed=mixed)
     scale, measure = task.measured(requested, table.objective)
     limited = limits.params | cut_features(task, source, limits)
     return Clustering(source, task, n_clusters, scale, estimator, {**measure, **own, **limited}, limited)
@@ -324,10 +324,17 @@ def find_source(
     return source, n_clusters
 
 
-def prepare(source: Source, table: options.TableOptions, *, labels_from: str | None = None, mixed: bool = True) -> Task:
+def prepare(
+    source: Source,
+    table: options.TableOptions,
+    *,
+    labels_from: str | None = None,
+    cut_only: Sequence[str] = (),
+    mixed: bool = True,
+) -> Task:
     """Choose columns and rows, and check them here, where messages can name the file's lines and the options.
 
-    Without ``mixed`` only columns of complete numbers can be used.
+    ``cut_only``: of the option; these columns are used. Without ``mixed`` only columns of complete numbers can be.
     """
     named = {"--weights": table.weights, "--labels-from": labels_from}
     apart = [need_column(source.frame, name, option, source) for option, name in named.items() if name is not None]
@@ -343,6 +350,7 @@ def prepare(source: Source, table: options.TableOptions, *, labels_from: str | N
     if not (n_rows := scans[0].n_rows):
         raise no_rows(source)
     by_name = {name for names in requested.values() for name in names}
+    by_name.update(chosen_names(source, cut_only, "--cut-only"))
     own = [scan for scan in scans if scan.name not in apart]
     left_out = _columns_left_out(source, own, by_name, mixed=mixed)
     used = [scan for scan in own if scan.name not in left_out]

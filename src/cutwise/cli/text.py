@@ -641,10 +641,8 @@ def _stands_in_columns(sample: str) -> bool:
         return False
     columns = zip(*rows, strict=True)
     are_numbers = [all(is_number(cell) or cell.casefold() in MISSING_AMONG_NUMBERS for cell in own) for own in columns]
-    if all(are_numbers):
-        return True
-    have_units = all(is_written(" ".join(cells)) for cells in rows)  # one column, such as 3 % and 5 %
-    return 2 * sum(are_numbers) >= len(are_numbers) and not have_units
+    # A number and a word may be one cell, such as 3 min.
+    return all(are_numbers) or 2 * sum(are_numbers) >= len(are_numbers) > 2
 
 
 def _exact_numbers(version: str) -> dict[str, str]:
