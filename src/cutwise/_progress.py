@@ -1,4 +1,4 @@
-"""What a long computation is busy with: lines on the screen, and for whoever watches ``with watched_by(show): ...``."""
+"""What a long computation is busy with: lines on the screen, and for whoever watches; and what an early end leaves."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 Watcher = Callable[[str, float], object]
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 @dataclass
@@ -100,3 +103,18 @@ class Stages:
         """Print a line if ``verbose``."""
         if self._verbose:
             print(f"[{self._owner}] {line}", file=sys.stderr, flush=True)
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """Decorator of ``fit``: after an error or an interrupt the estimator is as before, not partly another model."""
+
+    @wraps(fit)
+    def whole(self: Any, *args: Any, **named: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **named)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    return cast("Fit", whole)

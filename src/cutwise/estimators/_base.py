@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise._docs import fill_doc
-from cutwise._progress import Stages
+from cutwise._progress import Stages, all_or_nothing
 from cutwise.exceptions import (
     EmptyClusterWarning,
     InvalidInputError,
@@ -53,7 +53,7 @@ from cutwise.tree.limits import NoAllowedCutError
 from cutwise.tree.provider import GrowthSpec
 from cutwise.tree.recipes import RECIPES, LimitsGiven, Recipe
 
-from ._clusterer import HasCost, all_or_nothing
+from ._clusterer import HasCost
 from ._fitted_tree import FittedTree
 from ._lazy import read_clusters
 from ._model_file import UnserializableParam

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,23 +27,6 @@ from cutwise.table.intake import (
     read_weights,
 )
 from cutwise.table.table import ColumnKind, Columns, Table, numbered_names
-
-Fit = TypeVar("Fit", bound=Callable[..., Any])
-
-
-def all_or_nothing(fit: Fit) -> Fit:
-    """Decorator of ``fit``: after an error or an interrupt the estimator is as before, not partly another model."""
-
-    @wraps(fit)
-    def whole(self: Any, *args: Any, **named: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            return fit(self, *args, **named)
-        except BaseException:
-            self.__dict__ = before
-            raise
-
-    return cast("Fit", whole)
 
 
 class RemembersColumns:

@@ -15,9 +15,8 @@ from sklearn.utils import ClassifierTags
 
 from cutwise import core
 from cutwise._docs import fill_doc
-from cutwise._progress import Stages, show_progress
+from cutwise._progress import Stages, all_or_nothing, show_progress
 from cutwise.estimators._base import UNKNOWN, HasLimits, TakesMixedTables, TreeEstimator
-from cutwise.estimators._clusterer import all_or_nothing
 from cutwise.estimators._lazy import read_labels_of
 from cutwise.estimators.training import FitContext, Growth, PreparedFit, encode_rows, fit_metric_space
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, listed, warn

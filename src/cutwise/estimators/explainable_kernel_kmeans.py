@@ -14,10 +14,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise._docs import fill_doc
-from cutwise._progress import Stages
+from cutwise._progress import Stages, all_or_nothing
 from cutwise.core import Float64, Int32
 from cutwise.estimators._base import HasLimits, TreeClusterer
-from cutwise.estimators._clusterer import all_or_nothing
 from cutwise.estimators.explainable_kmeans import grow_starts
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
 from cutwise.estimators.training import (

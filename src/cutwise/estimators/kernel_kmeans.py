@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise._docs import fill_doc
-from cutwise._progress import Stages
+from cutwise._progress import Stages, all_or_nothing
 from cutwise.core import Float64
-from cutwise.estimators._clusterer import CenterClusterer, all_or_nothing
+from cutwise.estimators._clusterer import CenterClusterer
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, warn
 from cutwise.reference.feature_space import FeatureSpace, NystroemMap, feature_space, warn_if_negative
 from cutwise.reference.kernel_kmeans import INITS, Partition, kernel_kmeans

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise._docs import fill_doc
+from cutwise._progress import all_or_nothing
 from cutwise.core import Float64, Int32
-from cutwise.estimators._clusterer import CenterClusterer, all_or_nothing
+from cutwise.estimators._clusterer import CenterClusterer
 from cutwise.reference.objective import KMEDIANS
 from cutwise.reference.search import find_clustering
 from cutwise.table.intake import check_integer, check_n_init, check_n_jobs, check_option, check_unread, read_centers

@@ -16,8 +16,9 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from cutwise import core
 from cutwise._docs import fill_doc
+from cutwise._progress import all_or_nothing
 from cutwise.core import Float64, Int64
-from cutwise.estimators._clusterer import RemembersColumns, all_or_nothing
+from cutwise.estimators._clusterer import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.words import quoted
 from cutwise.reference.objective import sum_weights
