@@ -78,6 +78,7 @@ RNG = np.random.default_rng(0)
         ("person_id", np.arange(N) // 3, "identifiers that several rows share"),
         ("Unnamed: 0", np.arange(N) % 20, "identifiers that several rows share"),
         ("species_id", np.arange(N) % 3 + 1, None),  # codes
+        ("species_id", np.arange(N) % 3 * 1000, None),
         ("paid", np.arange(N) // 3, None),
         ("sales", RNG.integers(10**9, size=N), None),
         ("age", RNG.integers(90, size=N), None),

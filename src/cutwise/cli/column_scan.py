@@ -33,7 +33,7 @@ class ColumnScan:
     """Statistics of a column over the rows seen so far.
 
     ``low``, ``high``: extremes of numbers. ``value``: the first value of other columns. ``few``: distinct whole
-    numbers, while all are from 1 to a small limit. ``counts``: frequency of every text; incomplete (``is_cut``) for
+    numbers, all of them if they are few. ``counts``: frequency of every text; incomplete (``is_cut``) for
     very many texts of a table in batches. ``word``: number and content of the first row with a text that is not a
     number.
     """
@@ -67,8 +67,9 @@ class ColumnScan:
             low, high = known.min(), known.max()
             self.low, self.high = (low, high) if is_first else (min(low, self.low), max(high, self.high))
             self.is_one_value = bool(self.low == self.high)
-            if kind == "integers" and low >= 1 and high <= _FEW:
-                self.few.update(known.unique().tolist())
+            if kind == "integers" and len(self.few) <= _FEW:
+                first = known.iloc[:1000]
+                self.few.update((known if first.nunique() <= _FEW else first).unique().tolist())
             return
         self.value = known.iloc[0] if is_first else self.value
         self.is_one_value = self.is_one_value and bool((known == self.value).all())
@@ -167,7 +168,7 @@ class ColumnScan:
         if self.kind != "integers" or self.n_known < self.n_rows:
             return False
         # Expected number of equal pairs among evenly spread measured values.
-        n_pairs = self.n_rows * (self.n_rows - 1) / 2 / self._range
+        n_pairs = self.n_rows * (self.n_rows - 1) / 2 / (int(self.high) - int(self.low) + 1)
         return n_pairs >= 10 or any(names.fullmatch(self.name) for names in (_IDENTIFIER, _ROW_NUMBER))
 
     @property
@@ -175,11 +176,7 @@ class ColumnScan:
         """Whether the name says that whole numbers or texts identify persons or places, and there are many."""
         if _IDENTIFIER.fullmatch(self.name) is None or self.n_known < self.n_rows:
             return False
-        return len(self.counts) > _FEW if self.kind == "text" else self.kind == "integers" and self._range > _FEW
-
-    @property
-    def _range(self) -> int:
-        return int(self.high) - int(self.low) + 1
+        return len(self.counts if self.kind == "text" else self.few) > _FEW
 
     def _all_differ(self) -> bool:
         """Whether no whole number occurs twice; at most some millions of numbers are kept in memory."""
