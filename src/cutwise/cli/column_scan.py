@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 NESTED = "neither numbers, text nor dates"
 
-_IDENTIFIER = re.compile(r"Unnamed: 0|(?i:id|uuid|.*[ _.-]id)|.*[a-z]I[dD]")  # names of rows in several files
+# Several rows may have one of these: visits of a person, or rows of one name in joined files.
+_IDENTIFIER = re.compile(r"Unnamed: 0|(?i:id|uuid|.*[ _.-]id)|.*[a-z]I[dD]")
 _ROW_NUMBER = re.compile(r"(?i:index|row|(row[ _.-]?)?(id|no|nr|number)|obs|observation|case)")
 _FEW = 12
 

@@ -156,9 +156,9 @@ class TrainingRows:
     def _variances(self, columns: Sequence[int]) -> Float64:
         """Weighted variances of the known values: of blocks of rows, merged as Chan, Golub and LeVeque (1979) do.
 
-        Exact where an error could change the first six digits of a deviation.
+        Exact where values are missing, and where an error could change the first six digits of a deviation.
         """
-        total, mean, squares = np.zeros((3, len(columns)))
+        total, mean, squares = 0.0, np.zeros(len(columns)), np.zeros(len(columns))
         n_rows = max(_DENSE_VALUES // len(columns), 1)
         values, own_columns = self.table.values, columns
         if self.table.is_sparse:  # rows of all columns would be copied
@@ -168,20 +168,15 @@ class TrainingRows:
             rows = values[block if self.encoded.row_of is None else self.encoded.row_of[block]]
             x = as_dense(rows[:, own_columns]).astype(np.float64)
             weight = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[block]
-            own, gaps = np.full(len(columns), weight.sum()), np.isnan(x)
-            if with_gaps := bool(gaps.any()):
-                x[gaps], own = 0.0, own - weight @ gaps
-            center = weight @ x / np.where(own > 0, own, 1.0)
-            x -= center
-            if with_gaps:
-                x[gaps] = 0.0
-            both, apart = np.where(own > 0, total + own, 1.0), center - mean
-            squares += weight @ np.square(x, out=x) + apart**2 * (total * own / both)
-            mean += apart * (own / both)
+            own = float(weight.sum())
+            x -= (center := weight @ x / own)
+            apart, share = center - mean, own / (total + own)
+            squares += weight @ np.square(x, out=x) + apart**2 * (total * share)
+            mean += apart * share
             total += own
         variances: Float64 = squares / total
-        for j, (center, value) in enumerate(zip(mean, np.sqrt(variances), strict=True)):
-            error = 1e-9 * value + 1e-15 * abs(center)
+        for j, (middle, value) in enumerate(zip(mean, np.sqrt(variances), strict=True)):
+            error = 1e-9 * value + 1e-15 * abs(middle)
             if not 1e-140 < value < math.inf or f"{value - error:.6g}" != f"{value + error:.6g}":
                 column = self.compress(as_dense(self.table.values[:, [columns[j]]]))
                 variances[j] = moments(column, self.sample_weight)[1][0]
