@@ -91,9 +91,7 @@ def test_the_nearest_center_is_the_first_of_the_smallest_costs(objective, k):
     rng = np.random.default_rng(0)
     values, centers = rng.integers(0, 4, (3000, 3)), rng.integers(0, 4, (k, 3)).astype(float)
     costs = plain_costs(values, centers, objective)
-    labels, low, most, kept = assign(as_matrix(values), centers, objective, keep=True)
-    assert assign(as_matrix(values), centers, objective)[3] is None
-    np.testing.assert_array_equal(kept, costs)
+    labels, low, most = assign(as_matrix(values), centers, objective)
     assert labels.dtype == np.int32
     np.testing.assert_array_equal(labels, costs.argmin(axis=1))
     np.testing.assert_array_equal(low, costs.min(axis=1))
@@ -101,7 +99,7 @@ def test_the_nearest_center_is_the_first_of_the_smallest_costs(objective, k):
 
 
 def test_equal_centers_go_to_the_lowest_number():
-    labels, low, most, _ = assign(as_matrix(np.zeros((5, 2))), np.zeros((3, 2)))
+    labels, low, most = assign(as_matrix(np.zeros((5, 2))), np.zeros((3, 2)))
     assert labels.tolist() == [0] * 5
     assert low.tolist() == [0.0] * 5
     assert most == 0.0
@@ -198,9 +196,9 @@ def test_sparse_rows_of_many_columns_go_where_the_same_dense_rows_go(objective, 
         centers = values[rng.choice(80, 9, replace=False)]
         centers[7] = centers[2]  # of equal centers the first is the nearest
         table = as_matrix(sparse.csr_array(values))
-        labels, low, _, every = assign(table, centers, objective, keep=True)
+        labels, low, _ = assign(table, centers, objective)
         np.testing.assert_array_equal(labels, assign(as_matrix(values), centers, objective)[0])
-        np.testing.assert_array_equal(low, every[np.arange(80), labels])
+        np.testing.assert_array_equal(low, center_costs(table, centers, objective)[np.arange(80), labels])
         assert 7 not in labels
 
 
@@ -245,7 +243,7 @@ def test_fixed_costs_round_half_to_even():
 
 def test_given_costs_may_be_float32_and_negative():
     costs = np.array([[-1.5, 2.0], [3.0, 3.0]], np.float32)
-    labels, low, most, _ = assign_given(as_matrix(costs))
+    labels, low, most = assign_given(as_matrix(costs))
     assert (labels.tolist(), low.tolist(), most) == ([0, 0], [-1.5, 3.0], 3.5)
     excess, base, _, _ = fixed_costs_given(as_matrix(costs), 2.0)
     assert excess.tolist() == [[0, 7], [0, 0]]
@@ -462,7 +460,7 @@ def test_costs_do_not_depend_on_threads_or_row_order(make):
     values, centers = problem(17, 7000, 9, 13)
     values[values < 0.3] = 0
     order = np.random.default_rng(18).permutation(len(values))
-    labels, low, most, _ = assign(as_matrix(make(values)), centers)
+    labels, low, most = assign(as_matrix(make(values)), centers)
     excess, base, sums, magnitude = fixed_costs(as_matrix(make(values)), centers, "kmeans", 2.0**30)
     for n_jobs in (1, 2, 5):
         again = assign(as_matrix(make(values[order])), centers, n_jobs=n_jobs)

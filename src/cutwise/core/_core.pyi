@@ -174,22 +174,18 @@ def assign(
     centers: NDArray[numpy.float64],
     objective: str = 'kmeans',
     n_jobs: int = 1,
-    keep: bool = False,
-) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64], float, NDArray[numpy.float64] | None]:
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64], float]:
     """
-    The nearest center of every row (the lowest number on ties), its cost, the largest excess, and all costs if kept.
+    The nearest center of every row (the lowest number on ties), its cost, and the largest excess.
 
     centers (k, d). objective: "kmeans" for squared Euclidean distance, "kmedians" for l1 distance, summed over the columns in order in
     float64 from the differences, so that a common offset of all values loses no digits. CSR rows of up to 64 columns give the same
     bits as dense rows; with more columns the costs may differ in the last bits, and the labels do not. The excess of a row is its
     largest minus its smallest cost; it is infinite where costs overflow float64. The numbers of a row depend on that row and the
-    centers only. keep: also return the costs by every center, (n_rows, k).
+    centers only.
     """
 
-def assign_given(
-    costs: Matrix,
-    n_jobs: int = 1,
-) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64], float, NDArray[numpy.float64] | None]:
+def assign_given(costs: Matrix, n_jobs: int = 1) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64], float]:
     """assign for given costs, (n_rows, k), finite."""
 
 def fixed_costs(

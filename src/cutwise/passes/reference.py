@@ -88,7 +88,7 @@ class SearchedBatches:
         k = len(centers)
 
         def costs_of(part: Slice) -> list[Float64]:
-            part.known["nearest"], own, _, _ = KMEANS.assign(part.metric.matrix, centers)
+            part.known["nearest"], own, _ = KMEANS.assign(part.metric.matrix, centers)
             return [own]
 
         def add(found: Total, part: Slice) -> None:
@@ -163,7 +163,7 @@ class SearchedBatches:
             before = centers
 
             def add(found: Total, part: Slice, centers: Float64 = centers) -> None:
-                labels, own, _, _ = KMEANS.assign(part.metric.matrix, centers)
+                labels, own, _ = KMEANS.assign(part.metric.matrix, centers)
                 sums = core.cluster_sums(part.metric.matrix, labels, k, part.weights, sizes, total)
                 found.update([*sums, np.array(scale.split(np.minimum(own, largest), part.weights))])
 

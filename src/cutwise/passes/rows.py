@@ -659,7 +659,7 @@ class PreparedRows:
         check_spread(centers, KMEANS)
 
         def add(found: tuple[Total, Total], rows: Slice) -> None:
-            labels, own, excess, _ = KMEANS.assign(rows.metric.matrix, centers)
+            labels, own, excess = KMEANS.assign(rows.metric.matrix, centers)
             if "labels" in keep:
                 rows.known["labels"], of_label = labels, own
             else:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,11 +49,9 @@ class Objective:
         """Distances from costs, which may be written into: roots of squared ones."""
         return costs if self.name == "kmedians" else np.sqrt(costs, out=costs)
 
-    def assign(
-        self, matrix: Matrix, centers: Float64, n_jobs: int = 1, *, keep: bool = False
-    ) -> tuple[Int32, Float64, float, Float64 | None]:
-        """The nearest center of every row, its cost, the largest excess, and all costs: see ``core.assign``."""
-        return core.assign(matrix, centers, self.name, n_jobs, keep=keep)
+    def assign(self, matrix: Matrix, centers: Float64, n_jobs: int = 1) -> tuple[Int32, Float64, float]:
+        """The nearest center of every row, its cost, and the largest excess: see ``core.assign``."""
+        return core.assign(matrix, centers, self.name, n_jobs)
 
     def centers(
         self,
@@ -115,23 +113,15 @@ FEATURE_SPACE = "kernel"
 """What stands in place of an objective where centers are means in the feature space of a kernel."""
 
 
-@dataclass(eq=False)
-class RowCosts:
+class RowCosts(NamedTuple):
     """What rows cost by the centers of a reference, measured when their nearest were found.
 
     ``own`` (n_rows,) float64: by the nearest center, whose number is the row's label. ``largest_excess``: the largest,
-    over all rows, of the largest less the smallest cost of a row. ``every`` (n_rows, k) float64: by every center, where
-    that takes little memory beside the rows.
+    over all rows, of the largest less the smallest cost of a row.
     """
 
     own: Float64
     largest_excess: float
-    every: Float64 | None
-
-    def take_every(self) -> Float64 | None:
-        """Costs by every center, for one reader: the largest array of a fit is not kept longer than it is needed."""
-        every, self.every = self.every, None
-        return every
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,11 +226,6 @@ def sum_weights(sample_weight: Float64 | None) -> Int64 | Float64 | None:
 _SMALLEST_DISTANCE = 2.0**-500
 """Squares of smaller ones lose digits below float64's range, or are 0."""
 
-_COLUMNS_A_COST = 3
-"""Costs by every center are kept where there are so many columns a center.
-
-They then take little memory beside the rows, and measuring them again takes longer than reading them."""
-
 
 def from_centers(
     table: Table,
@@ -268,12 +253,11 @@ def from_centers(
         )
     if n_clusters is not None and len(array) != n_clusters:
         raise wrong_number(what, len(array), n_clusters)
-    keep = len(array) * _COLUMNS_A_COST <= table.n_columns
-    labels, own, largest, every = objective.assign(table.matrix, array, n_jobs, keep=keep)
+    labels, own, largest = objective.assign(table.matrix, array, n_jobs)
     check_distance(largest)
     check_spread(array, objective)
     cost = sum_costs(own, sum_weights(sample_weight))
-    return Reference(labels, array, cost, objective.name, RowCosts(own, largest, every))
+    return Reference(labels, array, cost, objective.name, RowCosts(own, largest))
 
 
 def from_labels(
@@ -469,24 +453,20 @@ def fixed_costs(
 
     ``matrix``: the rows; noise and rows of weight 0 left out. ``centers`` (k, n_columns) float64. ``weights`` (n_rows,)
     int64: positive, of ``integer_weights``. Weighted costs are int64, and equal those of repeated rows. ``row_costs``:
-    of these rows and centers, where they are at hand; its costs by every center are taken away. Returns ``costs``:
-    where some rows or centers are so far away (some million times farther than centers are from each other near by)
-    that most rows' costs would be rounded to nothing, what they cost is capped, if that saves most of the others.
-    Raises ``InvalidInputError``: distances are beyond float64.
+    of these rows and centers, where they are at hand. Returns ``costs``: where some rows or centers are so far away
+    (some million times farther than centers are from each other near by) that most rows' costs would be rounded to
+    nothing, what they cost is capped, if that saves most of the others. Raises ``InvalidInputError``: distances are
+    beyond float64.
     """
     if row_costs is None:
         row_costs = RowCosts(*objective.assign(matrix, centers, n_jobs)[1:])
-    largest_base, largest, every = _largest_size(row_costs.own), row_costs.largest_excess, row_costs.take_every()
+    largest_base, largest = _largest_size(row_costs.own), row_costs.largest_excess
     del row_costs  # as large as the table on narrow ones, and not needed beside the costs
-    kernel: FixedCostsKernel
-    if every is None:
-        kernel = partial(core.fixed_costs, matrix, centers, objective.name, weights=weights, n_jobs=n_jobs)
-    else:
-        kernel = partial(core.fixed_costs_given, as_matrix(every), weights=weights, n_jobs=n_jobs)
+    kernel = partial(core.fixed_costs, matrix, centers, objective.name, weights=weights, n_jobs=n_jobs)
     total = _total(matrix.n_rows, weights)
     costs, magnitude = fixed_costs_by(kernel, largest_base, largest, total, len(centers), weights is not None)
     if len(centers) > 1 and magnitude < ENOUGH_BITS:
-        exact = objective.costs(matrix, centers, n_jobs) if every is None else every
+        exact = objective.costs(matrix, centers, n_jobs)
         capped = find_cap(second_excess(exact), costs.scale, total, weights)
         return costs if capped is None else capped.costs(exact, weights)
     return costs
@@ -495,7 +475,7 @@ def fixed_costs(
 def fixed_costs_from_array(costs: npt.NDArray[np.generic], *, weights: Weights = None, n_jobs: int = 1) -> FixedCosts:
     """Fixed-point costs of given costs: an array of shape (n, k), finite, of a dtype that the core reads."""
     matrix = as_matrix(costs)
-    _, low, largest, _ = core.assign_given(matrix, n_jobs)
+    _, low, largest = core.assign_given(matrix, n_jobs)
     n, k = costs.shape
     kernel = partial(core.fixed_costs_given, matrix, weights=weights, n_jobs=n_jobs)
     return fixed_costs_by(kernel, _largest_size(low), largest, _total(n, weights), k, weights is not None)[0]

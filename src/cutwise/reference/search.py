@@ -188,7 +188,7 @@ class DistinctRows(Points):
 
     def importance(self, centers: Centers, n_jobs: int) -> Importance:
         """See :class:`SearchedRows`."""
-        labels, own, _, _ = self.objective.assign(self.matrix, centers, n_jobs)
+        labels, own, _ = self.objective.assign(self.matrix, centers, n_jobs)
         if len(self) < self.n_rows:
             labels, own = labels[self.numbers], own[self.numbers]
         of_cluster = np.bincount(labels, self.totals, len(centers)).astype(np.float64)

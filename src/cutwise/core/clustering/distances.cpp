@@ -127,33 +127,23 @@ class CostsGiven {
 
 // ---- the kernels
 
-// Copies costs without the padding.
-void copy_costs(const double *costs, int64_t n, int64_t k, int64_t padded, double *out) {
-  for (int64_t r = 0; r < n; ++r)
-    for (int64_t j = 0; j < k; ++j) out[r * k + j] = costs[r * padded + j];
-}
-
-// Labels, costs by the nearest center, the largest excess, and the costs by every center if they are kept.
-using Nearest = std::tuple<Owned<int32_t, 1>, Owned<double, 1>, double, std::optional<Owned<double, 2>>>;
+// Labels, costs by the nearest center, and the largest excess.
+using Nearest = std::tuple<Owned<int32_t, 1>, Owned<double, 1>, double>;
 
 template <class Costs>
-Nearest nearest(const Costs &costs, bool keep, int n_jobs) {
-  const int64_t k = costs.k();
+Nearest nearest(const Costs &costs, int n_jobs) {
   NewArray<int32_t, 1> label(costs.n());
   NewArray<double, 1> min_cost(costs.n());
-  NewArray<double, 2> all(keep ? costs.n() : 0, k);
   double max_excess = 0.0;
   without_gil([&] {
     std::vector<double> largest(count_blocks(costs.n()), 0.0);
     costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c, const Tile &) {
-      nearest_of_tile(c, n, k, costs.padded(), label.data() + first, min_cost.data() + first, largest[first / kBlockRows]);
-      if (keep) copy_costs(c, n, k, costs.padded(), all.data() + first * k);
+      nearest_of_tile(c, n, costs.k(), costs.padded(), label.data() + first, min_cost.data() + first,
+                      largest[first / kBlockRows]);
     });
     for (double l : largest) max_excess = std::max(max_excess, l);
   });
-  Nearest found{label.to_numpy(), min_cost.to_numpy(), max_excess, std::nullopt};
-  if (keep) std::get<3>(found) = all.to_numpy();
-  return found;
+  return {label.to_numpy(), min_cost.to_numpy(), max_excess};
 }
 
 // The number of binary digits of a non-negative number below 2^52.
@@ -207,11 +197,11 @@ Fixed fixed_of(const Costs &costs, double scale, const Weights &weights, bool wi
   return wide ? fixed<Costs, int64_t>(costs, scale, w, n_jobs) : fixed<Costs, int32_t>(costs, scale, w, n_jobs);
 }
 
-Nearest assign(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs, bool keep) {
-  return nearest(CostsByCenters(x, centers, objective), keep, n_jobs);
+Nearest assign(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs) {
+  return nearest(CostsByCenters(x, centers, objective), n_jobs);
 }
 
-Nearest assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), false, n_jobs); }
+Nearest assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), n_jobs); }
 
 Fixed fixed_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, double scale,
                   const Weights &weights, bool wide, int n_jobs) {
@@ -227,7 +217,7 @@ Owned<double, 2> center_costs(const Matrix &x, const In2<double> &centers, const
   NewArray<double, 2> out(costs.n(), costs.k());
   without_gil([&] {
     costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c, const Tile &) {
-      copy_costs(c, n, costs.k(), costs.padded(), out.data() + first * costs.k());
+      for (int64_t r = 0; r < n; ++r) std::copy_n(c + r * costs.padded(), costs.k(), out.data() + (first + r) * costs.k());
     });
   });
   return out.to_numpy();
@@ -293,14 +283,14 @@ Owned<double, 1> label_costs(const Matrix &x, const In2<double> &centers, const 
 
 void bind_distances(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def("assign", &cutwise::assign, "matrix"_a, "centers"_a, "objective"_a = "kmeans", "n_jobs"_a = 1, "keep"_a = false,
-        R"(The nearest center of every row (the lowest number on ties), its cost, the largest excess, and all costs if kept.
+  m.def("assign", &cutwise::assign, "matrix"_a, "centers"_a, "objective"_a = "kmeans", "n_jobs"_a = 1,
+        R"(The nearest center of every row (the lowest number on ties), its cost, and the largest excess.
 
 centers (k, d). objective: "kmeans" for squared Euclidean distance, "kmedians" for l1 distance, summed over the columns in order in
 float64 from the differences, so that a common offset of all values loses no digits. CSR rows of up to 64 columns give the same
 bits as dense rows; with more columns the costs may differ in the last bits, and the labels do not. The excess of a row is its
 largest minus its smallest cost; it is infinite where costs overflow float64. The numbers of a row depend on that row and the
-centers only. keep: also return the costs by every center, (n_rows, k).)");
+centers only.)");
   m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a = 1, "assign for given costs, (n_rows, k), finite.");
   m.def("fixed_costs", &cutwise::fixed_costs, "matrix"_a, "centers"_a, "objective"_a, "scale"_a,
         "weights"_a.none() = nb::none(), "wide"_a = true, "n_jobs"_a = 1,
