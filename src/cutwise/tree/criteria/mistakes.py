@@ -253,6 +253,8 @@ class MistakeRows:
                 self._add(memory.rows(root.number), sign=1)
             return
         del self._already_mistaken[node.number]
+        if all(len(child.survivors) == 1 for child in children):  # no node with these clusters will be searched
+            return
         for child in children:
             rows, k = memory.rows(child.number), len(self._coordinates)
             mistaken, self._already_mistaken[child.number] = core.mistaken_rows(rows, self._cluster, child.survivors, k)
