@@ -8,6 +8,7 @@
     │   │   └── NotNumericError                  text, dates, categories in a column that must hold numbers
     │   ├── NotFiniteError                       NaN, null or infinity
     │   │   └── MissingValueError                NaN or null
+    │   ├── DistanceOverflowError                values too large for distances in float64
     │   ├── ColumnMismatchError                  other columns than those of fit, or of another kind
     │   ├── ChangedDataError                     a table in batches whose rows changed between passes
     │   ├── UnknownOptionError                   a word that is not one of the valid options
@@ -43,11 +44,11 @@ from typing import Self
 
 __all__ = [
     "ChangedDataError", "ColumnMismatchError", "ColumnNamesWarning", "CutwiseError", "CutwiseWarning",
-    "DataSetUnavailableError", "DominantColumnWarning", "EmptyClusterWarning", "IdentifierWarning",
-    "InfeasibleLimitsError", "InvalidInputError", "LargeIntegersWarning", "MissingDependencyError", "MissingValueError",
-    "ModelFileError", "NotFiniteError", "NotNumericError", "NotPositiveDefiniteWarning", "ScaledColumnsWarning",
-    "UnknownLevelsWarning", "UnknownOptionError", "UnseparableCentersWarning", "UnsupportedInputError", "did_you_mean",
-    "listed", "shown", "warn",
+    "DataSetUnavailableError", "DistanceOverflowError", "DominantColumnWarning", "EmptyClusterWarning",
+    "IdentifierWarning", "InfeasibleLimitsError", "InvalidInputError", "LargeIntegersWarning", "MissingDependencyError",
+    "MissingValueError", "ModelFileError", "NotFiniteError", "NotNumericError", "NotPositiveDefiniteWarning",
+    "ScaledColumnsWarning", "UnknownLevelsWarning", "UnknownOptionError", "UnseparableCentersWarning",
+    "UnsupportedInputError", "did_you_mean", "listed", "shown", "warn",
 ]  # fmt: skip
 
 
@@ -212,6 +213,10 @@ class NotFiniteError(InvalidInputError):
 
 class MissingValueError(NotFiniteError):
     """A table holds NaN or null where it must not."""
+
+
+class DistanceOverflowError(InvalidInputError):
+    """Values are so large that distances between rows, or their squares, are beyond float64."""
 
 
 class ColumnMismatchError(InvalidInputError):

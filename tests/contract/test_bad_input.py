@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import cutwise
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, KMedians
@@ -64,6 +64,20 @@ def test_missing_values_of_nullable_columns_are_named():
     frame = FRAME.convert_dtypes()
     frame.loc[5, "income"] = pd.NA
     _says(ExplainableKMeans(3, preprocessor=None), "income", "5", X=frame)
+
+
+@pytest.mark.parametrize("size", [1e200, 1.79e308])
+def test_a_value_too_large_for_squares_of_distances_is_named(size):
+    frame, sparse = FRAME.copy(), scipy.sparse.lil_array(X)
+    frame.loc[17, "income"] = sparse[17, 1] = -size
+    for model in (
+        ExplainableKMeans(3),
+        ExplainableKernelKMeans(3),
+        ExplainableKMeans(3, preprocessor=StandardScaler()),
+    ):
+        _says(model, f"-{size:.3g}", "'income'", "row 17", "NaN", X=frame)
+    _says(ClusterExplainer(algorithm="imm"), f"-{size:.3g}", "'income'", "row 17", X=frame, y=CODES)
+    _says(ExplainableKMeans(3), f"-{size:.3g}", "column 1", "row 17", X=scipy.sparse.csr_array(sparse))
 
 
 def test_text_in_a_column_is_named():

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages, all_or_nothing
 from cutwise.exceptions import (
+    DistanceOverflowError,
     EmptyClusterWarning,
     InvalidInputError,
     LargeIntegersWarning,
@@ -188,7 +189,12 @@ class TreeEstimator(FittedTree):
             return
         X = X if feature_names is None else NamedMatrix(X, feature_names)
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
-        yield self._prepared(*self._read_rows(X, y, sample_weight, stages, **given), stages)
+        try:
+            context, preprocessor = self._read_rows(X, y, sample_weight, stages, **given)
+        except DistanceOverflowError as error:
+            table = read_table(X, mixed=self._mixed_options)
+            raise DistanceOverflowError(f"{error}\n{table.largest_value()}") from None
+        yield self._prepared(context, preprocessor, stages)
 
     def _prepared(self, context: FitContext, preprocessor: Any, stages: Stages) -> PreparedFit:
         """The fit with its limits read."""

@@ -22,7 +22,7 @@ from scipy import sparse
 from cutwise import core
 from cutwise._docs import table_html
 from cutwise.core import Float64, Int32, Int64, Matrix, ObjectiveName, exact_sum
-from cutwise.exceptions import InvalidInputError, shown
+from cutwise.exceptions import DistanceOverflowError, InvalidInputError, shown
 from cutwise.table.table import Table, as_matrix
 
 ROW_BLOCK = 1 << 13
@@ -294,7 +294,7 @@ def from_labels(
 def check_distance(largest: float) -> None:
     """Refuse costs beyond float64."""
     if not np.isfinite(largest):
-        raise InvalidInputError(
+        raise DistanceOverflowError(
             "Distances to the centers, or sums of them, are beyond float64, squares of values among them. "
             "Divide X by a constant."
         )

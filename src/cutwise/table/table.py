@@ -372,6 +372,13 @@ class Table:
         """The core's view of ``values``, made once."""
         return as_matrix(self.values)
 
+    def largest_value(self) -> str:
+        """Where the value of largest size is, in words."""
+        rows, columns, values = sparse.find(self.values)
+        at = np.nanargmax(np.abs(values))
+        where = f"{self.columns.describe(columns[at])}, row {rows[at]} (rows are counted from 0)"
+        return f"The largest value of X is {values[at]:.3g}: {where}. If it stands for a missing value, make it NaN."
+
 
 @dataclass(frozen=True, eq=False)
 class EncodedTable:
