@@ -87,6 +87,19 @@ def test_an_offset_changes_nothing(offset):
     np.testing.assert_allclose(shifted - offset, plain, atol=4e-6)  # float64's own step there is 2e-6
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@each("far", [1e9, 1e11])
+@both
+def test_a_far_row_at_a_center_of_its_own_takes_no_digits_from_the_mean_cost(make, far, objective):
+    values = np.random.default_rng(8).normal(size=(300, 5))
+    start = values[:4].copy()
+    centers, _, _, cost = lloyd(as_matrix(make(values)), start, objective=objective, costed=True)
+    with_far, start = np.vstack([values, np.full(5, far)]), np.vstack([start, np.full(5, far)])
+    got, _, _, again = lloyd(as_matrix(make(with_far)), start, objective=objective, costed=True)
+    np.testing.assert_allclose(got[:4], centers, atol=1e-13 * far)
+    assert again * 301 == pytest.approx(cost * 300, rel=1e-9)
+
+
 @each("exponent", [-400, -200, -130, 130, 400])
 @both
 def test_the_unit_of_the_data_changes_nothing(exponent, objective):

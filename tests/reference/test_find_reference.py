@@ -186,6 +186,16 @@ def test_a_repeated_table_is_merged_and_costs_no_less_than_it_should():
     np.testing.assert_allclose(reference.centers[2], X[reference.labels == 2].mean(axis=0), rtol=1e-10)
 
 
+@pytest.mark.parametrize("far", [1e8, 1e11])
+def test_a_far_row_costs_the_clusters_of_the_others_nothing(far):
+    """Restarts are on a sample with large weights, whose costs must not be rounded in units of the far row's."""
+    X = np.random.default_rng(8).random((6000, 3))  # without clear clusters: restarts end in different places
+    costs = [find_reference(read_table(X), 12, random_state=seed).cost for seed in range(3)]
+    with_far = read_table(np.vstack([X, np.full(3, far)]))
+    again = [find_reference(with_far, 13, random_state=seed).cost for seed in range(3)]
+    assert max(again) <= 1.006 * min(costs)
+
+
 def test_distances_beyond_float64_are_refused():
     X = np.random.default_rng(7).normal(size=(50, 2)) * 1e200
     with pytest.raises(InvalidInputError, match="beyond float64"):

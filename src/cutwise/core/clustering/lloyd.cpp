@@ -182,15 +182,14 @@ class Lloyd {
   double mean_cost() {
     if (labels_[0] < 0) assign();  // after the last update refilled empty clusters
     const CenterPanels panels(centers_, k_, d_, objective_, !x_.gives_tiles(), false);
-    std::vector<Changes> parts(n_pieces_);
-    parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
-      const int64_t n_blocks = count_blocks(n_), first = n_blocks * piece / n_pieces_ * kBlockRows,
-                    last = std::min(n_, n_blocks * (piece + 1) / n_pieces_ * kBlockRows);
-      add_label_costs(panels, first, last, parts[piece]);
+    std::vector<double> costs(n_);
+    parallel_for(n_jobs_, count_blocks(n_), [&](int64_t block) {
+      measure_own(panels, block * kBlockRows, std::min(n_, (block + 1) * kBlockRows), costs.data());
     });
-    Changes all;
-    for (const Changes &part : parts) all.add(part);
-    return cost_of(all) / total_;
+    // Scaled by the largest of them: rows far away, at centers of their own, take no digits from the others.
+    const double largest = std::min(*std::max_element(costs.begin(), costs.end()), largest_cost_);
+    const auto cost = [&](int64_t row) { return std::min(costs[row], largest); };
+    return sum_exactly(n_, largest, term_bits(total_), cost, [&](int64_t row) { return weight_of(row); }) / total_;
   }
 
  private:
@@ -227,14 +226,15 @@ class Lloyd {
     to.cost_low += weight * term.low;
   }
 
-  void add_label_costs(const CenterPanels &panels, int64_t first, int64_t last, Changes &to) const {
+  // Writes the costs of rows by the centers of their labels.
+  void measure_own(const CenterPanels &panels, int64_t first, int64_t last, double *costs) const {
     if (!x_.gives_tiles()) {
       CostTile tile(x_, panels);
-      for (int64_t row = first; row < last; ++row) add_cost(weight_of(row), tile.of_sparse(row, labels_[row]), to);
+      for (int64_t row = first; row < last; ++row) costs[row] = tile.of_sparse(row, labels_[row]);
       return;
     }
     x_.each(first, last, [&](int64_t row, const auto &values) {
-      add_cost(weight_of(row), cost_about(values.values, panels.center(labels_[row])), to);
+      costs[row] = cost_about(values.values, panels.center(labels_[row]));
     });
   }
 

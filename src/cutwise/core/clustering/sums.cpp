@@ -1,7 +1,6 @@
 // Exact sums over rows, which do not depend on the order of the rows or on threads; see exact_sums.hpp.
 #include "clustering/sums.hpp"
 #include "base/arrays.hpp"
-#include "base/exact_sums.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
@@ -91,15 +90,7 @@ double exact_sum(const In1<double> &values, const AnyWeights &weights) {
     for (int64_t i = 0; i < n; ++i) sum += term_of(i);
     return sum;
   }
-  const double scale = term_scale(largest, bits), unit = std::ldexp(1.0, bits);
-  int64_t high = 0, low = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const SplitTerm term = split_term(term_of(i) * scale, unit);
-    const int64_t times = w != nullptr ? (*w)(i) : 1;
-    high += times * term.high;
-    low += times * term.low;
-  }
-  return sum_of_terms(high, low, unit, scale);
+  return sum_exactly(n, largest, bits, term_of, [&](int64_t i) { return w != nullptr ? (*w)(i) : 1; });
 }
 
 }  // namespace

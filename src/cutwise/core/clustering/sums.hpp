@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/arrays.hpp"
+#include "base/exact_sums.hpp"
 #include "base/rows.hpp"
 
 namespace cutwise {
@@ -29,6 +30,19 @@ inline void check_labels(const In1<int32_t> &labels, int64_t n, int64_t k) {
 }
 
 // The functions below do not use Python; they are called without the GIL.
+
+// The sum of n terms of at most `largest`, each counted some `times`. bits: of a term, see exact_sums.hpp.
+template <class Term, class Times>
+double sum_exactly(int64_t n, double largest, int bits, Term &&term_of, Times &&times) {
+  const double scale = term_scale(largest, bits), unit = std::ldexp(1.0, bits);
+  int64_t high = 0, low = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const SplitTerm term = split_term(term_of(i) * scale, unit);
+    high += times(i) * term.high;
+    low += times(i) * term.low;
+  }
+  return sum_of_terms(high, low, unit, scale);
+}
 
 // The largest absolute value of every column.
 std::vector<double> column_sizes(const RowReader &x, int n_jobs);
