@@ -196,6 +196,18 @@ def test_matrices_that_are_no_kernel_matrices_are_refused():
         check_precomputed(np.arange(9).reshape(3, 3))
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_a_far_row_takes_no_digits_from_the_distances_of_the_others(kernel):
+    far = np.vstack([ROWS, np.full(ROWS.shape[1], 1e13)])
+    own, beside = (read_kernel(kernel, read_table(X), gamma=GAMMA, degree=2, coef0=1, beta=1) for X in (ROWS, far))
+    distances = []
+    for of, X in ((own, ROWS), (beside, far)):
+        rows = of.prepare(X)[: len(ROWS)]
+        K, diagonal = of.between(rows, rows), of.diagonal(rows)
+        distances.append(diagonal[:, None] + diagonal - 2 * K)
+    np.testing.assert_allclose(distances[1], distances[0], atol=1e-12 * distances[0].max())
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", "chi2"])
 def test_columns_whose_spread_is_beyond_float64_get_no_gamma_and_one_error(kernel):
     table = read_table(np.array([[0.0], [1.0], [2.0]]) * 1e300)

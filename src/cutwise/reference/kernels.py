@@ -15,7 +15,7 @@ from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_number
 from cutwise.table.table import Columns, Table
 
-from .objective import check_distance
+from .objective import KMEDIANS, check_distance
 from .resources import each_block
 
 Rows = Any
@@ -300,7 +300,10 @@ def read_kernel(
             f"degree={degree!r} is not a whole number, and fractional powers of a polynomial kernel are not defined "
             "for all rows. Use an integer >= 1."
         )
-    shift = _column_moments(table, weights)[0] if formula.shiftable and not table.is_sparse else None
+    shift = None
+    if formula.shiftable and not table.is_sparse:
+        one = np.zeros(table.n_rows, dtype=np.int32)
+        shift = KMEDIANS.centers(table.matrix, one, 1, weights, 1)[0][0]  # near most rows even if some are far away
     return Kernel(kernel, constants, shift=shift)
 
 
