@@ -3,7 +3,7 @@
 import re
 import sys
 import warnings
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from types import SimpleNamespace
 
 import numpy as np
@@ -233,6 +233,13 @@ def test_what_a_map_holds_is_given_as_people_write_it_or_refused_with_what_is_ne
     for columns, said in ((("visit", "visit"), "one column twice"), (("region", 0), "holds categories")):
         with pytest.raises(InvalidInputError, match=said):
             PartitionDisplay.from_estimator(model, table, columns=columns)
+
+
+def test_dates_at_the_end_of_the_calendar_have_a_margin_within_it():
+    ends = pd.Series([datetime.min, datetime(2020, 1, 1), datetime.max] * 10, dtype=object)
+    frame = pd.DataFrame({"until": ends, "x": np.arange(30.0)})
+    display = PartitionDisplay.from_estimator(ExplainableKMeans(3, random_state=0).fit(frame), frame)
+    display.figure_.canvas.draw()
 
 
 @pytest.mark.parametrize("engine", ["constrained", None])

@@ -271,7 +271,7 @@ class TreeEstimator(FittedTree):
         self._weight_scale = rows.weight_scale
         limits = np.abs(np.where(np.isfinite(tree.lower), tree.lower, tree.threshold))
         large = set(tree.feature[np.maximum(limits, np.abs(tree.threshold)) > _LARGE_INTEGER].tolist())
-        if columns := [rows.table.columns.describe(i) for i in sorted(large) if rows.table.is_integer[i]]:
+        if columns := [rows.table.columns.describe(i) for i in sorted(large) if rows.table.kinds[i].name == "integer"]:
             warn(LargeIntegersWarning.of(columns))
         leaf = rows.leaves_of_all(tree, grown.leaf_of_row)
         self.labels_ = self.classes_[tree.cluster[leaf]]

@@ -29,14 +29,13 @@ from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.shown import cluster_color, plain, shorten
 from cutwise.readouts.words import rows, value_text
 from cutwise.table.convert import is_missing
-from cutwise.table.instants import MICROSECONDS, instant_of
+from cutwise.table.instants import CALENDAR, MICROSECONDS, instant_of
 from cutwise.table.mixed import RawColumn, raw_column, values_by_kind
 from cutwise.table.table import NUMBER, ColumnKind, Columns
 from cutwise.tree.threshold_tree import ThresholdTree
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _MAX_ROWS = 5_000
-_YEARS = (-719_162.0, 2_932_896.0)  # days that a calendar has, from 1970
 _STEPS = {"day": (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000, 20_000), "h": (1, 2, 3, 6, 12)}
 _STEPS |= dict.fromkeys(("min", "s"), (1, 2, 5, 10, 15, 30)) | dict.fromkeys(
     ("ms", "us"), (1, 2, 5, 10, 20, 50, 100, 200, 500)
@@ -378,7 +377,10 @@ def _limits(values: _Floats, kind: ColumnKind) -> _Floats:
     low, high = float(values.min()), float(values.max())
     margin = 0.04 * (high - low) or max(abs(low) * 0.04, 0.5)
     limits = np.array([low - margin, high + margin])
-    return limits if kind.unit != "day" else np.clip(limits, *_YEARS)
+    if kind.name == "date":
+        day = MICROSECONDS["day"] if kind.unit == "microsecond" else 1.0
+        limits = np.clip(limits, day * CALENDAR[0], day * (CALENDAR[1] - 1))
+    return limits
 
 
 def _n_levels(kind: ColumnKind) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.table.instants import next_whole
 from cutwise.table.intake import read_table
 from cutwise.table.table import NUMBER, ColumnKind
 
@@ -64,9 +65,9 @@ class Change(Titled):
         # As in rules, bounds of dates are written a day, or a microsecond, later, and whole numbers by the next one.
         least, most, over, to = self.lower, self.upper, "above {}", "at most {}"
         if kind.name == "date":
-            least, most, over, to = least + 1, most + 1, "{} or later", "before {}"
+            least, most, over, to = next_whole(least), next_whole(most), "{} or later", "before {}"
         elif kind.name == "integer":
-            least, over = _next_whole(least), "at least {}"
+            least, over = next_whole(least), "at least {}"
         low = "" if self.lower == -math.inf else over.format(value_text(kind, least))
         high = "" if self.upper == math.inf else to.format(value_text(kind, most))
         nearer, farther = (high, low) if target <= value or not low else (low, high)
@@ -133,11 +134,6 @@ _MOVE = [("size", "f8"), ("feature", "i4"), ("leaf", "i4"), ("target", "f8"), ("
 _NO_MOVE = (math.inf, -1, -1, math.nan, math.nan, math.nan)
 
 
-def _next_whole(lower: float) -> float:
-    """The least whole number above ``lower``; beyond 2**53 the next float is more than 1 away."""
-    return max(float(np.floor(lower)) + 1, float(np.nextafter(lower, np.inf))) if lower > -math.inf else lower
-
-
 def _keep_smaller(best: npt.NDArray[Any], rows: npt.NDArray[np.intp], moves: npt.NDArray[Any]) -> None:
     """Replace the best moves of some rows by smaller ones, in the order of size, column and target."""
     size, feature, moved = best["size"][rows], best["feature"][rows], moves["feature"]
@@ -165,7 +161,7 @@ def _moves(
     for lower, upper in region.parts():
         least, most = float(np.nextafter(lower, np.inf)) if lower > -math.inf else lower, upper
         if kind.is_integer:
-            least, most = _next_whole(lower), float(np.floor(upper))
+            least, most = next_whole(lower), float(np.floor(upper))
         if least > most:
             continue  # no whole number lies in between
         target = np.where(values > upper, most, least)

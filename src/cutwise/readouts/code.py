@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.table.instants import instant_of
+from cutwise.table.instants import instant_of, next_whole
 from cutwise.table.table import ColumnKind
 
 from .conditions import Condition, interval_text
@@ -135,9 +135,10 @@ def _end(value: float, kind: ColumnKind) -> str:
         return repr(value / 1e6)
     if kind.name != "date":
         return number(value)
-    instant = instant_of(value + 1, kind)
+    first = next_whole(value)
+    instant = instant_of(first, kind)
     # At midnight the date alone stands before every time of that day, and after every earlier date.
-    return repr(instant.isoformat().removesuffix("T00:00:00")) if kind.zone is None else repr((value + 1) / 1e6)
+    return repr(instant.isoformat().removesuffix("T00:00:00")) if kind.zone is None else repr(first / 1e6)
 
 
 def _variables(names: Sequence[str], taken: set[str]) -> list[str]:

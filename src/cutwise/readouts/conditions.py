@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.table.convert import as_dense
+from cutwise.table.instants import next_whole
 from cutwise.table.table import NUMBER, ColumnKind, Columns, Table
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
@@ -90,8 +91,8 @@ class Condition:
             return f"({text}{unknown})" if unknown else text
 
         def within(lower: float, upper: float) -> str:
-            later = kind.name == "date"  # bounds are written a day, or a microsecond, later
-            return interval_text(name, lower, upper, kind, lambda end: value_text(kind, end + later))
+            written = next_whole if kind.name == "date" else float  # bounds of dates are written a step later
+            return interval_text(name, lower, upper, kind, lambda end: value_text(kind, written(end)))
 
         if self.outside:
             return f"({within(-math.inf, self.lower)} or {within(self.upper, math.inf)}{unknown})"
@@ -110,7 +111,7 @@ class Condition:
             return None
         every = (-math.inf, math.inf) if kind.levels is None else (0.0, len(kind.levels) - 1.0)
         least, most = kind.extent or every
-        low, high = max(float(np.floor(self.lower)) + 1, least), min(float(np.floor(self.upper)), most)
+        low, high = max(next_whole(self.lower), least), min(float(np.floor(self.upper)), most)
         return high if low == high and abs(high) < _WHOLE_BELOW else None
 
     def _written_levels(self, name: str) -> str:

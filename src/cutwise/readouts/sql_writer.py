@@ -13,7 +13,7 @@ import numpy as np
 from sqlglot import exp, parse_one
 
 from cutwise.exceptions import UnsupportedInputError
-from cutwise.table.instants import instant_of, time_of
+from cutwise.table.instants import instant_of, next_whole, time_of
 from cutwise.table.table import ColumnKind
 
 from .conditions import Condition
@@ -265,7 +265,7 @@ class Writer:
 
     def instant(self, value: float, kind: ColumnKind) -> Node:
         """Literal of the first date or time after a threshold."""
-        first = value + 1
+        first = next_whole(value)
         if self.dialect == "sqlite" and kind.zone is not None:
             first += -first % 1000  # its times are read to the millisecond
         at = instant_of(first, kind)
@@ -279,7 +279,7 @@ class Writer:
         text = str(at)
         if isinstance(at, dt.datetime) and at.tzinfo is not None:
             if self.dialect == "mysql":
-                return exp.Literal.number(f"{Decimal(int(value) + 1).scaleb(-6):f}")
+                return exp.Literal.number(f"{Decimal(int(first)).scaleb(-6):f}")
             utc = str(at.astimezone(dt.UTC).replace(tzinfo=None))
             if self.dialect == "clickhouse":
                 of = [exp.Literal.string(utc), exp.Literal.number(6), exp.Literal.string("UTC")]

@@ -17,6 +17,8 @@ from .table import ColumnKind
 
 MICROSECONDS = {"day": 86_400_000_000, "h": 3_600_000_000, "min": 60_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
 _EPOCH = dt.datetime(1970, 1, 1)
+CALENDAR = (dt.datetime.min - _EPOCH).days, (dt.datetime.max - _EPOCH).days + 1
+"""The days from 1970 at which Python's calendar begins and has ended."""
 
 
 def to_ticks(
@@ -24,7 +26,8 @@ def to_ticks(
 ) -> npt.NDArray[np.float64]:
     """Convert dates or durations to days (``"day"``) or microseconds since 1970, finer digits dropped; NaN for NaT.
 
-    ``values``: of numpy's types, or Python objects, possibly None.
+    ``values``: of numpy's types, or Python objects, possibly None. More than 285 years from 1970, float64 has no room
+    for all microseconds: these are dropped too as far as needed, and whole seconds stay exact.
     """
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "mM":
         items = [None if is_missing(value) else _utc(value) for value in values]
@@ -34,9 +37,27 @@ def to_ticks(
             items = [None if item is None else _since_midnight(item) for item in items]
         values = np.array(items, dtype="timedelta64[us]" if is_duration else "datetime64[us]")
     whole = _in_unit(values, "D" if unit == "day" else "us")
-    ticks: npt.NDArray[np.float64] = whole.astype(np.int64).astype(np.float64)
+    exact = whole.astype(np.int64)
+    ticks: npt.NDArray[np.float64] = exact.astype(np.float64)
     ticks[np.isnat(whole)] = np.nan
+    far = np.flatnonzero(np.abs(ticks) > WHOLE_BELOW)
+    up = far[ticks[far].astype(np.int64) > exact[far]]  # rounded, but to be cut off
+    ticks[up] = np.nextafter(ticks[up], -np.inf)
     return ticks
+
+
+WHOLE_BELOW = 2.0**53
+"""Below this every whole number is a float64."""
+
+
+def next_whole(value: float) -> float:
+    """The first whole number above a bound; from ``WHOLE_BELOW`` on the next float64. Infinity is its own."""
+    return max(math.floor(value) + 1.0, math.nextafter(value, math.inf)) if math.isfinite(value) else value
+
+
+def _last_below(boundary: int) -> float:
+    """The largest whole number below a boundary that is a float64."""
+    return math.nextafter(boundary, -math.inf) if abs(boundary) > WHOLE_BELOW else boundary - 1.0
 
 
 _IN_A_MICROSECOND = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
@@ -94,13 +115,16 @@ def instant_of(value: float, kind: ColumnKind) -> dt.date | dt.datetime:
     instant = _EPOCH + dt.timedelta(microseconds=int(value))
     if kind.zone is None:
         return instant
-    return instant.replace(tzinfo=dt.UTC).astimezone(_zone(kind.zone))
+    try:
+        return instant.replace(tzinfo=dt.UTC).astimezone(_zone(kind.zone))
+    except OverflowError:  # the first or last day of Python's calendar, which is over in this zone
+        return instant.replace(tzinfo=dt.UTC)
 
 
 def has_instant(value: float, kind: ColumnKind) -> bool:
     """Whether a value of a column of dates, and the next one, are within the years of Python's dates."""
     try:
-        return instant_of(value, kind) <= instant_of(value + 1, kind)
+        return instant_of(value, kind) <= instant_of(next_whole(value), kind)
     except (OverflowError, ValueError):
         return False
 
@@ -141,9 +165,10 @@ def choose_boundary(a: float, b: float, kind: ColumnKind) -> float:
     step = MICROSECONDS["day"] if kind.unit == "day" else 1
     middle = (first + last) * step // 2
     for unit in ("year", "month", *MICROSECONDS):
-        inside = [B // step for B in _near(middle, unit, kind.zone) if first * step < B <= last * step]
+        near = [B // step for B in _near(middle, unit, kind.zone) if first * step < B <= last * step]
+        inside = [B for B in near if int(float(B)) == B]
         if inside:
-            return float(min(inside, key=lambda B: (abs(2 * B - first - last), B)) - 1)
+            return _last_below(min(inside, key=lambda B: (abs(2 * B - first - last), B)))
     return float(first)
 
 
@@ -155,7 +180,8 @@ def choose_length(a: float, b: float) -> float:
         if low <= high:
             middle = (first + last) // 2
             near = {min(max(n, low), high) for n in (middle // size, middle // size + 1)}
-            return float(min((n * size for n in near), key=lambda t: (abs(2 * t - first - last), t)))
+            found = min((n * size for n in near), key=lambda t: (abs(2 * t - first - last), t))
+            return float(found) if int(float(found)) == found else float(first)
     return float(math.floor(a))  # between two centers in one step
 
 

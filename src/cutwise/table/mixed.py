@@ -22,7 +22,7 @@ from cutwise.core import Float64, Int64
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, UnknownLevelsWarning, listed, shown, warn
 
 from .convert import NonNumericValue, as_float64, find_non_numeric, is_missing, reads_as_number, to_numbers
-from .instants import as_duration, instant_of, to_ticks
+from .instants import CALENDAR, MICROSECONDS, as_duration, instant_of, to_ticks
 from .table import ColumnKind, KindName, Table, number_kind
 
 MOST_LEVELS = 254
@@ -411,15 +411,13 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
     if kind.name != "date":
         return raw.values
     check_zone(raw.zone, kind, describe)
-    if raw.unit == kind.unit:
-        values = raw.values
-    else:
-        day = 86_400_000_000
-        values = np.floor(raw.values / day) if kind.unit == "day" else raw.values * day
-    if np.abs(values[~np.isnan(values)]).max(initial=0.0) >= _LARGEST:
+    values, day = raw.values, MICROSECONDS["day"]
+    if raw.unit != kind.unit:
+        values = np.floor(values / day) if kind.unit == "day" else values * day
+    first, last = (days if kind.unit == "day" else days * day for days in CALENDAR)
+    if not ((values >= first) & (values < last) | np.isnan(values)).all():
         raise InvalidInputError(
-            f"{describe} holds a date before 1684 or after 2255, which microseconds in float64 cannot tell from its "
-            "neighbors. Give whole days (dates without times) or years as numbers, or leave the column out."
+            f"{describe} holds a date before the year 1 or after 9999. Give years as numbers, or leave the column out."
         )
     return values
 

@@ -27,7 +27,7 @@ from cutwise.readouts.profile import (
 from cutwise.readouts.rules import ClusterRules, build_rules
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, shortened
 from cutwise.readouts.words import finite, percent, rows, value_text
-from cutwise.table.instants import MICROSECONDS, instant_of
+from cutwise.table.instants import CALENDAR, MICROSECONDS, instant_of
 from cutwise.table.table import ColumnKind, Table
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -304,9 +304,10 @@ def _typical(profile: Profile, j: int, kinds: Sequence[ColumnKind], code: int | 
     if kind.levels and kind.name == "ordered":
         return str(kind.levels[math.floor(median)])
     if kind.name == "date" and kind.unit == "microsecond":
+        last = CALENDAR[1] * MICROSECONDS["day"] - MICROSECONDS["min"]
         if profile.whole_std[j] < 2 * MICROSECONDS["day"]:  # the hour is shown only where days are close together
-            return value_text(kind, round(mean / MICROSECONDS["min"]) * MICROSECONDS["min"])
-        return str(instant_of(mean + MICROSECONDS["day"] / 2, kind))[:10]
+            return value_text(kind, min(round(mean / MICROSECONDS["min"]) * MICROSECONDS["min"], last))
+        return str(instant_of(min(mean + MICROSECONDS["day"] / 2, last), kind))[:10]
     if kind.name == "duration":  # two units are enough
         units = pairwise(sorted(MICROSECONDS.values()))
         unit = max((small for small, large in units if large <= abs(mean)), default=1)
