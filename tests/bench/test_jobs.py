@@ -4,23 +4,25 @@ import json
 
 import pytest
 
-from cutwise.bench.runner import Job, read_records, run_jobs
+from cutwise.bench.runner import read_records, run_jobs
 from cutwise.exceptions import InvalidInputError
 
 
-def counted(calls, key):
-    def work():
-        calls.append(key)
-        return {"value": key}
+def run(seeds, path, calls, lines):
+    def work(job):
+        if job["seed"] is None:
+            raise RuntimeError("no")
+        calls.append(job["seed"])
+        return {"value": job["seed"]}
 
-    return Job({"set": "a", "seed": key}, work)
+    return run_jobs([{"set": "a", "seed": seed} for seed in seeds], work, path, lines.append)
 
 
 def test_finished_jobs_are_not_done_again(tmp_path):
     calls, lines = [], []
     path = tmp_path / "results.jsonl"
-    first = run_jobs([counted(calls, 1), counted(calls, 2)], path, lines.append)
-    again = run_jobs([counted(calls, 2), counted(calls, 3)], path, lines.append)
+    first = run([1, 2], path, calls, lines)
+    again = run([2, 3], path, calls, lines)
     assert calls == [1, 2, 3]
     assert [record["result"]["value"] for record in first] == [1, 2]
     assert [record["result"]["value"] for record in again] == [2, 3]
@@ -31,22 +33,18 @@ def test_finished_jobs_are_not_done_again(tmp_path):
 def test_a_line_cut_short_by_an_interrupt_is_done_again(tmp_path):
     calls = []
     path = tmp_path / "results.jsonl"
-    run_jobs([counted(calls, 1), counted(calls, 2)], path, lambda line: None)
+    run([1, 2], path, calls, [])
     path.write_text(path.read_text()[:-9])
-    run_jobs([counted(calls, 1), counted(calls, 2)], path, lambda line: None)
+    run([1, 2], path, calls, [])
     assert calls == [1, 2, 2]
     assert [record["key"]["seed"] for record in read_records(path)] == [1, 2]
 
 
 def test_what_was_done_before_a_failure_is_kept(tmp_path):
     calls = []
-
-    def fails():
-        raise RuntimeError("no")
-
     path = tmp_path / "results.jsonl"
     with pytest.raises(RuntimeError):
-        run_jobs([counted(calls, 1), Job({"set": "b"}, fails)], path, lambda line: None)
+        run([1, None], path, calls, [])
     assert len(read_records(path)) == 1
 
 

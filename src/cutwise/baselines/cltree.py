@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import xlogy
 
 from cutwise._docs import fill_doc
@@ -86,11 +86,7 @@ class CLTree(Baseline):
     def _grow_task(self, task: Task) -> GrownTree:
         grown = grow_with_virtual_points(task.values, task.weights, self.min_split)
         pruned = prune_sparse(grown, min_split=self.min_split, min_y=self.min_y, min_rd=self.min_rd)
-        cluster_of = {leaf: task.best_cluster(grown.sketch.rows[leaf]) for leaf in pruned}
-        leaves = cut_back(grown, cluster_of, task.max_leaves)
-        tree, _ = grown.sketch.draw(task, leaves)
-        label_by_surrogate_cost(tree, task)
-        return finish_tree(tree)
+        return finish_pruned(grown, pruned, task)
 
 
 # Gains in nats below this share of a point are rounding.
@@ -185,80 +181,54 @@ def best_virtual_cut(ordered: _Sorted, box: Float64, virtual: float) -> tuple[in
     and the largest value among them. None when no cut gains anything. Of equally sparse regions the one with most
     virtual points counts, then the lowest column.
     """
-    low, high = box
-    width = high - low
-    wide = width > 0
-    position = np.concatenate([low[None], ordered.inner, high[None]])
-    # Virtual points below every boundary; none in a column without width, where all boundaries coincide.
-    points = np.where(wide, (position - low) * (virtual / np.where(wide, width, 1.0)), 0.0)
-    below = ordered.below
-    search = _Lookahead(points, below, ordered.valid & wide)
-    first, last = np.zeros(len(low), dtype=np.intp), np.full(len(low), len(below) - 1)
-
-    one = search.best(first, last)
-    some = one >= 0
-    if not some.any():
+    regions = [_sparsest_region(ordered, feature, box[:, feature], virtual) for feature in range(box.shape[1])]
+    found = min((region for region in regions if region is not None), default=None)
+    if found is None:
         return None
-    left, right = search.density(first, one), search.density(one, last)
-    # The region that is sparser, then up to two cuts more within it.
-    start, stop = np.where(left <= right, first, one), np.where(left <= right, one, last)
-    two = search.best(np.where(some, start, 0), np.where(some, stop, 0))
-    near_start, near_stop = np.minimum(one, two), np.maximum(one, two)
-    far_start, far_stop = np.where(two > one, two, start), np.where(two > one, stop, two)
-    inside_first = (two >= 0) & (search.density(near_start, near_stop) <= search.density(far_start, far_stop))
-    three = search.best(np.where(inside_first, near_start, 0), np.where(inside_first, near_stop, 0))
-    chosen = np.where(three >= 0, three, np.where(two >= 0, two, one))
-    region_start, region_stop = start, stop
-    beyond = (two >= 0) & ~inside_first
-    region_start = np.where(beyond, far_start, np.where(inside_first, near_start, region_start))
-    region_stop = np.where(beyond, far_stop, np.where(inside_first, near_stop, region_stop))
-    split = three >= 0
-    lower_is_sparser = search.density(region_start, three) <= search.density(three, region_stop)
-    region_stop = np.where(split & lower_is_sparser, three, region_stop)
-    region_start = np.where(split & ~lower_is_sparser, three, region_start)
-
-    density = np.where(some, search.density(region_start, region_stop), np.inf)
-    n_inside = np.where(some, search.between(points, region_start, region_stop), -1.0)
-    feature = int(np.lexsort((np.arange(len(low)), -n_inside, density))[0])
-    boundary = int(chosen[feature])
-    weight = int(below[boundary, feature])
-    return feature, float(position[boundary, feature]), weight, ordered.below_cut(boundary, feature)
+    _, _, feature, boundary, position = found
+    return feature, position, int(ordered.below[boundary, feature]), ordered.below_cut(boundary, feature)
 
 
-class _Lookahead:
-    """Best cuts by information gain within regions, one region a column at a time."""
+def _sparsest_region(
+    ordered: _Sorted, feature: int, box: Float64, virtual: float
+) -> tuple[float, float, int, int, float] | None:
+    """Density of a column's sparsest region, its virtual points (negative), the column, and the cut that borders it."""
+    low, high = box.tolist()
+    if low == high:
+        return None
+    position = np.concatenate([[low], ordered.inner[:, feature], [high]])
+    points = (position - low) * (virtual / (high - low))  # below every boundary
+    below, valid = ordered.below[:, feature], ordered.valid[:, feature]
 
-    def __init__(self, points: Float64, below: Float64, valid: npt.NDArray[np.bool_]) -> None:
-        self._points, self._below, self._valid = points, below, valid
-        self._number = np.arange(len(points))[:, None]
-        self._column = np.arange(points.shape[1])
+    def density(region: tuple[int, int]) -> float:
+        start, stop = region
+        inside = points[stop] - points[start]
+        return float((below[stop] - below[start]) / inside) if inside > 0 else np.inf
 
-    def between(self, counts: Float64, start: npt.NDArray[np.intp], stop: npt.NDArray[np.intp]) -> Float64:
-        """What lies between two boundaries of every column."""
-        return np.asarray(counts[stop, self._column] - counts[start, self._column])
-
-    def density(self, start: npt.NDArray[np.intp], stop: npt.NDArray[np.intp]) -> Float64:
-        """Rows per virtual point between two boundaries; infinite where there is no virtual point."""
-        rows = self.between(self._below, start, stop)
-        points = self.between(self._points, start, stop)
-        return np.where(points > 0, rows / np.where(points > 0, points, 1.0), np.inf)
-
-    def best(self, start: npt.NDArray[np.intp], stop: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """The boundary strictly between two others whose cut gains most, the lowest of equals; -1 without a gain."""
-        lowest, highest = int(start.min()), int(stop.max())
-        part = slice(lowest, highest + 1)
-        number = self._number[part]
-        candidates = self._valid[part] & (number > start) & (number < stop)
-        rows = self.between(self._below, start, stop)
-        points = self.between(self._points, start, stop)
-        y = np.clip(self._below[part] - self._below[start, self._column], 0.0, rows)
-        n = np.clip(self._points[part] - self._points[start, self._column], 0.0, points)
-        gain = _disorder(rows, points) - _disorder(y, n) - _disorder(rows - y, points - n)
-        gain[~candidates] = -np.inf
-        rounding = _NOTHING * (1 + rows + points)
-        most = gain.max(axis=0)
+    def best_cut(region: tuple[int, int]) -> int:
+        """The boundary inside of a region whose cut gains most, the lowest of equals; 0 without a gain."""
+        start, stop = region
+        rows, n = below[stop] - below[start], points[stop] - points[start]
+        y = np.clip(below[start + 1 : stop] - below[start], 0.0, rows)
+        x = np.clip(points[start + 1 : stop] - points[start], 0.0, n)
+        gain = _disorder(rows, n) - _disorder(y, x) - _disorder(rows - y, n - x)
+        gain[~valid[start + 1 : stop]] = -np.inf
+        rounding = _NOTHING * (1 + rows + n)
+        most = gain.max(initial=-np.inf)
         # The two edges of a gap often gain alike: then the lower one, whatever the last digits say.
-        return np.where(most > rounding, (gain >= most - rounding).argmax(axis=0) + lowest, -1)
+        return start + 1 + int((gain >= most - rounding).argmax()) if most > rounding else 0
+
+    region = 0, len(position) - 1
+    if not (one := best_cut(region)):
+        return None
+    # The region that is sparser, then up to two cuts more within it.
+    region, chosen = min((0, one), (one, region[1]), key=density), one
+    if two := best_cut(region):
+        near, far = (min(one, two), max(one, two)), (two, region[1]) if two > one else (region[0], two)
+        region, chosen = min(near, far, key=density), two
+        if region == near and (three := best_cut(near)):
+            region, chosen = min((near[0], three), (three, near[1]), key=density), three
+    return density(region), float(points[region[0]] - points[region[1]]), feature, chosen, float(position[chosen])
 
 
 def _disorder(rows: Float64, points: Float64) -> Float64:
@@ -286,6 +256,14 @@ def prune_sparse(grown: VirtualSketch, *, min_split: float, min_y: float, min_rd
             alike = abs(density[a] - density[b]) <= min_rd / 100 + 1e-9
             is_leaf[node] |= (sparse[a] and sparse[b]) or alike
     return [leaf for leaf in sketch.leaves_under(is_leaf) if weight[leaf] > 0]
+
+
+def finish_pruned(grown: VirtualSketch, leaves: Sequence[int], task: Task) -> GrownTree:
+    """The tree of these leaves, or of fewer where they are too many, with their clusters."""
+    cluster_of = {leaf: task.best_cluster(grown.sketch.rows[leaf]) for leaf in leaves}
+    tree, _ = grown.sketch.draw(task, cut_back(grown, cluster_of, task.max_leaves))
+    label_by_surrogate_cost(tree, task)
+    return finish_tree(tree)
 
 
 def cut_back(grown: VirtualSketch, cluster_of: dict[int, int], max_leaves: int) -> list[int]:

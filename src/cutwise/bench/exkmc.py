@@ -15,8 +15,8 @@ from sklearn.model_selection import ParameterGrid
 
 from cutwise import ExplainableKMeans, datasets, metrics
 from cutwise.baselines import CART, CLTREE_GRID, CUBT, CUBT_GRID, KDTree
-from cutwise.baselines.base import Task, finish_tree, label_by_surrogate_cost
-from cutwise.baselines.cltree import cut_back, grow_with_virtual_points, prune_sparse
+from cutwise.baselines.base import Task
+from cutwise.baselines.cltree import finish_pruned, grow_with_virtual_points, prune_sparse
 from cutwise.bench.measures import BenchReference, Trees, figures_of, fit_quietly, kmeans_reference_of, trees_of
 from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.core import Float64
@@ -210,28 +210,12 @@ class CltreeSearch:
         self._rows = encode_rows(self._table, self._table, None, merge=False, n_jobs=1)
         self._grown = grow_with_virtual_points(X, ones, min(CLTREE_GRID["min_split"]))
         # Most values of the grid give the same pruning.
-        self._prunings = {tuple(prune_sparse(self._grown, **values)): values for values in ParameterGrid(CLTREE_GRID)}
+        prunings = (tuple(prune_sparse(self._grown, **values)) for values in ParameterGrid(CLTREE_GRID))
+        self._prunings = list(dict.fromkeys(prunings))
 
     def tree(self, size: int, reference: BenchReference) -> ThresholdTree:
         """The cheapest tree of at most ``size`` leaves; larger prunings are cut back as the estimator does."""
         of_rows = from_centers(self._table, reference.centers, len(reference.centers))
         task = Task(self._rows, of_rows, size)
-        best: tuple[float, ThresholdTree] | None = None
-        tried: set[tuple[int, ...]] = set()
-        cluster_of: dict[int, int] = {}
-        for leaves in self._prunings:
-            for leaf in leaves:
-                if leaf not in cluster_of:
-                    cluster_of[leaf] = task.best_cluster(self._grown.sketch.rows[leaf])
-            leaf_set = tuple(cut_back(self._grown, {leaf: cluster_of[leaf] for leaf in leaves}, size))
-            if leaf_set in tried:
-                continue
-            tried.add(leaf_set)
-            tree, _ = self._grown.sketch.draw(task, list(leaf_set))
-            label_by_surrogate_cost(tree, task)
-            grown = finish_tree(tree)
-            cost = metrics.partition_cost(task.values, grown.codes)
-            if best is None or cost < best[0]:
-                best = cost, grown.tree
-        assert best is not None
-        return best[1]
+        trees = (finish_pruned(self._grown, leaves, task) for leaves in self._prunings)
+        return min(trees, key=lambda grown: metrics.partition_cost(task.values, grown.codes)).tree

@@ -7,7 +7,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,42 +19,28 @@ from cutwise.table.intake import check_option
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Job:
-    """One piece of work.
-
-    ``key``: identifies the job: data set, seed, scaling, ... Values that JSON preserves. ``work``: gives the result, a
-    dict for JSON.
-    """
-
-    key: dict[str, Any]
-    work: Callable[[], Record]
-
-    @property
-    def name(self) -> str:
-        """The key as text."""
-        return ", ".join(str(value) if name == "set" else f"{name} {value}" for name, value in self.key.items())
-
-
-def run_jobs(jobs: Sequence[Job], path: Path, say: Callable[[str], None]) -> list[Record]:
+def run_jobs(
+    jobs: Sequence[Record], work: Callable[[Record], Record], path: Path, say: Callable[[str], None]
+) -> list[Record]:
     """Run the jobs that are not in the file yet, and add each result as soon as it is known.
 
-    ``path``: JSON lines, ``{"key": ..., "result": ...}``; created if missing. The job of a last line that an interrupt
-    cut short runs again. ``say``: called with a line for every job. Returns ``records``: records of the given jobs, in
-    their order.
+    ``jobs``: the key of each: data set, seed, scaling, ... Values that JSON preserves. ``work``: gives the result of a
+    job, a dict for JSON. ``path``: JSON lines, ``{"key": ..., "result": ...}``; created if missing. The job of a last
+    line that an interrupt cut short runs again. ``say``: called with a line for every job. Returns ``records``: records
+    of the given jobs, in their order.
     """
     done = {_canonical(record["key"]): record for record in read_records(path)}
-    open_jobs = [job for job in jobs if _canonical(job.key) not in done]
+    open_jobs = [job for job in jobs if _canonical(job) not in done]
     if len(open_jobs) < len(jobs):
         say(f"{len(jobs) - len(open_jobs)} of {len(jobs)} jobs are already done")
     for number, job in enumerate(open_jobs, start=1):
         start = time.perf_counter()
-        record = {"key": job.key, "result": job.work()}
+        done[_canonical(job)] = record = {"key": job, "result": work(job)}
         with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(record, allow_nan=False) + "\n")
-        done[_canonical(job.key)] = record
-        say(f"{number} of {len(open_jobs)}: {job.name}, {time.perf_counter() - start:.1f} s")
-    return [done[_canonical(job.key)] for job in jobs]
+        name = ", ".join(str(value) if entry == "set" else f"{entry} {value}" for entry, value in job.items())
+        say(f"{number} of {len(open_jobs)}: {name}, {time.perf_counter() - start:.1f} s")
+    return [done[_canonical(job)] for job in jobs]
 
 
 def read_records(path: Path) -> list[Record]:
@@ -70,7 +56,7 @@ def read_records(path: Path) -> list[Record]:
         try:
             record = json.loads(line)
             records.append({"key": dict(record["key"]), "result": dict(record["result"])})
-        except (json.JSONDecodeError, TypeError, KeyError, ValueError) as error:
+        except (TypeError, KeyError, ValueError) as error:
             if number < len(lines):
                 raise InvalidInputError(
                     f"Line {number} of {path} is not the result of a job ({error}). Remove that line, or choose "
@@ -175,39 +161,25 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
     seeds = options.seeds if options.seeds is not None else 2 if options.quick else experiment.seeds
     out.mkdir(parents=True, exist_ok=True)
     jobs = [
-        Job({"set": name, "seed": seed, **experiment.key(name)}, partial(experiment.work, sets, name, seed))
+        {"set": name, "seed": seed, **experiment.key(name)}
         for name in sets.names
         for seed in range(1 if name in experiment.sets_of_one_seed else seeds)
     ]
-    records = run_jobs(jobs, out / "results.jsonl", say)
-    files = experiment.report(records)
-    files["run.md"] = _circumstances(experiment, options, sets, seeds)
-    written = []
+    records = run_jobs(jobs, lambda job: experiment.work(sets, job["set"], job["seed"]), out / "results.jsonl", say)
+    files = experiment.report(records) | {"run.md": _circumstances(experiment, options, sets, seeds)}
     for name, content in files.items():
         write_whole(out / name, content)
-        written.append(out / name)
-    return written
+    return [out / name for name in files]
 
 
 def _circumstances(experiment: Experiment, options: Options, sets: Sets, seeds: int) -> str:
     """The settings and versions needed to run the experiment again."""
-    import numpy
-    import scipy
-    import sklearn
-
-    import cutwise
-
     left_out = ", ".join(sets.missing) or "none"
     command = (experiment.command or f"cutwise bench {experiment.name}") + " --quick" * options.quick
     command += f" --sets {','.join(options.sets)}" if options.sets else ""
     command += f" --seeds {seeds}" if options.seeds is not None else ""
-    versions: dict[str, Any] = {
-        "cutwise": cutwise.__version__,
-        "Python": platform.python_version(),
-        "NumPy": numpy.__version__,
-        "SciPy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
+    versions = {name: version(name) for name in ("cutwise", "numpy", "scipy", "scikit-learn")}
+    versions["Python"] = platform.python_version()
     return (
         f"# {experiment.title}\n\nMade by `{command}`. Data sets: {', '.join(sets.names)}. Not available: "
         f"{left_out}. Reference clusterings per data set: {seeds}.\n\n"

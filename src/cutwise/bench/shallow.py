@@ -73,6 +73,8 @@ PUBLISHED = _read_published()
 PENALTIES = (0.0, 0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3)
 """Depth penalties of Figures 4 and 5."""
 
+PAPERS_PENALTY = 0.03
+
 CURVE_SEEDS = 10
 
 LEAST_COST_DIFFERENCE = 0.02
@@ -87,26 +89,18 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
     loaded = sets.real(name)
     X, k = loaded.X, loaded.n_clusters
     reference = kmeans_reference_of(X, k, seed)
-    trees = {}
-    for algorithm in (*ALGORITHMS, "exshallow_star"):
-        starred = algorithm == "exshallow_star"
-        growth: dict[str, Any] = (
-            {"algorithm": "exshallow", "depth_penalty": "auto"} if starred else {"algorithm": algorithm}
-        )
-        growth["reference"] = reference.centers
-        model, seconds = fit_quietly(ExplainableKMeans(k, **growth), X)
-        trees[algorithm] = figures_of(model, X, reference, seconds)
-        if starred:
-            trees[algorithm]["depth_penalty"] = model.depth_penalty_
+
+    def figures(algorithm: str, depth_penalty: Any = "auto") -> dict[str, float]:
+        growth = {"algorithm": algorithm, "depth_penalty": depth_penalty}
+        model, seconds = fit_quietly(ExplainableKMeans(k, **growth, reference=reference.centers), X)
+        return figures_of(model, X, reference, seconds)
+
+    trees = {algorithm: figures(algorithm, PAPERS_PENALTY) for algorithm in ALGORITHMS}
+    trees["exshallow_star"] = figures("exshallow")
     result: Record = {"kmeans_seconds": reference.seconds, "reference_cost": reference.cost, "trees": trees}
     if seed < CURVE_SEEDS:
-        result["curve"] = []
-        for penalty in PENALTIES:
-            model, seconds = fit_quietly(
-                ExplainableKMeans(k, algorithm="exshallow", depth_penalty=penalty, reference=reference.centers), X
-            )
-            figures = figures_of(model, X, reference, seconds)
-            result["curve"].append([penalty, figures["cost_ratio"], figures["waes"]])
+        curve = {penalty: figures("exshallow", penalty) for penalty in PENALTIES}
+        result["curve"] = [[penalty, own["cost_ratio"], own["waes"]] for penalty, own in curve.items()]
     return result
 
 
