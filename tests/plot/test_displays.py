@@ -182,7 +182,7 @@ def test_a_map_of_three_columns_holds_the_third():
 
 def test_what_a_map_cannot_show_is_refused():
     model, table = model_and_rows(8, extra=4)
-    with pytest.raises(InvalidInputError, match="There is no column 'nothing'"):
+    with pytest.raises(InvalidInputError, match="columns names 'nothing', and X has no such column"):
         PartitionDisplay.from_estimator(model, table, columns=("nothing", 0))
     for wanted in (1, "ab", [0], {0, 1}):
         with pytest.raises(InvalidInputError, match="is not a pair of columns"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal, get_args
 
@@ -403,35 +403,19 @@ def make_four_trees(n_clusters: int = 8) -> TreeSet:
 def _chain(sizes: list[int], *, smallest_first: bool, one_column: bool) -> ThresholdTree:
     """A tree of k - 1 cuts, one a level, each with a leaf for the smallest or the largest cluster left."""
     k = len(sizes)
-    n_nodes = 2 * k - 1
     # The inner node of level t has number 2 (t - 1), its leaf the next one, and the rest of the chain the one after.
-    inner = np.arange(0, n_nodes - 1, 2)
-    leaf, rest = inner + 1, inner + 2
-    left, right = np.full(n_nodes, -1), np.full(n_nodes, -1)
-    left[inner], right[inner] = (leaf, rest) if smallest_first else (rest, leaf)
-    level = np.arange(1, k)
-    below = level if smallest_first else k - level  # the largest cluster left of the cut
-    feature, threshold = np.full(n_nodes, -1), np.full(n_nodes, np.nan)
+    left, right, feature, cluster = np.full((4, 2 * k - 1), -1)
+    threshold = np.full(2 * k - 1, np.nan)
+    inner, level = np.arange(0, 2 * k - 2, 2), np.arange(1, k)
+    left[inner], right[inner] = (inner + 1, inner + 2) if smallest_first else (inner + 2, inner + 1)
     feature[inner] = 0 if one_column else level - 1
+    below = level if smallest_first else k - level  # the largest cluster left of the cut
     threshold[inner] = 2.0 ** (2 * below + 1)
-    order = np.arange(k) if smallest_first else np.arange(k)[::-1]
-    cluster = np.full(n_nodes, -1)
-    cluster[leaf] = order[:-1]
-    cluster[n_nodes - 1] = order[-1]
-    samples = np.zeros(n_nodes, dtype=np.int64)
-    samples[leaf] = np.array(sizes)[order[:-1]]
-    samples[n_nodes - 1] = sizes[order[-1]]
-    for node in reversed(inner.tolist()):
-        samples[node] = samples[node + 1] + samples[node + 2]
-    return ThresholdTree.from_unordered(
-        children_left=left,
-        children_right=right,
-        feature=feature,
-        threshold=threshold,
-        cluster=cluster,
-        n_features=k,
-        n_node_samples=samples,
+    cluster[left < 0] = np.arange(k) if smallest_first else np.arange(k)[::-1]
+    tree = ThresholdTree.from_unordered(
+        children_left=left, children_right=right, feature=feature, threshold=threshold, cluster=cluster, n_features=k
     )
+    return replace(tree, n_node_samples=tree.sum_up(np.array(sizes)[tree.cluster[tree.leaves]]))
 
 
 def make_exkmc_line(epsilon: float = 0.01, *, n_per_point: int = 10) -> PlantedSet:

@@ -30,6 +30,7 @@ from cutwise.readouts.shown import cluster_color, plain, shorten
 from cutwise.readouts.words import rows, value_text
 from cutwise.table.convert import is_missing
 from cutwise.table.instants import CALENDAR, MICROSECONDS, instant_of
+from cutwise.table.intake import find_columns
 from cutwise.table.mixed import RawColumn, raw_column, values_by_kind
 from cutwise.table.table import NUMBER, ColumnKind, Columns
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -315,12 +316,8 @@ def _two_columns(labeled: LabeledTree, wanted: Any) -> tuple[int, int]:
 
 def _position(labeled: LabeledTree, column: Any) -> int:
     """The position of a column that is given by position or name."""
-    names = labeled.names
-    if isinstance(column, str) and column in names:
-        return names.index(column)
-    if isinstance(column, int | np.integer) and 0 <= column < len(names):
-        return int(column)
-    raise InvalidInputError(f"There is no column {column!r}; the columns are {listed(names, most=20)}.")
+    (position,) = find_columns("columns", [column], labeled.columns)
+    return position
 
 
 def _fixed_value(columns: Columns, column: int, value: Any) -> float:

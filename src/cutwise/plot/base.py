@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
@@ -119,11 +120,5 @@ def fit_text(write: Callable[[int], str], longest: int, width: float, size: floa
     """
     if text_width(write(longest), size) <= width:
         return write(longest)
-    low, high = 3, max(longest, 3)
-    while low < high:  # the longest name that fits, by halving
-        middle = (low + high + 1) // 2
-        if text_width(write(middle), size) <= width:
-            low = middle
-        else:
-            high = middle - 1
-    return write(low)
+    n_fitting = bisect_right(range(3, longest), width, key=lambda length: text_width(write(length), size))
+    return write(max(2 + n_fitting, 3))

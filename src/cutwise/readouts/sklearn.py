@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 
-from cutwise.core import Float64, Int32, Int64
+from cutwise.core import Float64
 from cutwise.exceptions import InvalidInputError
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import read_table
@@ -320,24 +321,15 @@ def without_intervals(tree: ThresholdTree, gaps: Float64 | None = None) -> tuple
         threshold=np.where(lower_end, tree.lower[origin], tree.threshold[origin]),
         cluster=tree.cluster[origin],
         n_features=tree.n_features,
-        n_node_samples=_shared_out(tree.n_node_samples, origin, links),
     )
+    # Rows of a leaf are divided evenly among its copies.
+    leaves = origin[order][flat.leaves]
+    copies, given = np.bincount(leaves, minlength=tree.n_nodes), np.zeros(tree.n_nodes, dtype=np.int64)
+    samples = np.empty(len(leaves), dtype=np.int64)
+    for i, leaf in enumerate(leaves.tolist()):
+        whole, rest = divmod(int(tree.n_node_samples[leaf]), int(copies[leaf]))
+        samples[i], given[leaf] = whole + (given[leaf] < rest), given[leaf] + 1
+    flat = replace(flat, n_node_samples=flat.sum_up(samples))
     if gaps is None:
         return flat, None
     return flat, np.where(lower_end[:, np.newaxis], gaps[origin, 2:], gaps[origin, :2])[order]
-
-
-def _shared_out(samples: Int64, origin: Int64, links: Int32) -> Int64:
-    """Rows of every new node: rows of a leaf are divided evenly among its copies, inner nodes are summed up."""
-    is_leaf = links[:, 0] < 0
-    copies = np.bincount(origin[is_leaf], minlength=len(samples))
-    shared = np.zeros(len(origin), dtype=np.int64)
-    given = np.zeros(len(samples), dtype=np.int64)
-    for node in np.flatnonzero(is_leaf).tolist():
-        leaf = int(origin[node])
-        shared[node] = samples[leaf] // copies[leaf] + int(given[leaf] < samples[leaf] % copies[leaf])
-        given[leaf] += 1
-    for node in range(len(origin) - 1, -1, -1):  # children were made after their parents
-        if not is_leaf[node]:
-            shared[node] = shared[links[node]].sum()
-    return shared
