@@ -51,7 +51,7 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
         (["fit", "TABLE", "--labels-from", "d"], ["--labels-from", "'d'"]),
         ([*FIT, "-k", "2", "--out", "nowhere/model.json"], ["nowhere", "does not exist"]),
         ([*FIT, "-k", "2", "--labels", "labels.parquet"], ["CSV"]),
-        ([*FIT, "-k", "2", "--out", "model.csv"], ["model.csv is named like a table", "Name it .json"]),
+        ([*FIT, "-k", "2", "--out", "model.csv"], ["model.csv is named like another kind of file", "Name it .json"]),
         ([*FIT, "-k", "2", "--category", "d"], ["--category", "'d'"]),
         ([*FIT, "-k", "2", "--algorithm", "optimal", "--category", "a"], ["--category", "complete numbers"]),
         (["curve", "TABLE", "-k", "2", "--algorithm", "optimal"], ["--algorithm 'optimal'", "'search', 'imm'"]),
@@ -182,7 +182,9 @@ def test_files_beside_others_and_columns_that_centers_lack_are_refused_in_the_wo
     told = refused("recount", "model.json", "part.csv")
     assert f"part.csv lacks '{lacking}', or holds other kinds of values" in told
     assert "--labels-from" in told
-    assert "model.csv is named like a table" in refused("recount", "model.json", table, "--out", "model.csv")
+    assert "model.csv is named like another kind of file" in refused(
+        "recount", "model.json", table, "--out", "model.csv"
+    )
     told = refused("predict", "model.json", "tab*.csv")
     assert "clusters of several files go to a folder. Add --out FOLDER" in told
     pd.read_csv(table).to_parquet("table.parquet")

@@ -94,15 +94,6 @@ def _options(
         typer.echo(context.get_help())
 
 
-def run(args: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit code; bad input ends as one line on standard error."""
-    program = typer.main.get_command(app)
-    # standalone_mode=False hands every error to us instead of printing usage over several lines.
-    return exit_code_of(
-        lambda: program.main(args=None if args is None else list(args), prog_name="cutwise", standalone_mode=False)
-    )
-
-
 _running = ContextVar("_running", default="")
 """Name of the command that runs."""
 
@@ -115,8 +106,9 @@ BROKEN_PIPE = 1
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
-def exit_code_of(job: Callable[[], Any]) -> int:
-    """Run ``job``; return 0, or print its error in one line and return the exit code of the error."""
+def run(args: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code; bad input ends as one line on standard error."""
+    program, words = typer.main.get_command(app), None if args is None else list(args)
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's encoding lacks must neither end a finished run nor look like another name.
         if hasattr(stream, "reconfigure"):
@@ -125,7 +117,8 @@ def exit_code_of(job: Callable[[], Any]) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             warnings.simplefilter("default", CutwiseWarning)
-            code = job()
+            # standalone_mode=False hands every error to us instead of printing usage over several lines.
+            code = program.main(args=words, prog_name="cutwise", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # newer versions of typer turn an interrupt into this code themselves
             raise KeyboardInterrupt

@@ -58,7 +58,8 @@ def command(
     with working(f"clustering {task.size}", steps=len(algorithms) + 2 - is_labeled) as begin:
         with warnings.catch_warnings(action="ignore", category=EmptyClusterWarning):  # the tree is not shown
             free = start.model(algorithm="exkmc", max_leaves=max_leaves)
-            first, _ = _fit(free.set_params(**{**dict.fromkeys(start.limits), "min_samples_leaf": 1}), task)
+            free.set_params(**{**dict.fromkeys(start.limits), "min_samples_leaf": 1})
+            first, _ = _fit(free, task.table, **task.beside)
         # With centers as reference every row belongs to the nearest one.
         reference = {} if is_labeled else {"reference": first.reference_.centers}
         for algorithm in algorithms:
@@ -66,7 +67,7 @@ def command(
             with warnings_name(algorithm):
                 model = start.model(algorithm=algorithm, max_leaves=max_leaves, **reference)
                 try:
-                    entries.append(_figures(algorithm, *_fit(model, task), task))
+                    entries.append(_figures(algorithm, *_fit(model, task.table, **task.beside), task))
                 except InfeasibleLimitsError as error:
                     refused.setdefault(str(error), []).append(algorithm)
         if not is_labeled:  # with labels it is one of the algorithms
@@ -134,10 +135,10 @@ _HARDLY_LONGER = 0.05
 """Average number of conditions per row."""
 
 
-def _fit(model: TreeEstimator, task: Task) -> tuple[TreeEstimator, float]:
+def _fit(model: TreeEstimator, table: Any, **beside: Any) -> tuple[TreeEstimator, float]:
     """The model fitted, and the seconds that took."""
     started = time.perf_counter()
-    model.fit(task.table, **task.beside)
+    model.fit(table, **beside)
     return model, time.perf_counter() - started
 
 
@@ -149,10 +150,8 @@ def _cart(first: TreeEstimator, objective: str, task: Task, limits: Mapping[str,
 
     reference = first.reference_
     shared = ("max_leaves", "preprocessor", "categorical_features", "handle_unknown", "n_jobs")
-    model = ClusterExplainer(algorithm="cart", **{name: getattr(first, name) for name in shared}, **limits)
-    started = time.perf_counter()
-    model.fit(task.table, reference.labels, sample_weight=task.weights)
-    seconds = time.perf_counter() - started
+    cart = ClusterExplainer(algorithm="cart", **{name: getattr(first, name) for name in shared}, **limits)
+    model, seconds = _fit(cart, task.table, y=reference.labels, sample_weight=task.weights)
     cost = tree_cost(model, task.table, metric=objective, sample_weight=task.weights)
     ratio = cost / reference.cost if reference.cost > 0 else math.nan
     explained = share_explained(cost, reference.cost, first.total_cost_)

@@ -80,7 +80,7 @@ def command(
         options.refuse_beside(f"--kernel {kernel.kernel}", {"--unknown": None if unknown == "outside" else unknown})
     mixed = not is_kernel and (algorithm not in RECIPES or RECIPES[algorithm].takes_mixed)
     with Outputs(out, models.labels_path(labels), inputs=find_files(table.files or [])) as outputs:
-        models.check_model_path(out)
+        models.model_path(out)
         with noted() as notes:
             start = clustering(
                 table, growth, limits,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -178,19 +179,19 @@ def write_labels(frame: pd.DataFrame, file: IO[str] | Path | None) -> None:
         print_document(lines)
 
 
-def check_model_path(path: str | None) -> None:
-    """Raise an error for a path with the ending of a table."""
-    if path is not None and Path(path).suffix.lower() in {".csv", ".tsv", ".parquet", ".xlsx", ".xls"}:
-        raise InvalidInputError(f"Models are written as JSON, but {path} is named like a table. Name it .json.")
-
-
-def labels_path(path: str | None) -> str | None:
-    """The path, unless its ending is that of another kind of file than CSV."""
-    if path is not None and Path(path).suffix.lower() in {".parquet", ".json", ".xlsx", ".xls", ".gz"}:
+def checked_path(path: str | None, what: str, ending: str) -> str | None:
+    """The path, unless its ending is that of another kind of file."""
+    others = {".csv", ".tsv", ".json", ".parquet", ".xlsx", ".xls", ".gz"} - {ending}
+    if path is not None and Path(path).suffix.lower() in others:
+        kind = ending.removeprefix(".").upper()
         raise InvalidInputError(
-            f"Clusters of rows are written as CSV, but {path} is named like another kind of file. Name it .csv."
+            f"{what} written as {kind}, but {path} is named like another kind of file. Name it {ending}."
         )
     return path
+
+
+model_path = partial(checked_path, what="Models are", ending=".json")
+labels_path = partial(checked_path, what="Clusters of rows are", ending=".csv")
 
 
 # ---- what fit and rules say about a model

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import math
 import re
 import sys
 import warnings
@@ -13,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any
 
 from cutwise.cli.cells import (
@@ -554,35 +553,26 @@ def _n_totals(last: pd.DataFrame, notes: pd.DataFrame, whole: Iterable[pd.DataFr
 
     ``notes``: rows below them, which do not count.
     """
+    import numpy as np
+    import pandas as pd
 
-    def numbers(frame: pd.DataFrame, column: str) -> pd.Series:
-        cells = frame[column].dropna()
-        return (cells if cells.dtype.kind in "iuf" else numbers_in(cells, decimal)).astype(float)
+    def numbers(frame: pd.DataFrame) -> pd.DataFrame:
+        written = {
+            name: cells if cells.dtype.kind in "iuf" else numbers_in(cells, decimal) for name, cells in frame.items()
+        }
+        return pd.DataFrame(written, index=frame.index, dtype=float)
 
-    sums, counts = Counter[str](), Counter[str]()
-    columns = [column for column in last if len(numbers(last, column))]
-
-    def count(frame: pd.DataFrame, sign: int) -> None:
-        for column in columns:
-            own = numbers(frame, column)
-            sums[column], counts[column] = sums[column] + sign * own.sum(), counts[column] + sign * len(own)
-
-    def adds_up(row: pd.DataFrame) -> bool:
-        found = [(float(own.iloc[0]), column) for column in columns if len(own := numbers(row, column))]
-        return not found or any(
-            math.isclose(figure, above, rel_tol=_ROUNDED)
-            for figure, column in found
-            for above in (sums[column], sums[column] / max(counts[column], 1))
-        )
-
-    for frame in whole:
-        count(frame, 1)
-    count(notes, -1)
-    count(last, -1)
+    figures = numbers(last).dropna(axis="columns", how="all")
+    sums = counts = 0.0
+    for sign, frame in chain(((1, frame) for frame in whole), ((-1, notes), (-1, last))):
+        own = numbers(frame[figures.columns])
+        sums, counts = sums + sign * own.sum().to_numpy(), counts + sign * own.count().to_numpy()
     for at in range(len(last)):
-        if all(adds_up(last.iloc[[i]]) for i in range(at, len(last))):
+        below, means = figures.iloc[at:], sums / np.maximum(counts, 1)
+        add_up = np.isclose(below, sums, rtol=_ROUNDED, atol=0) | np.isclose(below, means, rtol=_ROUNDED, atol=0)
+        if (add_up.any(axis=1) | below.isna().all(axis=1)).all():
             return len(last) - at
-        count(last.iloc[[at]], 1)
+        sums, counts = sums + figures.iloc[at].fillna(0).to_numpy(), counts + figures.iloc[at].notna().to_numpy()
     return 0
 
 
