@@ -325,28 +325,24 @@ def _fixed_value(columns: Columns, column: int, value: Any) -> float:
     kind, known = columns.kinds[column], [level for level in columns.kinds[column].levels or () if level is not None]
     needed = {"bool": "True or False", "date": "a date, such as '2024-03-01'", "duration": "a datetime.timedelta"}
     wanted = f"one of its levels: {listed(known, most=20)}" if known else needed.get(kind.name, "a number")
-    refused = InvalidInputError(f"fixed: {columns.describe(column)} cannot be {value!r}. Give {wanted}.")
-    if kind.levels is not None:
-        level = None if is_missing(value) else value
-        if level in kind.levels:
-            return float(kind.levels.index(level))
-    if is_missing(value):
-        if kind.has_gaps:
-            return float("nan")
-        raise refused
+    found = float("nan")
     try:
-        if isinstance(value, np.datetime64 | np.timedelta64):
-            value = value.astype(f"{'datetime' if isinstance(value, np.datetime64) else 'timedelta'}64[us]").item()
-        if kind.name == "date":
-            value = dt.datetime.fromisoformat(value if isinstance(value, str) else value.isoformat())
+        if kind.name == "date" and not is_missing(value):
+            given = np.datetime_as_string(value) if isinstance(value, np.datetime64) else value
+            value = dt.datetime.fromisoformat(str(given))
             if value.tzinfo is None and kind.zone is not None:
                 value = value.replace(tzinfo=getattr(instant_of(0, kind), "tzinfo", None))
-        raw = raw_column(np.array([value, None], dtype=object)[:1])
-        if isinstance(raw, RawColumn) and kind.levels is None:
-            return float(values_by_kind(raw, kind, describe="fixed")[0])
-    except (AttributeError, TypeError, ValueError):  # also of our own kind, which speak of tables
+        raw = raw_column(np.array([value, None], dtype=object)[:1], as_category=kind.levels is not None)
+        if isinstance(raw, RawColumn):
+            found = float(values_by_kind(raw, kind, describe="fixed", unknown="error")[0])
+    except (TypeError, ValueError):  # also of our own kind, which speak of tables
         pass
-    raise refused
+    is_known = (
+        kind.has_gaps and is_missing(value) if found != found else kind.levels is None or found < len(kind.levels)
+    )
+    if not is_known:
+        raise InvalidInputError(f"fixed: {columns.describe(column)} cannot be {value!r}. Give {wanted}.")
+    return found
 
 
 def _middle(values: npt.NDArray[np.generic], kind: ColumnKind) -> float:
