@@ -18,7 +18,7 @@ from adapters.authors import exkmc_package, shallow_tree_package, why_not_import
 
 from cutwise import ExplainableKMeans
 from cutwise.bench.measures import BenchReference, fit_quietly, kmeans_reference_of
-from cutwise.bench.runner import Experiment, Options, Record, Sets, markdown_table, run_experiment
+from cutwise.bench.runner import Experiment, Options, Record, markdown_table, run_experiment
 from cutwise.datasets import CATALOG
 
 Work = Callable[[Any, int, BenchReference], Callable[[], Any]]
@@ -73,9 +73,9 @@ def _key(_: str) -> dict[str, Any]:
     return {"packages": [name for name in _present() if CONTESTANTS[name][0] is not None]}
 
 
-def _work(sets: Sets, name: str, seed: int) -> Record:
+def _work(options: Options, name: str, seed: int) -> Record:
     """Every contestant in turn, on the same reference."""
-    loaded = sets.real(name)
+    loaded = options.real(name)
     X, k = loaded.X, loaded.n_clusters
     once = kmeans_reference_of(X, k, seed, n_init=1)
     seconds = {"KMeans(n_init=1)": once.seconds}

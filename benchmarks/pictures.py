@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import t
 
 from cutwise.bench import exkmc, kernel, shallow
 from cutwise.bench.measures import trees_of
@@ -165,8 +166,9 @@ def pictures_of_shallow(records: list[Record]) -> dict[str, bytes]:
     """Figures 4 and 5: explanation size and cost against the depth penalty."""
     drawn = {}
     for file, key, title in (("figure4", "waes", "WAES, relative to λ = 0"), ("figure5", "cost", "Cost ratio")):
-        mean, half = shallow.penalty_curves(records)[key]
-        line = Line(shallow.PENALTIES, mean.tolist(), half.tolist())
+        lines = shallow.penalty_curves(records)[key]
+        half = t.ppf(0.975, len(lines) - 1) * lines.std(axis=0, ddof=1) / np.sqrt(len(lines))  # of 95 % intervals
+        line = Line(shallow.PENALTIES, lines.mean(axis=0).tolist(), np.nan_to_num(half).tolist())
         drawn[f"{file}.png"] = curves(
             {"all sets": line}, title=title, x_label="depth penalty λ", y_label="mean over the sets", mark=0.03
         )

@@ -18,7 +18,7 @@ from cutwise.baselines import CART, CLTREE_GRID, CUBT, CUBT_GRID, KDTree
 from cutwise.baselines.base import Task
 from cutwise.baselines.cltree import finish_pruned, grow_with_virtual_points, prune_sparse
 from cutwise.bench.measures import BenchReference, Trees, figures_of, fit_quietly, kmeans_reference_of, trees_of
-from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
+from cutwise.bench.runner import Experiment, Options, Record, markdown_table
 from cutwise.core import Float64
 from cutwise.datasets import CATALOG
 from cutwise.estimators import encode_rows
@@ -46,33 +46,33 @@ def sizes_of(n_clusters: int) -> list[int]:
     return sorted({int(n_clusters * factor) for factor in (1, 1.5, 2, 2.5, 3, 3.5, 4)})
 
 
-def _table(sets: Sets, name: str) -> tuple[Any, int]:
-    loaded = sets.real(name, "raw")
+def _table(options: Options, name: str) -> tuple[Any, int]:
+    loaded = options.real(name, "raw")
     return loaded.X, loaded.n_clusters
 
 
 @cache
-def _cubt_parameters(sets: Sets, name: str, size: int) -> dict[str, Any]:
-    return cubt_parameters(*_table(sets, name), size)
+def _cubt_parameters(options: Options, name: str, size: int) -> dict[str, Any]:
+    return cubt_parameters(*_table(options, name), size)
 
 
 @cache
-def _cltree_search(sets: Sets, name: str) -> CltreeSearch:
-    return CltreeSearch(_table(sets, name)[0])
+def _cltree_search(options: Options, name: str) -> CltreeSearch:
+    return CltreeSearch(_table(options, name)[0])
 
 
-def _start(sets: Sets, name: str, seed: int) -> tuple[Any, int, BenchReference]:
+def _start(options: Options, name: str, seed: int) -> tuple[Any, int, BenchReference]:
     """Rows, k, and the reference: k-means, or the planted clusters of the synthetic sets."""
     if name in SYNTHETIC:
         planted = getattr(datasets, f"make_{name}")(random_state=seed)
         return planted.X, planted.n_clusters, BenchReference(planted.centers, planted.labels, planted.cost, 0.0)
-    X, k = _table(sets, name)
+    X, k = _table(options, name)
     return X, k, kmeans_reference_of(X, k, seed)
 
 
-def _work(sets: Sets, name: str, seed: int) -> Record:
+def _work(options: Options, name: str, seed: int) -> Record:
     """All trees of all sizes from the same reference."""
-    X, k, reference = _start(sets, name, seed)
+    X, k, reference = _start(options, name, seed)
     sizes = sizes_of(k)
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
 
@@ -86,9 +86,9 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
             keep(heading, size, *_grow(baseline, X, k, size, reference))
     if name not in SYNTHETIC and len(X) <= LARGEST_SEARCH:
         for size in sizes:
-            keep("cubt", size, *_grow(CUBT, X, k, size, reference, **_cubt_parameters(sets, name, size)))
+            keep("cubt", size, *_grow(CUBT, X, k, size, reference, **_cubt_parameters(options, name, size)))
             start = time.process_time()
-            keep("cltree", size, _cltree_search(sets, name).tree(size, reference), time.process_time() - start)
+            keep("cltree", size, _cltree_search(options, name).tree(size, reference), time.process_time() - start)
     return {"kmeans_seconds": reference.seconds, "reference_cost": reference.cost, "trees": dict(found)}
 
 

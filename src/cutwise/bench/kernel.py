@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_kernels
 
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, metrics
 from cutwise.bench.measures import fit_quietly, kmeans_reference_of
-from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
+from cutwise.bench.runner import Experiment, Options, Record, markdown_table
 from cutwise.datasets import CATALOG
 
 
@@ -48,13 +48,12 @@ OTHERS = {"kmeans": "k-means", "imm": "IMM", "kernel_kmeans": "kernel k-means"}
 _DIFFERENCE = 0.02
 
 
-def _work(sets: Sets, name: str, seed: int) -> Record:
+def _work(options: Options, name: str, seed: int) -> Record:
     """All trees from the same kernel clustering."""
-    loaded, setting = sets.real(name, "raw"), SETTINGS[name]
+    loaded, setting = options.real(name, "raw"), SETTINGS[name]
     X, k = loaded.X, loaded.n_clusters
-    options: dict[str, Any] = {"kernel": setting.kernel, "gamma": setting.gamma}
-    clustering = KernelKMeans(k, random_state=seed, **options).fit(X)
-    options["reference"] = clustering
+    kernel: dict[str, Any] = {"kernel": setting.kernel, "gamma": setting.gamma}
+    clustering = KernelKMeans(k, random_state=seed, **kernel).fit(X)
     found: dict[str, npt.NDArray[Any]] = {"kernel_kmeans": clustering.labels_}
     ratios: dict[str, float] = {}
     trees: dict[str, dict[str, Any]] = {
@@ -63,13 +62,13 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
         "kernel_expand": {"max_leaves": setting.leaves, "expansion": "expand"},
     }
     for tree, growth in trees.items():
-        model, _ = fit_quietly(ExplainableKernelKMeans(k, **growth, **options), X)
+        model, _ = fit_quietly(ExplainableKernelKMeans(k, reference=clustering, **growth, **kernel), X)
         found[tree], ratios[tree] = model.labels_, model.cost_ratio_
         cost = model.reference_.cost
     cart = ClusterExplainer(algorithm="cart", max_leaves=k).fit(X, clustering.labels_)
     found["cart"] = cart.labels_
-    kernel = pairwise_kernels(X, metric=setting.kernel, gamma=setting.gamma)
-    ratios["cart"] = metrics.tree_cost(cart, X, metric="kernel", K=kernel) / cost
+    matrix = pairwise_kernels(X, metric=setting.kernel, gamma=setting.gamma)
+    ratios["cart"] = metrics.tree_cost(cart, X, metric="kernel", K=matrix) / cost
     reference = kmeans_reference_of(X, k, seed)
     found["kmeans"] = reference.labels
     found["imm"] = fit_quietly(ExplainableKMeans(k, algorithm="imm", reference=reference.centers), X)[0].labels_

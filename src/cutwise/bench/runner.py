@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,11 @@ class Options:
     quick: bool = False
     fetch: bool = False
 
+    @cache  # noqa: B019 - a run has one object of this class, and needs a set for every seed
+    def real(self, name: str, scaling: str | None = None) -> LoadedSet:
+        """A real data set, by default scaled as in the ExShallow paper."""
+        return load_real(name, data=self.data, scaling=scaling, network=self.fetch)
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -93,7 +99,7 @@ class Experiment:
 
     ``sets``: names of its data sets. ``quick_sets``: the sets of ``--quick``. ``seeds``: number of seeds in the paper.
     ``key``: gives further entries of a job's key besides set and seed. ``work``: gives the result of a job, from the
-    loaded sets, a name and a seed. ``report``: makes files, name to text, from the records. ``command``: the command
+    options, a name and a seed. ``report``: makes files, name to text, from the records. ``command``: the command
     that runs it; ``cutwise bench NAME`` when empty. ``sets_of_one_seed``: sets for which more seeds would take too
     long.
     """
@@ -104,40 +110,10 @@ class Experiment:
     quick_sets: tuple[str, ...]
     seeds: int
     key: Callable[[str], dict[str, Any]]
-    work: Callable[[Sets, str, int], Record]
+    work: Callable[[Options, str, int], Record]
     report: Callable[[list[Record]], dict[str, str]]
     command: str = ""
     sets_of_one_seed: tuple[str, ...] = ()
-
-
-class Sets:
-    """The data sets of a run, each loaded once when it is first needed.
-
-    ``names``: the available sets. ``missing``: the others, with reasons.
-    """
-
-    def __init__(self, names: Sequence[str], options: Options) -> None:
-        self._options = options
-        self._loaded: dict[tuple[str, str | None], LoadedSet] = {}
-        self.names: list[str] = []
-        self.missing: dict[str, str] = {}
-        for name in names:
-            if name not in CATALOG:  # a synthetic set
-                self.names.append(name)
-                continue
-            try:
-                self.real(name)
-            except DataSetUnavailableError as error:
-                self.missing[name] = str(error)
-            else:
-                self.names.append(name)
-
-    def real(self, name: str, scaling: str | None = None) -> LoadedSet:
-        """A real data set, by default scaled as in the ExShallow paper."""
-        key = (name, scaling)
-        if key not in self._loaded:
-            self._loaded[key] = load_real(name, data=self._options.data, scaling=scaling, network=self._options.fetch)
-        return self._loaded[key]
 
 
 def run_experiment(experiment: Experiment, options: Options, out: Path, say: Callable[[str], None]) -> list[Path]:
@@ -150,11 +126,17 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
     for name in options.sets:
         check_option("--sets", name, experiment.sets)
     wanted = options.sets or (experiment.quick_sets if options.quick else experiment.sets)
-    sets = Sets(wanted, options)
-    if options.sets and sets.missing:
-        raise DataSetUnavailableError(next(iter(sets.missing.values())))
-    for name in sets.missing:
-        say(f"left out: data set {name} is not available (see --data and --fetch)")
+    names, missing = list[str](), list[str]()
+    for name in wanted:
+        try:
+            if name in CATALOG:  # others are made
+                options.real(name)
+            names.append(name)
+        except DataSetUnavailableError:
+            if options.sets:
+                raise
+            missing.append(name)
+            say(f"left out: data set {name} is not available (see --data and --fetch)")
     about = out / "run.md"
     if about.exists() and about.read_text(encoding="utf-8").partition("\n")[0] != f"# {experiment.title}":
         raise InvalidInputError(f"{out} has the results of another experiment. Name another folder with --out.")
@@ -162,28 +144,30 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
     out.mkdir(parents=True, exist_ok=True)
     jobs = [
         {"set": name, "seed": seed, **experiment.key(name)}
-        for name in sets.names
+        for name in names
         for seed in range(1 if name in experiment.sets_of_one_seed else seeds)
     ]
-    records = run_jobs(jobs, lambda job: experiment.work(sets, job["set"], job["seed"]), out / "results.jsonl", say)
-    files = experiment.report(records) | {"run.md": _circumstances(experiment, options, sets, seeds)}
+    records = run_jobs(jobs, lambda job: experiment.work(options, job["set"], job["seed"]), out / "results.jsonl", say)
+    files = experiment.report(records) | {"run.md": _circumstances(experiment, options, names, missing, seeds)}
     for name, content in files.items():
         write_whole(out / name, content)
     return [out / name for name in files]
 
 
-def _circumstances(experiment: Experiment, options: Options, sets: Sets, seeds: int) -> str:
+def _circumstances(
+    experiment: Experiment, options: Options, names: Sequence[str], missing: Sequence[str], seeds: int
+) -> str:
     """The settings and versions needed to run the experiment again."""
-    left_out = ", ".join(sets.missing) or "none"
+    left_out = ", ".join(missing) or "none"
     command = (experiment.command or f"cutwise bench {experiment.name}") + " --quick" * options.quick
     command += f" --sets {','.join(options.sets)}" if options.sets else ""
     command += f" --seeds {seeds}" if options.seeds is not None else ""
     versions = {name: version(name) for name in ("cutwise", "numpy", "scipy", "scikit-learn")}
     versions["Python"] = platform.python_version()
     return (
-        f"# {experiment.title}\n\nMade by `{command}`. Data sets: {', '.join(sets.names)}. Not available: "
+        f"# {experiment.title}\n\nMade by `{command}`. Data sets: {', '.join(names)}. Not available: "
         f"{left_out}. Reference clusterings per data set: {seeds}.\n\n"
-        f"Versions: {', '.join(f'{name} {version}' for name, version in versions.items())}; {platform.system()} on "
+        f"Versions: {', '.join(f'{package} {number}' for package, number in versions.items())}; {platform.system()} on "
         f"{platform.machine()}. Times are for one thread.\n"
     )
 

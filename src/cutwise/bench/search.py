@@ -9,7 +9,7 @@ import numpy as np
 
 from cutwise import ExplainableKMeans, metrics
 from cutwise.bench.measures import BenchReference, figures_of, fit_quietly, kmeans_reference_of
-from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
+from cutwise.bench.runner import Experiment, Options, Record, markdown_table
 from cutwise.datasets import CATALOG
 from cutwise.reference.objective import KMEANS
 from cutwise.table.table import as_matrix
@@ -20,9 +20,9 @@ PAPERS = RECIPES["search"].starts
 Values = dict[str, dict[str, list[float]]]  # data set -> figure -> by seed
 
 
-def _work(sets: Sets, name: str, seed: int) -> Record:
+def _work(options: Options, name: str, seed: int) -> Record:
     """All trees from the same reference, and from a reference of half of the rows."""
-    loaded = sets.real(name)
+    loaded = options.real(name)
     X, k = loaded.X, loaded.n_clusters
     reference = kmeans_reference_of(X, k, seed)
     models = _models(X, k, reference, seed)

@@ -20,7 +20,7 @@ from cutwise.bench.measures import (
     trees_of,
     with_error,
 )
-from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
+from cutwise.bench.runner import Experiment, Options, Record, markdown_table
 from cutwise.datasets import CATALOG
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ LARGEST_SIZE_DIFFERENCE = 0.1
 _LARGER_IS = {"cost_ratio": "worse", "waes": "worse", "wad": "worse", "nmi": "better"}
 
 
-def _work(sets: Sets, name: str, seed: int) -> Record:
+def _work(options: Options, name: str, seed: int) -> Record:
     """All trees from the same reference."""
-    loaded = sets.real(name)
+    loaded = options.real(name)
     X, k = loaded.X, loaded.n_clusters
     reference = kmeans_reference_of(X, k, seed)
 
@@ -243,19 +243,11 @@ def _curve_values(records: list[Record]) -> dict[str, np.ndarray]:
     return {name: np.array(curve) for name, curve in values.items()}
 
 
-def penalty_curves(records: list[Record]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Cost ratio and WAES relative to penalty 0, by penalty: means over seeds and sets, half of 95 % intervals."""
-    from scipy.stats import t
-
-    values = _curve_values(records)
-    cost = np.concatenate([curve[:, :, 0] for curve in values.values()])
-    waes = np.concatenate([curve[:, :, 1] / curve[:, :1, 1] for curve in values.values()])
-    curves = {}
-    for name, each in {"cost": cost, "waes": waes}.items():
-        n = len(each)
-        half = t.ppf(0.975, n - 1) * each.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(each.shape[1])
-        curves[name] = each.mean(axis=0), half
-    return curves
+def penalty_curves(records: list[Record]) -> dict[str, np.ndarray]:
+    """Cost ratio and WAES relative to penalty 0, by penalty; a line for each seed of each set."""
+    values = _curve_values(records).values()
+    cost = np.concatenate([curve[:, :, 0] for curve in values])
+    return {"cost": cost, "waes": np.concatenate([curve[:, :, 1] / curve[:, :1, 1] for curve in values])}
 
 
 def _curve_table(records: list[Record]) -> str:
@@ -267,8 +259,8 @@ def _curve_table(records: list[Record]) -> str:
         rows.append(["", "WAES", *(f"{value:.2f}" for value in mean[:, 1])])
     if values:
         curves = penalty_curves(records)
-        rows.append(["mean", "cost", *(f"{value:.3f}" for value in curves["cost"][0])])
-        rows.append(["", "WAES / WAES at 0", *(f"{value:.3f}" for value in curves["waes"][0])])
+        rows.append(["mean", "cost", *(f"{value:.3f}" for value in curves["cost"].mean(axis=0))])
+        rows.append(["", "WAES / WAES at 0", *(f"{value:.3f}" for value in curves["waes"].mean(axis=0))])
     seeds = max((len(curve) for curve in values.values()), default=0)
     return (
         "# ExShallow paper, Figures 4 and 5\n\n"
