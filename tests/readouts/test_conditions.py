@@ -125,7 +125,7 @@ def test_the_conditions_of_a_leaf_hold_exactly_for_its_rows(seed):
     leaves = naive_apply(tree, X)
     columns = Columns(("a", "b", "c"), has_names=True)
     seen = []
-    for leaf, regions, size in walk_leaves(tree):
+    for (leaf, regions), size in zip(walk_leaves(tree), explanation_sizes(tree).tolist(), strict=True):
         conditions = conditions_of(regions, columns)
         holds = np.ones(len(X), dtype=bool)
         for condition in conditions:
@@ -154,7 +154,7 @@ def test_explanation_sizes_count_the_directions_of_each_column(seed):
 def test_columns_come_in_the_order_of_the_path():
     rng = np.random.default_rng(5)
     tree = random_tree(rng, n_leaves=40, n_features=6)
-    for leaf, regions, _ in walk_leaves(tree):
+    for leaf, regions in walk_leaves(tree):
         order, node = [], leaf
         while node != 0:
             node = tree.parents[node]

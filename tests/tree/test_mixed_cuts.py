@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cutwise import core
-from cutwise.readouts.conditions import conditions_of, walk_leaves
+from cutwise.readouts.conditions import conditions_of, explanation_sizes, walk_leaves
 from cutwise.table.table import ColumnKind, Columns, Table, as_matrix, encode_table
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.threshold_tree import NodeTest
@@ -205,7 +205,8 @@ def test_the_tree_routes_every_row_as_it_grew_and_says_so(seed, algorithm):
     unseen = np.where([kind.name == "category" for kind in p.kinds], 30.0, p.values)
     for values in (p.values, unseen):
         leaf = grown.tree.apply(as_matrix(values))
-        for node, regions, size in walk_leaves(grown.tree):
+        sizes = explanation_sizes(grown.tree).tolist()
+        for (node, regions), size in zip(walk_leaves(grown.tree), sizes, strict=True):
             conditions = conditions_of(regions, columns)
             holds = np.all([c.holds(values[:, c.feature]) for c in conditions] or [np.ones(len(values), bool)], axis=0)
             np.testing.assert_array_equal(holds, leaf == node)

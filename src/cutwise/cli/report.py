@@ -121,10 +121,8 @@ def _commands(model: TreeEstimator, context: typer.Context) -> list[str]:
     """The commands that make the model, if a command made it, and the report again."""
     model_file, files, out = (context.params[name] for name in ("model", "files", "out"))
     again = ["cutwise", "report", model_file, *files, "--out", out, *options.words_given(context, but=("out",))]
-    made_by = list(model._intake.get("options", ()))
-    is_name = ["--name" in pair for pair in zip(["", *made_by], made_by, strict=False)]  # the option, and its value
-    given = [word for word, is_other in zip(made_by, is_name, strict=True) if not is_other]
-    given += [word for label, name in model.cluster_names_.items() for word in ("--name", f"{label}={name}")]
-    fit = ["cutwise", "fit", *files, *given, "--out", model_file]
+    made_by = model._intake.get("options", ())
+    names = [word for label, name in model.cluster_names_.items() for word in ("--name", f"{label}={name}")]
+    fit = ["cutwise", "fit", *files, *made_by, *names, "--out", model_file]
     made_by_fit = bool(made_by) and not isnan(model.cost_)  # and neither edited nor counted again since
     return [options.shell_text(command) for command in ([fit, again] if made_by_fit else [again])]

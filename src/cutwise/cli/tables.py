@@ -376,11 +376,7 @@ def read_cells_of(
 
 
 def _looked_up(values: pd.Series, cells: pd.Series) -> pd.Series:
-    import pandas as pd
-
-    codes, distinct = pd.factorize(cells)  # -1 for empty cells
-    found = values.reindex([*distinct, *([""] if (codes < 0).any() else [])])
-    return pd.Series(found.array.take(codes), index=cells.index, name=cells.name)
+    return cells.fillna("").map(values)
 
 
 def _as_numbers(decimal: str, cells: pd.Series) -> pd.Series:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import mmap
 import os
 import shutil
 import tempfile
@@ -91,12 +90,8 @@ class Column:
 
     def mapped(self, first: int = 0, n: int | None = None) -> npt.NDArray[Any]:
         """Memory map of all rows, or of a slice."""
-        n = self.n - first if n is None else n
-        if n == 0:
-            return np.empty((0, *self.width), dtype=self.dtype)
-        of_row = math.prod(self.width) * self.dtype.itemsize
-        into_page = first * of_row % mmap.ALLOCATIONGRANULARITY
-        with self.path.open("rb") as file:
-            start = first * of_row - into_page
-            pages = mmap.mmap(file.fileno(), into_page + n * of_row, access=mmap.ACCESS_READ, offset=start)
-        return np.frombuffer(pages, self.dtype, offset=into_page).reshape(n, *self.width)
+        shape = (self.n - first if n is None else n, *self.width)
+        if 0 in shape:
+            return np.empty(shape, dtype=self.dtype)
+        start = first * math.prod(self.width) * self.dtype.itemsize
+        return np.asarray(np.memmap(self.path, self.dtype, "r", start, shape))

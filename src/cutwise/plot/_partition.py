@@ -165,7 +165,7 @@ class PartitionDisplay(Display):
         if not of_reference:
             codes = tree.cluster[leaf]
         points = np.column_stack([column_of(table, c).astype(np.float64) for c in (across, up)])
-        is_shown = np.isin(leaf, [number for number, regions, _ in walk_leaves(tree) if _is_cut(regions, at)])
+        is_shown = np.isin(leaf, [number for number, regions in walk_leaves(tree) if _is_cut(regions, at)])
         caption = []
         if at:
             kind_of = labeled.columns.kinds
@@ -216,7 +216,7 @@ class PartitionDisplay(Display):
 
     def _rectangles(self, limits: list[_Floats]) -> tuple[_Floats, npt.NDArray[np.int32]]:
         found, clusters = [], []
-        for leaf, regions, _ in walk_leaves(self.tree):
+        for leaf, regions in walk_leaves(self.tree):
             if not _is_cut(regions, self.fixed):
                 continue
             across, up = (

@@ -93,7 +93,7 @@ def smallest_changes(
     unit = np.ones(tree.n_features) if spreads is None else np.where(spreads > 0, spreads, 1.0)
     columns: dict[int, npt.NDArray[np.float64]] = {}
     best = np.full((table.n_rows, len(labeled.labels)), np.array(_NO_MOVE, dtype=_MOVE))
-    for leaf, regions, _ in walk_leaves(tree):
+    for leaf, regions in walk_leaves(tree):
         code = int(tree.cluster[leaf])
         if not is_reachable(regions):
             continue  # no value reaches this leaf

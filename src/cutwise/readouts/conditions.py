@@ -258,18 +258,14 @@ def all_values(test: NodeTest) -> Region | Levels:
     return Levels() if test.levels else Region()
 
 
-def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region | Levels], int]]:
+def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region | Levels]]]:
     """Walk the leaves from left to right, each with the tests of its path merged by column.
 
     Yields ``leaf``: node number. ``regions``: by column, the values that pass, in the order in which the path first
-    tests the columns. ``size``: explanation size, the sum of the regions' sizes.
+    tests the columns.
     """
     is_leaf = (tree.feature < 0).tolist()
-    return ((node, regions, _size_of(regions)) for node, regions in _walk(tree) if is_leaf[node])
-
-
-def _size_of(regions: Mapping[int, Region | Levels]) -> int:
-    return sum(region.size for region in regions.values())
+    return ((node, regions) for node, regions in _walk(tree) if is_leaf[node])
 
 
 def _walk(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region | Levels]]]:
@@ -322,12 +318,12 @@ def explanation_sizes(tree: ThresholdTree) -> npt.NDArray[np.int64]:
 
     Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*: explanation size.
     """
-    return np.array([size for _, _, size in walk_leaves(tree)], dtype=np.int64)
+    return node_explanation_sizes(tree)[tree.leaves]
 
 
 def node_explanation_sizes(tree: ThresholdTree) -> npt.NDArray[np.int64]:
     """``explanation_sizes`` of all nodes, as if each was a leaf: (n_nodes,) int64."""
-    return np.array([_size_of(regions) for _, regions in _walk(tree)], dtype=np.int64)
+    return np.array([sum(region.size for region in regions.values()) for _, regions in _walk(tree)], dtype=np.int64)
 
 
 def column_of(table: Table, column: int) -> npt.NDArray[np.generic]:

@@ -126,7 +126,7 @@ class LabeledTree:
         above = self.weight[np.maximum(tree.parents, 0)]
         passing = self.weight / np.where(above > 0.0, above, 1.0)
         parents, features = tree.parents.tolist(), tree.feature[tree.parents].tolist()
-        for leaf, regions, _ in walk_leaves(tree):
+        for leaf, regions in walk_leaves(tree):
             if not is_reachable(regions):
                 continue
             path = [leaf if is_sorted else 0]

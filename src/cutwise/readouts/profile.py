@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,12 +43,11 @@ class Profile:
 
     ``columns`` (m,) int64: position of each entry's column. ``size`` (k,) int64: rows of every cluster. ``mean``,
     ``median`` (k, m) float64: of every cluster; nan for a cluster without rows. ``whole_mean``, ``whole_median``,
-    ``whole_std`` (m,) float64: of all rows; the standard deviation divides by the number of rows. ``difference`` (k, m)
-    float64: ``(mean - whole_mean) / whole_std``, 0 where the column is constant, nan for clusters without rows.
-    ``edges``: edges of each entry's bins, from the 0.5 % to the 99.5 % quantile; the outermost bins include all values
-    beyond. ``counts``: for each entry (k, n_bins) int64, rows by cluster and bin. ``levels``: for each entry of a
-    category a set of its codes, whose share replaces the mean, with levels as bins; empty for numbers, of which only
-    the known ones count. A category has an entry for each set of levels that the tree tests, and for the level that
+    ``whole_std`` (m,) float64: of all rows; the standard deviation divides by the number of rows. ``edges``: edges
+    of each entry's bins, from the 0.5 % to the 99.5 % quantile; the outermost bins include all values beyond.
+    ``counts``: for each entry (k, n_bins) int64, rows by cluster and bin. ``levels``: for each entry of a category
+    a set of its codes, whose share replaces the mean, with levels as bins; empty for numbers, of which only the
+    known ones count. A category has an entry for each set of levels that the tree tests, and for the level that
     differs most from the whole in each cluster.
     """
 
@@ -58,10 +58,15 @@ class Profile:
     whole_mean: Float64
     whole_median: Float64
     whole_std: Float64
-    difference: Float64
     edges: tuple[Float64, ...]
     counts: tuple[Int64, ...]
     levels: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def difference(self) -> Float64:
+        """``(mean - whole_mean) / whole_std`` (k, m): 0 where a column is constant, nan for clusters without rows."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.whole_std > 0, (self.mean - self.whole_mean) / self.whole_std, 0.0 * self.mean)
 
     @property
     def telling(self) -> list[int]:
@@ -90,7 +95,7 @@ class Profile:
 _LONG = 50
 """Longest name of an entry with several levels, in characters."""
 
-_BY_COLUMN = ("columns", "mean", "median", "whole_mean", "whole_median", "whole_std", "difference")
+_BY_COLUMN = ("columns", "mean", "median", "whole_mean", "whole_median", "whole_std")
 
 TestedLevels = Mapping[int, Sequence[tuple[int, ...]]]
 """Sets of levels that a tree tests, by column."""
@@ -123,8 +128,8 @@ def profile_clusters(
     profiled = np.arange(table.n_columns) if columns is None else np.asarray(columns, dtype=np.int64)
     m, size = len(profiled), np.bincount(codes, minlength=n_clusters)
     order = np.argsort(codes.astype(np.min_scalar_type(n_clusters)), kind="stable")
-    mean, median, difference = (np.full((n_clusters, m), np.nan) for _ in range(3))
-    whole_mean, whole_median, whole_std = np.empty(m), np.empty(m), np.empty(m)
+    mean, median = np.empty((n_clusters, m)), np.empty((n_clusters + 1, m))
+    whole_mean, whole_std = np.empty(m), np.empty(m)
     edges, counts = [], []
     by_level, all_ordered = dict[int, Int64](), codes[order]
     values: Any = table.values
@@ -143,20 +148,13 @@ def profile_clusters(
             values, ordered = values[known], ordered[known]
         least, most = float(values.min()), float(values.max())
         counted = _OrderedValues(values, ordered, n_clusters)
-        present = np.flatnonzero(counted.size[:-1])
-        means, (center,), (variance,) = _moments(as_matrix(values[:, np.newaxis]), ordered, n_clusters)
-        own, std = means[present, 0], math.sqrt(variance) if least < most else 0.0
-        medians, (low, high) = _medians_and_tails(counted.at(_ranks(counted.size)), counted.size)
-        mean[present, j], median[present, j] = own, medians[present]
-        difference[present, j] = (own - center) / std if std > 0 else 0.0
-        whole_mean[j], whole_median[j], whole_std[j] = center, medians[-1], std
-        limits = _edges(low, high, least, most, whole=bool(table.is_integer[column]))
-        edges.append(limits)
-        counts.append(counted.between(limits))
-    found = Profile(
-        np.asarray(profiled, dtype=np.int64), size, mean, median, whole_mean, whole_median, whole_std, difference,
-        tuple(edges), tuple(counts), ((),) * m,
-    )  # fmt: skip
+        means, whole_mean[j : j + 1], (variance,) = _moments(as_matrix(values[:, np.newaxis]), ordered, n_clusters)
+        mean[:, j], whole_std[j] = means[:, 0], math.sqrt(variance) if least < most else 0.0
+        median[:, j], (low, high) = _medians_and_tails(counted.at(_ranks(counted.size)), counted.size)
+        edges.append(_edges(low, high, least, most, whole=bool(table.is_integer[column])))
+        counts.append(counted.between(edges[-1]))
+    bins = tuple(edges), tuple(counts), ((),) * m
+    found = Profile(profiled, size, mean, median[:-1], whole_mean, median[-1], whole_std, *bins)
     return _by_levels(found, by_level, tested or {})
 
 
@@ -241,21 +239,16 @@ def profile_batches(
     median = medians.T
     median[:-1][own_sizes.T == 0] = np.nan
     whole_std = np.where(least < most, np.sqrt(variance), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        difference = np.where(whole_std > 0, (mean - whole_mean) / whole_std, np.where(np.isnan(mean), np.nan, 0.0))
-    edges = []
-    for j in range(d):
-        edges.append(_edges(tails[j, 0], tails[j, 1], least[j], most[j], whole=kinds[j].is_integer))
+    of_columns = zip(*tails.T, least, most, kinds, strict=True)
+    edges = [_edges(*ends, whole=kind.is_integer) for *ends, kind in of_columns]
     counts = [np.zeros((k, len(own) - 1), dtype=np.int64) for own in edges]
     for part in rows.slices("bins of clusters"):
         clusters, values = codes_of(part), values_of(part).astype(np.float64)
         for j, limits in enumerate(edges):
             known = ~np.isnan(values[:, j])
             counts[j] += _cells(limits, values[known, j], clusters[known], k)
-    found = Profile(
-        np.arange(d), size, mean, median[:-1], whole_mean, median[-1], whole_std, difference, tuple(edges),
-        tuple(counts), ((),) * d,
-    )  # fmt: skip
+    bins = tuple(edges), tuple(counts), ((),) * d
+    found = Profile(np.arange(d), size, mean, median[:-1], whole_mean, median[-1], whole_std, *bins)
     return _by_levels(found, {j: own for j, (own, n) in enumerate(zip(cells, codes, strict=True)) if n}, tested or {})
 
 
@@ -282,8 +275,7 @@ def _by_levels(found: Profile, by_level: Mapping[int, Int64], tested: TestedLeve
         found.whole_mean[j] = whole = inside.sum() / found.size.sum()
         found.median[:, j] = np.where(np.isnan(share), share, (np.sign(share - 0.5) + 1) / 2)
         found.whole_median[j] = (np.sign(whole - 0.5) + 1) / 2
-        found.whole_std[j] = std = math.sqrt(whole * (1 - whole))
-        found.difference[:, j] = (share - whole) / std if std > 0 else 0.0 * share
+        found.whole_std[j] = math.sqrt(whole * (1 - whole))
         edges[j], counts[j] = np.arange(cells.shape[1] + 1) - 0.5, cells
     return replace(found, edges=tuple(edges), counts=tuple(counts))
 

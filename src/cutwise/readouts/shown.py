@@ -62,11 +62,8 @@ class ShortNames:
         order = sorted(range(len(names)), key=self._names.__getitem__)
         self._differs = [0] * len(names)
         for one, other in pairwise(order):
-            shared = 0
-            for a, b in zip(self._names[one], self._names[other], strict=False):
-                if a != b:
-                    break
-                shared += 1
+            pair = self._names[one], self._names[other]
+            shared = next((i for i, (a, b) in enumerate(zip(*pair, strict=False)) if a != b), min(map(len, pair)))
             for i in (one, other):
                 self._differs[i] = max(self._differs[i], shared)
 

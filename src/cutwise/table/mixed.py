@@ -62,25 +62,13 @@ def levels_by_weight(
     ``weight``: total weight of each distinct item. A missing value is the level None, the last one. Levels have
     positive weight; of more than ``MOST_LEVELS`` the heaviest remain, of equals the first.
     """
-    mass: dict[Any, float] = {}
-    for level, w in zip(items, weight.tolist(), strict=True):
-        if w > 0:
-            mass[level] = mass.get(level, 0) + w
+    mass = {level: w for level, w in zip(items, weight.tolist(), strict=True) if w > 0}
     ordered = sorted(mass.keys() - {None}) if order is None else [level for level in order if level in mass]
     ordered += [None] if None in mass else []
     if len(ordered) <= MOST_LEVELS:
         return tuple(ordered), False
     heaviest = sorted(range(len(ordered)), key=lambda i: (-mass[ordered[i]], i))[:MOST_LEVELS]
     return tuple(ordered[i] for i in sorted(heaviest)), True
-
-
-def code_levels(
-    codes: npt.NDArray[np.intp], distinct: Sequence[Any], levels: Sequence[Any]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Position of every item among the levels, ``len(levels)`` for others; and which distinct items are no level."""
-    position = {level: i for i, level in enumerate(levels)}
-    found = np.array([position.get(level, len(levels)) for level in distinct], dtype=np.float64)
-    return found[codes], found == len(levels)
 
 
 Items = npt.NDArray[np.generic] | nw.Series[Any]
@@ -486,7 +474,9 @@ def _level_values(raw: RawColumn, kind: ColumnKind, describe: str, unknown: str 
     if not raw.is_empty:
         known = None if raw.values is not None else next(item for item in items if item is not None)
         check_kind("number" if raw.values is None and not raw.are_texts else raw.name, kind, describe, known)
-    values, is_strange = code_levels(codes, items, kind.levels)
+    position = {level: i for i, level in enumerate(kind.levels)}
+    place = np.array([position.get(level, len(kind.levels)) for level in items], dtype=np.float64)
+    values, is_strange = place[codes], place == len(kind.levels)
     is_gap = np.array([item is None for item in items], dtype=np.bool_)
     if kind.name == "ordered":
         values[is_gap[codes]] = np.nan

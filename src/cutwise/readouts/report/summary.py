@@ -331,7 +331,7 @@ def _nodes(labeled: LabeledTree, short: Mapping[int, str], in_leaves: npt.NDArra
         node: " and ".join(condition_text(c, short[c.feature]) for c in conditions_of(regions, labeled.columns))
         if is_reachable(regions)
         else "no row can be here"
-        for node, regions, _ in walk_leaves(tree)
+        for node, regions in walk_leaves(tree)
     }
     found = []
     for node in range(tree.n_nodes):
