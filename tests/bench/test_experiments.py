@@ -122,7 +122,9 @@ def test_the_grid_searches_find_trees_at_least_as_cheap_as_the_defaults():
     cltree = CltreeSearch(X)
     for size in (3, 6):
         default = CUBT(3, max_leaves=size, reference=reference.centers).fit(X)
-        searched = CUBT(3, max_leaves=size, reference=reference.centers, **cubt_parameters(X, 3, size)).fit(X)
+        searched = CUBT(
+            3, max_leaves=size, reference=reference.centers, **cubt_parameters(Options(), "iris", size)
+        ).fit(X)
         assert searched.cost_ <= default.cost_
         assert cltree.tree(size, reference).n_leaves <= size
 

@@ -52,11 +52,6 @@ def _table(options: Options, name: str) -> tuple[Any, int]:
 
 
 @cache
-def _cubt_parameters(options: Options, name: str, size: int) -> dict[str, Any]:
-    return cubt_parameters(*_table(options, name), size)
-
-
-@cache
 def _cltree_search(options: Options, name: str) -> CltreeSearch:
     return CltreeSearch(_table(options, name)[0])
 
@@ -86,7 +81,7 @@ def _work(options: Options, name: str, seed: int) -> Record:
             keep(heading, size, *_grow(baseline, X, k, size, reference))
     if name not in SYNTHETIC and len(X) <= LARGEST_SEARCH:
         for size in sizes:
-            keep("cubt", size, *_grow(CUBT, X, k, size, reference, **_cubt_parameters(options, name, size)))
+            keep("cubt", size, *_grow(CUBT, X, k, size, reference, **cubt_parameters(options, name, size)))
             start = time.process_time()
             keep("cltree", size, _cltree_search(options, name).tree(size, reference), time.process_time() - start)
     return {"kmeans_seconds": reference.seconds, "reference_cost": reference.cost, "trees": dict(found)}
@@ -188,8 +183,10 @@ EXKMC = Experiment(
 # ---- the grid searches
 
 
-def cubt_parameters(X: Float64, n_clusters: int, size: int) -> dict[str, Any]:
+@cache
+def cubt_parameters(options: Options, name: str, size: int) -> dict[str, Any]:
     """The parameters of CUBT's grid with the cheapest tree of at most ``size`` leaves; CUBT ignores the reference."""
+    X, n_clusters = _table(options, name)
 
     def cost(parameters: Any) -> float:
         model, _ = fit_quietly(CUBT(n_clusters, max_leaves=size, reference=X[:n_clusters], **parameters), X)

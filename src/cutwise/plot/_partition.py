@@ -18,6 +18,7 @@ from cutwise.plot.base import (
     Inks,
     fit_text,
     labeled_tree,
+    make_room,
     read_rows,
     size_in_inches,
     text_titles,
@@ -254,14 +255,8 @@ class PartitionDisplay(Display):
         legend.get_title().set_color(inks.text)
         for text in legend.get_texts():
             text.set_parse_math(False)
-        managed = ax.figure.get_layout_engine() is not None
+        make_room(ax, right=legend.get_window_extent().width / ax.figure.dpi + 0.08, above=0.3 * bool(self.caption))
         width, height = size_in_inches(ax)
-        if not managed:  # nothing else makes room for what stands around the map
-            place, beside = ax.get_position(), legend.get_window_extent().width / ax.figure.dpi
-            share = max(1 - (beside + 0.08) / width, 0.4)
-            above = 1 - 0.3 * bool(self.caption) / height
-            ax.set_position([place.x0, place.y0, place.width * share, place.height * above])
-            width *= share
         for set_label, name, room in zip((ax.set_xlabel, ax.set_ylabel), self.names, (width, height), strict=True):
             label = fit_text(partial(shorten, plain(name)), 60, room, font + 1.5)
             set_label(label, fontsize=font + 1.5, color=inks.text, parse_math=False)

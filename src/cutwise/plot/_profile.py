@@ -16,6 +16,7 @@ from cutwise.plot.base import (
     Display,
     fit_text,
     labeled_tree,
+    make_room,
     need_matplotlib,
     read_rows,
     size_in_inches,
@@ -133,12 +134,8 @@ class ProfileDisplay(Display):
         upright = longest > cell - 0.08
         head = (longest if upright else 0.2) + 0.45
         ax, inks = self._start(ax, margin + max(cell * k, 1.6) + 1.1, head + max(_CELL * m, 1.6) + 0.35)
-        if small and ax.figure.get_layout_engine() is None:  # nothing else makes room for what stands around the cells
-            place, wide, high = ax.get_position(), margin / width, 1 / height
-            ax.set_position([
-                place.x0 + wide * place.width, place.y0 + 0.42 * high * place.height,
-                place.width * (1 - wide), place.height * (1 - (head - 0.1 + 0.42) * high),
-            ])  # fmt: skip
+        if small:
+            make_room(ax, left=margin, below=0.42, above=head - 0.1)
         limit = min(max(float(np.nanmax(np.abs(shown), initial=0.5)), 0.5), 2.5)
         image = ax.imshow(shown, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
         said = k <= 12 and cell > text_width("+9.9", 6.0 if small else 7.5)

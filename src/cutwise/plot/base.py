@@ -104,6 +104,16 @@ def size_in_inches(ax: Any) -> tuple[float, float]:
     return float(box.width), float(box.height)
 
 
+def make_room(ax: Any, *, left: float = 0.0, right: float = 0.0, below: float = 0.0, above: float = 0.0) -> None:
+    """Shrink axes by inches, to 0.4 of their width at least, for what stands around them, unless a layout does that."""
+    if ax.figure.get_layout_engine() is not None:
+        return
+    place, (width, height) = ax.get_position(), size_in_inches(ax)
+    wide, high = max(1 - (left + right) / width, 0.4), 1 - (below + above) / height
+    x, y = place.x0 + place.width * left / width, place.y0 + place.height * below / height
+    ax.set_position([x, y, place.width * wide, place.height * high])
+
+
 def text_width(text: str, size: float) -> float:
     """Width in inches of a text of a font size in points."""
     from matplotlib.font_manager import FontProperties
