@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import sys
 import threading
 from decimal import Decimal
 from types import SimpleNamespace
@@ -93,7 +94,7 @@ def test_parquet_without_rows_is_refused(tmp_path):
 def test_a_missing_package_is_named_with_the_way_to_get_it(tmp_path, monkeypatch):
     path = tmp_path / "data.parquet"
     pd.DataFrame({"a": [1.0]}).to_parquet(path)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pyarrow" else object())
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingDependencyError, match=r"pyarrow.*cutwise\[files\]"):
         read_source(str(path))
 

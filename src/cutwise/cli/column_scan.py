@@ -120,7 +120,8 @@ class ColumnScan:
             return NESTED
         if self.words and not (mixed and self.are_levels):
             return self.words
-        if self.kind == "text" and not (mixed and not self.is_cut and 2 * self._n_once <= self.n_rows):
+        n_once = sum(n == 1 for n in self.counts.values())
+        if self.kind == "text" and not (mixed and not self.is_cut and 2 * n_once <= self.n_rows):
             return unread or self._texts
         if self.kind in ("other", "ordered") and not mixed:
             return "dates or times" if self.kind == "other" else "levels in an order"
@@ -141,10 +142,6 @@ class ColumnScan:
         if self.kind != "integers" or self.n_known < self.n_rows or self.low != 1:
             return False
         return bool(2 <= self.high <= _FEW and self.n_rows >= 10 * self.high and len(self.few) == self.high)
-
-    @property
-    def _n_once(self) -> int:
-        return sum(n == 1 for n in self.counts.values())
 
     @property
     def _texts(self) -> str:

@@ -81,11 +81,11 @@ def command(
     mixed = not is_kernel and (algorithm not in RECIPES or RECIPES[algorithm].takes_mixed)
     with Outputs(out, models.labels_path(labels), inputs=find_files(table.files or [])) as outputs:
         models.model_path(out)
-        with noted() as notes:
-            start = clustering(
-                table, growth, limits,
-                command="fit", labels_from=labels_from, kernel=kernel, mixed=mixed, in_memory=in_memory,
-            )  # fmt: skip
+        start = clustering(
+            table, growth, limits,
+            command="fit", labels_from=labels_from, kernel=kernel, mixed=mixed, in_memory=in_memory,
+        )  # fmt: skip
+        notes = list(noted)
         source, task, scale = start.source, start.task, start.scale
         own = {} if algorithm is None else {"algorithm": algorithm}
         own |= {"handle_unknown": unknown} if task.is_mixed else {}

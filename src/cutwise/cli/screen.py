@@ -62,24 +62,14 @@ def one_line(text: str) -> str:
     return " ".join(harmless(text).split())
 
 
-_listening: list[list[str]] = []
-
-
-@contextmanager
-def noted() -> Iterator[list[str]]:
-    """Collect the notes about a table during the context, for documents that repeat them."""
-    notes: list[str] = []
-    _listening.append(notes)
-    try:
-        yield notes
-    finally:
-        _listening.remove(notes)
+noted: list[str] = []
+"""The notes of this run about its table, for documents that repeat them."""
 
 
 def note(text: str, *, of_table: bool = True) -> None:
     """Print one line on standard error; a failure to write does not end the run."""
-    for notes in _listening if of_table else ():
-        notes.append(one_line(text))
+    if of_table:
+        noted.append(one_line(text))
     with suppress(OSError):
         sys.stderr.write(f"cutwise: {one_line(text)}\n")
 

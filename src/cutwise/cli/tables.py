@@ -25,9 +25,10 @@ import psutil
 from cutwise.cli.cells import MISSING_AMONG_NUMBERS, PLAIN, Format, Reading, read_cells, with_columns
 from cutwise.cli.screen import note, working
 from cutwise.cli.text import UNKNOWN, Layout, Text, find_text
-from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
+from cutwise.exceptions import InvalidInputError, listed
 from cutwise.passes.sources import BATCH_ROWS, scan_dataset
 from cutwise.reference.resources import in_words
+from cutwise.table.convert import optional_package
 from cutwise.table.intake import check_option
 from cutwise.table.mixed import MOST_ITEMS
 from cutwise.table.table import check_unique
@@ -316,7 +317,7 @@ def size_in_memory(files: Sequence[str]) -> float | None:
         if not os.path.isfile(path):
             return None
         if is_parquet(path):
-            _need("pyarrow", "Reading Parquet files")
+            optional_package("pyarrow", "Reading Parquet files", "files")
             from pyarrow import parquet
 
             with _readable_parquet(path):
@@ -473,7 +474,7 @@ def _open_file(path: str, known: Format) -> File:
     Separated text or Parquet; gzip, bzip2, xz and zip are unpacked on the way. The content decides, not the name's
     ending. A separator or a header that is not given is found out.
     """
-    _need("pandas", "Reading files")
+    optional_package("pandas", "Reading files", "files")
     name, content = path, None
     if path == STANDARD_INPUT:
         name, content = "standard input", sys.stdin.buffer.read()
@@ -544,7 +545,7 @@ class Parquet:
     """
 
     def __init__(self, name: str, opened: Callable[[], AbstractContextManager[IO[bytes]]]) -> None:
-        _need("pyarrow", "Reading Parquet files")
+        optional_package("pyarrow", "Reading Parquet files", "files")
         from pyarrow import parquet
 
         self.name, self._open = name, opened
@@ -613,13 +614,6 @@ def _with_types(frame: pd.DataFrame, orders: Mapping[str, Sequence[str]] | None 
         elif kind == "date":
             found[column] = values.to_numpy().astype("datetime64[s]")
     return with_columns(frame, found) if found else frame
-
-
-def _need(package: str, purpose: str) -> None:
-    from importlib.util import find_spec
-
-    if find_spec(package) is None:
-        raise MissingDependencyError.of(package, purpose=purpose, extra="files")
 
 
 # Name -> number of known classes, the default of -k.

@@ -62,7 +62,7 @@ class SearchedBatches:
             _, weights, hashes = core.distinct_rows(part.metric.matrix, None)
             found.add(hashes, hashes, np.empty((len(hashes), 0)), weights)
 
-        self._n_distinct = len(rows.go_over("distinct rows", Smallest(most_distinct(n_clusters) + 1), add).hashes)
+        self._n_distinct = len(rows.go_over("distinct rows", Smallest(most_distinct(n_clusters) + 1), add).merged()[0])
 
     def __len__(self) -> int:
         return self._n_distinct
@@ -100,8 +100,8 @@ class SearchedBatches:
     def sample(self, size: int, matters: Sequence[Importance], seed: int) -> Points:
         """See :class:`SearchedRows`."""
         if len(self) <= size:
-            every = self._rows.go_over("distinct rows", Smallest(size), _keep_all)
-            return Points(self._values(every.values), every.weights, KMEANS)
+            _, _, every, weights = self._rows.go_over("distinct rows", Smallest(size), _keep_all).merged()
+            return Points(self._values(every), weights, KMEANS)
         total = sum(each.total for each in matters)
         bits = (_CELLS * size - 1).bit_length()
 
@@ -135,9 +135,9 @@ class SearchedBatches:
         drawn = [likely]
         if is_heavy.any(axis=1).all():
             drawn.append(self._rows.go_over("heavy rows", Smallest(self._rows.n_rows), add_heavy))
-        hashes, first = np.unique(np.concatenate([each.hashes for each in drawn]), return_index=True)
-        values = self._values(np.concatenate([each.values for each in drawn])[first])
-        weights = np.concatenate([each.weights for each in drawn])[first]
+        _, hashes, own, weights = (np.concatenate(each) for each in zip(*(d.merged() for d in drawn), strict=True))
+        hashes, first = np.unique(hashes, return_index=True)
+        values, weights = self._values(own[first]), weights[first]
         chosen, exact = draw_rows(hashes, weights, scores_of(as_matrix(values)), size, seed, total)
         return Points(values[chosen], sample_weights(exact), KMEANS)
 

@@ -203,9 +203,10 @@ class BatchedRows:
         self.n_rows, self.total_weight = seen.n_rows, seen.total
         self.extents, self.metric_sizes = seen.extents, np.abs(seen.extents).max(axis=0)
         self.extents_with_noise = extents_of(np.concatenate([seen.extents, seen.of_noise]))
-        self.sample, self.sample_weights = seen.sample.values.astype(np.float64), seen.sample.weights
+        _, _, sample, self.sample_weights = seen.sample.merged()
+        self.sample = sample.astype(np.float64)
         columns = self.columns
-        values = seen.sample.values.astype(self.dtype, copy=False)  # batches may differ in dtype
+        values = sample.astype(self.dtype, copy=False)  # batches may differ in dtype
         self.example = Table(values, columns.names, columns.has_names, columns.kinds, self.library)
         self.searched = seen.searched
         self.plan = RowPlan(columns, searched=self.searched)

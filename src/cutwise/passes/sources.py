@@ -32,6 +32,7 @@ from cutwise.exceptions import (
     shown,
 )
 from cutwise.reference.objective import sum_costs, sum_weights
+from cutwise.table.convert import optional_package
 from cutwise.table.intake import TableSums, check_same_names, pop_column, read_table, read_weights
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, Table, as_matrix, kind_of_both, searched_columns
@@ -120,10 +121,7 @@ def _refuse_sparse(batch: Any) -> None:
 
 def _pyarrow(what: str) -> Any:
     """Import pyarrow; ``what``: for what, in the error if it is missing."""
-    try:
-        return import_module("pyarrow")
-    except ImportError as error:
-        raise MissingDependencyError.of("pyarrow", purpose=f"{what}, read in batches,", extra="files") from error
+    return optional_package("pyarrow", f"{what}, read in batches,", "files")
 
 
 @dataclass(frozen=True, eq=False)

@@ -214,7 +214,7 @@ class Tallies:
 class Smallest:
     """The distinct rows with the smallest keys, and their weights; a key is a function of a row's values.
 
-    ``size``: number of rows. ``hashes``, ``values``, ``weights``: of these rows, in the order of their keys.
+    ``size``: number of rows.
     """
 
     def __init__(self, size: int) -> None:
@@ -234,17 +234,18 @@ class Smallest:
         self._parts.append((keys, hashes, values + values.dtype.type(0), weights))
         self._n_waiting += len(keys)
         if self._n_waiting > self.size // 2:
-            self._merge()
+            self.merged()
 
     def merge(self, other: Smallest) -> Smallest:
         """Add the rows of another."""
         self.size = max(self.size, other.size)
         self._parts, self._n_waiting = self._parts + other._parts, self.size
         if self._parts:
-            self._merge()
+            self.merged()
         return self
 
-    def _merge(self) -> tuple[npt.NDArray[Any], ...]:
+    def merged(self) -> tuple[npt.NDArray[Any], ...]:
+        """Keys, hashes and values of these rows, in the order of their keys, and weights of the rows equal to each."""
         if len(self._parts) > 1 or self._n_waiting:
             keys, hashes, values, weights = (np.concatenate(each) for each in zip(*self._parts, strict=True))
             _, chosen, group = np.unique(hashes, return_index=True, return_inverse=True)
@@ -253,21 +254,6 @@ class Smallest:
             chosen = chosen[order]
             self._parts, self._n_waiting = [(keys[chosen], hashes[chosen], values[chosen], total[order])], 0
         return self._parts[0]
-
-    @property
-    def hashes(self) -> npt.NDArray[np.uint64]:
-        """Hashes of the rows."""
-        return self._merge()[1]
-
-    @property
-    def values(self) -> npt.NDArray[Any]:
-        """The rows."""
-        return self._merge()[2]
-
-    @property
-    def weights(self) -> Int64:
-        """Total weight of the rows equal to each."""
-        return self._merge()[3]
 
 
 @dataclass(eq=False)

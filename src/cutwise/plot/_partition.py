@@ -21,7 +21,6 @@ from cutwise.plot.base import (
     make_room,
     read_rows,
     size_in_inches,
-    text_titles,
     text_width,
     tint,
 )
@@ -173,7 +172,7 @@ class PartitionDisplay(Display):
             caption = [f"{shorten(plain(labeled.names[c]), 30)} = {_written(kind_of[c], v)}" for c, v in at.items()]
             caption.append(f"{np.count_nonzero(is_shown):,} of {rows(table.n_rows)} in these leaves")
         names = labeled.names[across], labeled.names[up]
-        titles = text_titles(labeled)
+        titles = list(map(str, labeled.titles))
         kinds = labeled.columns.kinds[across], labeled.columns.kinds[up]
         drawn = cls(tree, (across, up), names, titles, points, codes, of_reference, at, is_shown, caption, kinds)
         return drawn.plot(ax=ax)

@@ -20,7 +20,6 @@ from cutwise.plot.base import (
     need_matplotlib,
     read_rows,
     size_in_inches,
-    text_titles,
     text_width,
 )
 from cutwise.readouts.profile import Profile, profile_batches, profile_clusters, tested_levels
@@ -94,7 +93,7 @@ class ProfileDisplay(Display):
             table = read_rows(model, X)
             profile = profile_clusters(table, tree.predict(table), k, tested=tested_levels(tree))
         names = profile.names(labeled.columns, dict(enumerate(labeled.names)))
-        return cls(profile, tuple(names), text_titles(labeled), max_columns).plot(ax=ax)
+        return cls(profile, tuple(names), list(map(str, labeled.titles)), max_columns).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.

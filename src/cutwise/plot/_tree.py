@@ -19,7 +19,6 @@ from cutwise.plot.base import (
     need_matplotlib,
     read_rows,
     size_in_inches,
-    text_titles,
     text_width,
     tint,
 )
@@ -124,7 +123,7 @@ class TreeDisplay(Display):
         leaf_rows = counts.n_rows
         if X is not None:
             leaf_rows = np.bincount(tree.apply(read_rows(model, X)), minlength=tree.n_nodes)[tree.leaves]
-        return cls(tree, labeled.columns, text_titles(labeled), leaf_rows, counts.purity).plot(ax=ax)
+        return cls(tree, labeled.columns, list(map(str, labeled.titles)), leaf_rows, counts.purity).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from cutwise.estimators import TreeEstimator, fitted
-from cutwise.exceptions import InvalidInputError, MissingDependencyError
+from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.shown import ink_on
+from cutwise.table.convert import optional_package
 from cutwise.table.table import Table
 
 
@@ -62,11 +63,6 @@ def labeled_tree(model: TreeEstimator) -> LabeledTree:
     return fitted(model, "A display")._labeled()
 
 
-def text_titles(labeled: LabeledTree) -> list[str]:
-    """What each cluster is called, as text."""
-    return [str(title) for title in labeled.titles]
-
-
 def read_rows(model: TreeEstimator, X: Any) -> Table:
     """The rows as a table with the columns of fit."""
     table = model._read(X)
@@ -77,10 +73,7 @@ def read_rows(model: TreeEstimator, X: Any) -> Table:
 
 def need_matplotlib() -> None:
     """Refuse to go on where matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError.of("matplotlib", purpose="Drawing", extra="plot") from error
+    optional_package("matplotlib", "Drawing", "plot")
 
 
 def tint(color: str, amount: float, ground: str) -> tuple[float, float, float]:

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, Literal, get_args
 
-from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError
+from cutwise.table.convert import optional_package
 from cutwise.table.intake import check_option
 
 from .labeled_tree import LabeledTree
@@ -82,10 +83,7 @@ def tree_polars(labeled: LabeledTree, nulls: int | float | str | None = None) ->
     """
     _check_nulls(nulls, labeled.labels)
     writer, tree = _writer("duckdb", None), labeled.tree
-    try:
-        import polars as pl
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError.of("polars", purpose="A polars expression", extra="files") from error
+    pl = optional_package("polars", "A polars expression", "files")
 
     def read(expression: Any) -> Any:
         return pl.sql_expr(writer.text(expression))
@@ -103,14 +101,9 @@ def tree_polars(labeled: LabeledTree, nulls: int | float | str | None = None) ->
 
 
 def _writer(dialect: str, qualifier: str | None) -> Any:
-    try:
-        import sqlglot  # noqa: F401
+    optional_package("sqlglot", "Writing SQL", "sql")
+    from .sql_writer import Writer
 
-        from .sql_writer import Writer
-    except ModuleNotFoundError as error:
-        if error.name != "sqlglot":
-            raise
-        raise MissingDependencyError.of("sqlglot", purpose="Writing SQL", extra="sql") from None
     return Writer(dialect, qualifier)
 
 

@@ -13,9 +13,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from cutwise.exceptions import MissingDependencyError
 from cutwise.readouts.shown import harmless, html_text
 from cutwise.readouts.words import COSTS_UNKNOWN, explained_words, kept_text, percent, ratio_words, rows
+from cutwise.table.convert import optional_package
 
 PROFILE_ROWS = 6
 """Columns that a card shows at once; its table has the others."""
@@ -57,10 +57,7 @@ def report_json(summary: Mapping[str, Any]) -> str:
 
 
 def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
-    try:
-        import jinja2
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError.of("jinja2", purpose="Writing a report", extra="report") from error
+    jinja2 = optional_package("jinja2", "Writing a report", "report")
     page: str = _environment(jinja2, ".html" in template).get_template(template).render(s=summary, **more)
     return page
 
