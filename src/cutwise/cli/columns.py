@@ -208,11 +208,6 @@ class Task:
 
     def measured(self, scale: str, objective: str) -> tuple[str, dict[str, Any]]:
         """The value of ``--scale`` for this table, and the parameters of an estimator for it."""
-        if scale == "robust" and self.rows is None:  # read in batches
-            raise InvalidInputError(
-                f"{self.source} is read in batches, but --scale robust needs the table in memory. Use --scale "
-                "standard, minmax or none, or raise --max-memory."
-            )
         if self.is_mixed:
             from cutwise import TableScaler
 
@@ -290,7 +285,8 @@ def clustering(
     requested = check_option("--scale", kernel.scale if table.scale is None else table.scale, tuple(options.SCALES))
     source, n_clusters = find_source(table, table.n_clusters, command=command, is_labeled=is_labeled)
     medians = {"--objective kmedians": "Leave it out"} if other else {}
-    for what, instead in {**in_memory, **medians}.items() if source.in_batches else ():
+    robust = {"--scale robust": "Use --scale standard, minmax or none"} if requested == "robust" else {}
+    for what, instead in {**in_memory, **medians, **robust}.items() if source.in_batches else ():
         raise InvalidInputError(
             f"{source.name} is read in batches, but {what} needs the table in memory. {instead}, or raise --max-memory."
         )

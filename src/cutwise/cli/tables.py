@@ -26,7 +26,7 @@ from cutwise.cli.cells import MISSING_AMONG_NUMBERS, PLAIN, Format, Reading, rea
 from cutwise.cli.screen import note, working
 from cutwise.cli.text import UNKNOWN, Layout, Text, find_text
 from cutwise.exceptions import InvalidInputError, listed
-from cutwise.passes.sources import BATCH_ROWS, scan_dataset
+from cutwise.passes.sources import BATCH_ROWS, arrow_reads, scan_dataset
 from cutwise.reference.resources import in_words
 from cutwise.table.convert import optional_package
 from cutwise.table.intake import check_option
@@ -579,15 +579,9 @@ class Parquet:
 File = Text | Parquet
 
 
-@contextmanager
-def _readable_parquet(name: str) -> Iterator[None]:
+def _readable_parquet(name: str) -> AbstractContextManager[None]:
     """Convert errors of a damaged or invalid Parquet file to errors of cutwise."""
-    try:
-        yield
-    except InvalidInputError:
-        raise
-    except (ValueError, OSError) as error:  # parents of pyarrow's errors
-        raise InvalidInputError(f"{name} is not a Parquet file that can be read: {error}") from error
+    return arrow_reads(lambda said: InvalidInputError(f"{name} is not a Parquet file that can be read: {said}"))
 
 
 def _with_types(frame: pd.DataFrame, orders: Mapping[str, Sequence[str]] | None = None) -> pd.DataFrame:

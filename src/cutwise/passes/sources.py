@@ -395,17 +395,22 @@ def _predicted(part: Any, predict: Callable[[Any], Any]) -> Any:
     return pd.Series(predict(part) if len(part) else [], index=part.index, name=COLUMN)
 
 
-def _read_dataset(X: Any, names: list[str] | None = None) -> Iterator[Any]:
-    """As ``scan_dataset``; errors of Arrow, which name the file, become errors of cutwise."""
+@contextmanager
+def arrow_reads(error_of: Callable[[str], CutwiseError]) -> Iterator[None]:
+    """Convert errors of Arrow, which name the file, to errors of cutwise; ``error_of``: makes one from their text."""
     try:
-        yield from scan_dataset(X, names)
+        yield
     except CutwiseError:
         raise
     except (OSError, ValueError) as error:  # parents of pyarrow's errors
-        raise InvalidInputError(
-            f"The dataset X cannot be read: {str(error).rstrip('.')}.\nGive pyarrow.dataset.dataset a list of those "
-            "files that belong to the table, or a schema= that fits all of them."
-        ) from error
+        raise error_of(str(error).rstrip(".")) from error
+
+
+def _read_dataset(X: Any, names: list[str] | None = None) -> Iterator[Any]:
+    """As ``scan_dataset``, with errors of cutwise."""
+    step = "Give pyarrow.dataset.dataset a list of those files that belong to the table, or a schema= that fits all."
+    with arrow_reads(lambda said: InvalidInputError(f"The dataset X cannot be read: {said}.\n{step}")):
+        yield from scan_dataset(X, names)
 
 
 def scan_dataset(X: Any, names: list[str] | None = None) -> Iterator[Any]:
@@ -565,15 +570,10 @@ class Again:
             raise ChangedDataError.between(self.n, n)
 
     def _opened(self, names: list[str]) -> Iterator[Any]:
-        try:
+        first = f"X had {self.n:,} rows in the first pass over it, and another could not read them"
+        # The files are not those whose footers were read.
+        with arrow_reads(lambda said: ChangedDataError(f"{first}: {said}. Keep its files unchanged during the fit.")):
             yield from self._open(names)
-        except ChangedDataError:
-            raise
-        except (OSError, ValueError) as error:  # the files are not those whose footers were read
-            raise ChangedDataError(
-                f"X had {self.n:,} rows in the first pass over it, and another could not read them: "
-                f"{str(error).rstrip('.')}. Keep its files unchanged during the fit."
-            ) from error
 
 
 _WORD = 2**32 - 1
