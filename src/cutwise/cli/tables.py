@@ -377,7 +377,10 @@ def read_cells_of(
 
 
 def _looked_up(values: pd.Series, cells: pd.Series) -> pd.Series:
-    return cells.fillna("").map(values)
+    import pandas as pd
+
+    codes, distinct = pd.factorize(cells.fillna(""))
+    return pd.Series(values.reindex(distinct).array.take(codes), index=cells.index, name=cells.name)
 
 
 def _as_numbers(decimal: str, cells: pd.Series) -> pd.Series:
