@@ -193,10 +193,10 @@ class Text:
             raise InvalidInputError(f"{self.name} is empty.") from error
         except pd.errors.ParserError as error:
             reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-            is_open = "EOF inside string" in reason
-            step_words = "Quote cells that contain the separator, or set another one (--separator)"
-            step_words = "Close the quotation mark opened there" if is_open else step_words
-            raise InvalidInputError(f"{self.name} cannot be read as a table: {reason}. {step_words}.") from error
+            advice = "Quote cells that contain the separator, or set another one (--separator)"
+            if "EOF inside string" in reason:
+                advice = "Close the quotation mark opened there"
+            raise InvalidInputError(f"{self.name} cannot be read as a table: {reason}. {advice}.") from error
 
     def _codes(self, columns: Sequence[str]) -> dict[str, pd.Series]:
         """The original cells of columns of codes with leading zeros, which pandas reads as numbers."""

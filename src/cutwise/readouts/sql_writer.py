@@ -23,9 +23,11 @@ from .words import TRUTH_WORDS, number, sayable
 # A node of sqlglot's syntax tree. Its classes moved between releases, so none of them serves as a type.
 Node = Any
 
-# Engines in which NaN equals itself, and those that have a function that asks for it.
+# Engines in which NaN equals itself, those that have a function that asks for it, and those that ask in another way or
+# whose columns cannot hold one.
 _NAN_IS_EQUAL = ("duckdb", "postgres", "snowflake", "redshift", "spark", "databricks")
 _NAN_FUNCTION = {"bigquery": "IS_NAN", "trino": "IS_NAN", "clickhouse": "isNaN"}
+_NAN_OTHERWISE = ("sqlite", "mysql", "hive", "oracle", "tsql")
 
 # Types whose usual name has a precision of seconds or milliseconds only.
 _PRECISE: Mapping[tuple[str, str], str] = {
