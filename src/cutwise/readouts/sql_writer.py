@@ -23,11 +23,24 @@ from .words import TRUTH_WORDS, number, sayable
 # A node of sqlglot's syntax tree. Its classes moved between releases, so none of them serves as a type.
 Node = Any
 
-# Engines in which NaN equals itself, those that have a function that asks for it, and those that ask in another way or
-# whose columns cannot hold one.
-_NAN_IS_EQUAL = ("duckdb", "postgres", "snowflake", "redshift", "spark", "databricks")
-_NAN_FUNCTION = {"bigquery": "IS_NAN", "trino": "IS_NAN", "clickhouse": "isNaN"}
-_NAN_OTHERWISE = ("sqlite", "mysql", "hive", "oracle", "tsql")
+# How an engine asks whether a value is NaN: by comparing (it calls NaN equal to itself), by a function of that name, by
+# its text, or never, since its columns cannot hold one.
+_NAN_TEST: Mapping[str, str | None] = {
+    "duckdb": "equal",
+    "postgres": "equal",
+    "sqlite": None,
+    "mysql": None,
+    "bigquery": "IS_NAN",
+    "snowflake": "equal",
+    "redshift": "equal",
+    "spark": "equal",
+    "databricks": "equal",
+    "trino": "IS_NAN",
+    "hive": "text",
+    "clickhouse": "isNaN",
+    "oracle": "constant",
+    "tsql": None,
+}
 
 # Types whose usual name has a precision of seconds or milliseconds only.
 _PRECISE: Mapping[tuple[str, str], str] = {
@@ -117,15 +130,16 @@ class Writer:
             tests.append(exp.Not(this=dated))
         if not are_numbers(kind) or (kind.levels is not None and self.dialect == "sqlite"):
             return tests
-        if self.dialect in _NAN_IS_EQUAL:
+        how = _NAN_TEST[self.dialect]
+        if how == "equal":
             tests.append(exp.EQ(this=self.column(name), expression=self.as_double(exp.Literal.string("NaN"))))
-        elif self.dialect == "hive":
+        elif how == "text":
             text = exp.cast(self.column(name), "text", copy=False)
             tests.append(exp.EQ(this=text, expression=exp.Literal.string("NaN")))
-        elif self.dialect == "oracle":
+        elif how == "constant":
             tests.append(exp.EQ(this=self.column(name), expression=exp.Var(this="BINARY_DOUBLE_NAN")))
-        elif self.dialect in _NAN_FUNCTION:
-            tests.append(exp.Anonymous(this=_NAN_FUNCTION[self.dialect], expressions=[self.value(name, kind)]))
+        elif how is not None:
+            tests.append(exp.Anonymous(this=how, expressions=[self.value(name, kind)]))
         elif self.dialect == "sqlite":
             # Beside a REAL, SQLite takes text that is a number for that number; other text sorts above all numbers.
             infinity = self.as_double(exp.Literal.number("9e999"))
