@@ -169,6 +169,15 @@ def test_one_hot_groups_share_one_code_each():
     assert (encoded.default_bin == [0] * 44 + [-1]).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_bundles_have_the_same_codes_in_every_dtype(dtype):
+    rng = np.random.default_rng(8)
+    X = np.hstack(
+        [np.eye(17)[rng.integers(0, 17, 500)], rng.integers(1, 3, (500, 60)) * (rng.random((500, 60)) < 0.05)]
+    )
+    np.testing.assert_array_equal(encode(X.astype(dtype)).codes, encode(X).codes)
+
+
 def test_bundles_take_any_default_and_several_other_values():
     rng = np.random.default_rng(6)
     n = 9000

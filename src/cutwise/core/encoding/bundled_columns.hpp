@@ -8,44 +8,22 @@
 
 namespace cutwise {
 
-// One bit of a column in an integer as wide as its values, so that values and bits are worked on in the same lanes.
+// One bit of a column in an integer about as wide as its values, so that values and bits are worked on in the same lanes.
 template <class T>
-using BitOf = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 1, uint8_t, uint32_t>>;
+using BitOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
 // A mask of which of n values (at most 32) differ from their defaults, among those that have a bit.
 template <class T>
 CUTWISE_INLINE uint64_t bits_off_default(const T *x, const T *defaults, const BitOf<T> *bits, int64_t n) {
-  uint64_t off = 0;
+  constexpr int64_t lanes = 32 / sizeof(BitOf<T>);
+  BitOf<T> found[lanes] = {};
+  // Masks in place of selections: GCC 12 compiles a selection by uint8 to wrong bits.
+  const auto bit_off = [&](int64_t at) { return bits[at] & (BitOf<T>{0} - static_cast<BitOf<T>>(x[at] != defaults[at])); };
   int64_t j = 0;
-#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  if constexpr (sizeof(T) == 1) {
-    for (; j + 8 <= n; j += 8) {
-      uint64_t different, usual, bit;
-      std::memcpy(&different, x + j, 8);
-      std::memcpy(&usual, defaults + j, 8);
-      std::memcpy(&bit, bits + j, 8);
-      different ^= usual;
-      different |= (different & 0x7f7f7f7f7f7f7f7f) + 0x7f7f7f7f7f7f7f7f;  // the last bit of a byte that is not 0
-      off |= ((different >> 7 & bit) * 0x0102040810204080 >> 56) << j;     // the bytes' bits side by side
-    }
-  } else {
-    constexpr int64_t lanes = 32 / sizeof(T);
-    typedef T Values __attribute__((vector_size(32)));
-    typedef BitOf<T> Bits __attribute__((vector_size(32)));
-    Bits found = {};
-    for (; j + lanes <= n; j += lanes) {
-      Values value, usual;
-      Bits bit;
-      std::memcpy(&value, x + j, sizeof value);
-      std::memcpy(&usual, defaults + j, sizeof value);
-      std::memcpy(&bit, bits + j, sizeof bit);
-      found |= (Bits)(value != usual) & bit;
-    }
-    for (int64_t lane = 0; lane < lanes; ++lane) off |= found[lane];
-  }
-#endif
-  for (; j < n; ++j) off |= static_cast<uint64_t>(bits[j] != 0 && x[j] != defaults[j]) << j;
-  return off;
+  for (; j + lanes <= n; j += lanes)
+    for (int64_t lane = 0; lane < lanes; ++lane) found[lane] |= bit_off(j + lane);
+  for (; j < n; ++j) found[0] |= bit_off(j);
+  return std::accumulate(found, found + lanes, uint64_t{0});
 }
 
 // The masks of n rows: one word for every 64 columns.
@@ -94,7 +72,7 @@ class BundledColumns {
     for (size_t m = 0; m < members_.size(); ++m) {
       const int32_t at = members_[m].column - first;
       row_default_[at] = members_[m].default_value;
-      bit_[at] = sizeof(T) == 1 ? 1 : BitOf<T>{1} << (at % 32);
+      bit_[at] = BitOf<T>{1} << (at % 32);
       member_at_[at] = static_cast<int32_t>(m);
     }
   }
