@@ -61,7 +61,7 @@ FeatureTable make_table(const Ranks &ranks, const int32_t *labels, const int64_t
     const int32_t n_units = ranked.n_units();
     std::vector<int64_t> mass(n_units, 0);
     for (int64_t i = 0; i < ranks.n_rows; ++i) mass[unit[i]] += weights ? weights[i] : 1;
-    std::vector<int32_t> first;
+    std::vector<int64_t> first;
     if (n_units <= kExactUnits) {
       first.resize(n_units + 1);
       std::iota(first.begin(), first.end(), 0);

@@ -224,7 +224,7 @@ struct IntervalSearch {
 
   // Moves the ends of the best pair of groups to the best single values in the groups next to them, one end and then the other,
   // until neither moves.
-  IntervalCut refine(int32_t feature, const NodeColumn &node, const Prefixes &groups, const std::vector<int32_t> &first,
+  IntervalCut refine(int32_t feature, const NodeColumn &node, const Prefixes &groups, const std::vector<int64_t> &first,
                      const CutPair &coarse) const {
     // The single values in the two groups around an end; end e of the window is before value begin + e.
     struct Window {
@@ -274,7 +274,7 @@ struct IntervalSearch {
     const NodeColumn node = gather(feature);
     const int32_t n_values = static_cast<int32_t>(node.unit.size());
     if (n_values < 3) return {};
-    std::vector<int32_t> first;  // the first value of every group, and after them n_values
+    std::vector<int64_t> first;  // the first value of every group, and after them n_values
     const bool grouped = n_values > kExactValues;
     if (grouped) {
       std::vector<int64_t> mass(n_values, 0);

@@ -7,60 +7,6 @@ namespace cutwise {
 
 namespace {
 
-template <class V>
-using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
-
-// An unsigned integer for every float, in the same order; -0.0 and 0.0 give the same one.
-template <class V>
-Bits<V> key_of(V value) {
-  const auto bits = bit_cast<Bits<V>>(value + V(0));
-  constexpr Bits<V> sign = Bits<V>(1) << (8 * sizeof(V) - 1);
-  return (bits & sign) != 0 ? ~bits : bits | sign;
-}
-
-template <class V>
-V value_of(Bits<V> key) {
-  constexpr Bits<V> sign = Bits<V>(1) << (8 * sizeof(V) - 1);
-  return bit_cast<V>((key & sign) != 0 ? key & ~sign : ~key);
-}
-
-// Radix sort by bytes, skipping bytes that all keys share. On samples of thousands of values a comparison sort would mispredict
-// half of its branches.
-template <class K>
-void sort_keys(std::vector<K> &keys) {
-  constexpr int n_bytes = sizeof(K);
-  std::vector<uint32_t> starts(n_bytes * 256, 0);
-  for (const K key : keys)
-    for (int byte = 0; byte < n_bytes; ++byte) ++starts[byte * 256 + ((key >> (8 * byte)) & 255)];
-  std::vector<K> other(keys.size());
-  for (int byte = 0; byte < n_bytes; ++byte) {
-    uint32_t *start = starts.data() + byte * 256;
-    if (start[(keys[0] >> (8 * byte)) & 255] == keys.size()) continue;
-    uint32_t sum = 0;
-    for (int digit = 0; digit < 256; ++digit) {
-      const uint32_t count = start[digit];
-      start[digit] = sum;
-      sum += count;
-    }
-    for (const K key : keys) other[start[(key >> (8 * byte)) & 255]++] = key;
-    keys.swap(other);
-  }
-}
-
-// So few keys are sorted by counting the lesser keys of each, without branches that depend on the data.
-constexpr int64_t kFew = 128;
-
-template <class K>
-CUTWISE_CLONES void rank_sort(const K *keys, K n, K *sorted) {
-  for (K i = 0; i < n; ++i) {
-    const K key = keys[i];
-    K rank = 0;
-    for (K j = 0; j < i; ++j) rank += keys[j] <= key;
-    for (K j = i + 1; j < n; ++j) rank += keys[j] < key;
-    sorted[rank] = key;
-  }
-}
-
 // Values that are whole numbers in a short range are counted instead of sorted.
 constexpr int64_t kMaxCounted = 8192;
 
@@ -110,30 +56,6 @@ CUTWISE_INLINE void count_by_halves(const V *ends, int64_t n_ends, const V *valu
   }
 }
 
-// Appends the last entry of every bin, where a bin ends as soon as it has a count of `fill`; an entry with a count of `fill`
-// and the entry `alone` are bins by themselves.
-void cut_at(const std::vector<int32_t> &counts, double fill, int64_t alone, std::vector<int64_t> &last) {
-  last.clear();
-  const int64_t n = static_cast<int64_t>(counts.size());
-  double mass = 0;
-  bool open = false;
-  for (int64_t i = 0; i < n; ++i) {
-    const double count = counts[i];
-    const bool atom = count >= fill || i == alone;
-    if (atom && open) {
-      last.push_back(i - 1);
-      mass = 0;
-    }
-    mass += count;
-    open = !(atom || mass >= fill);
-    if (!open) {
-      last.push_back(i);
-      mass = 0;
-    }
-  }
-  if (open) last.push_back(n - 1);
-}
-
 }  // namespace
 
 CUTWISE_CLONES void count_below(const float *ends, int64_t n_ends, const float *values, int64_t n, int32_t *counts) {
@@ -148,23 +70,18 @@ void tally_values(const V *values, int64_t n, Tally &tally) {
   tally.value.clear();
   tally.count.clear();
   if (n == 0 || count_whole(values, n, tally)) return;
-  std::vector<Bits<V>> keys(n);
-  for (int64_t i = 0; i < n; ++i) keys[i] = key_of(values[i]);
-  if (n <= kFew) {
-    std::vector<Bits<V>> sorted(n);
-    rank_sort(keys.data(), static_cast<Bits<V>>(n), sorted.data());
-    keys.swap(sorted);
-  } else {
-    sort_keys(keys);
-  }
-  tally.value.reserve(n);
-  tally.count.reserve(n);
-  for (int64_t i = 0; i < n;) {
-    int64_t end = i + 1;
-    while (end < n && keys[end] == keys[i]) ++end;
-    tally.value.push_back(static_cast<double>(value_of<V>(keys[i])));
-    tally.count.push_back(static_cast<int32_t>(end - i));
-    i = end;
+  struct Sampled {
+    V value;
+  };
+  std::vector<Sampled> sorted(n);
+  std::transform(values, values + n, sorted.begin(), [](V v) { return Sampled{v + V(0)}; });  // -0.0 becomes 0.0
+  sort_by_value(sorted);
+  for (const auto [value] : sorted) {
+    if (tally.value.empty() || tally.value.back() != static_cast<double>(value)) {
+      tally.value.push_back(static_cast<double>(value));
+      tally.count.push_back(0);
+    }
+    ++tally.count.back();
   }
 }
 

@@ -49,6 +49,31 @@ constexpr int64_t kCountedTogether = 256;  // values that stay in the first-leve
 template <class V>
 void tally_values(const V *values, int64_t n, Tally &tally);
 
+// Appends the last entry of every bin, where a bin ends as soon as it has a count of `fill`; an entry with a count of `fill`
+// and the entry `alone` are bins by themselves.
+template <class Count, class Sum>
+void cut_at(const std::vector<Count> &counts, Sum fill, int64_t alone, std::vector<int64_t> &last) {
+  last.clear();
+  const int64_t n = static_cast<int64_t>(counts.size());
+  Sum mass = 0;
+  bool open = false;
+  for (int64_t i = 0; i < n; ++i) {
+    const auto count = static_cast<Sum>(counts[i]);
+    const bool atom = count >= fill || i == alone;
+    if (atom && open) {
+      last.push_back(i - 1);
+      mass = 0;
+    }
+    mass += count;
+    open = !(atom || mass >= fill);
+    if (!open) {
+      last.push_back(i);
+      mass = 0;
+    }
+  }
+  if (open) last.push_back(n - 1);
+}
+
 // Divides entries 0 .. counts.size() - 1 into at most max_bins bins and returns the last entry of each. Every entry has its own
 // bin where max_bins allows it. Otherwise bins have about equal counts, and an entry that would fill a bin alone has its own.
 // The entry `alone` (-1: none) never shares its bin; max_bins is then at least 3.

@@ -81,34 +81,22 @@ class DenseEncoder {
       for (int64_t j = 0; j < width; ++j) sample[i * stride + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
     }
     const int64_t n_few = kValuesToChooseBin * Finder<T>::most_coarse(x_.n_rows);
-    std::vector<int64_t> few_rows(2 * n_few <= n_sampled_ ? n_few : 0);  // for columns without missing values
-    for (size_t i = 0; i < few_rows.size(); ++i) few_rows[i] = sampled_row(static_cast<int64_t>(i), n_few, n_sampled_);
     parallel_for(n_jobs_, width, [&](int64_t j) {
-      std::vector<V> values;  // empty where a few are enough
-      const auto value_at = [&](int64_t i) { return values.empty() ? static_cast<V>(sample[i * stride + j]) : values[i]; };
-      const auto read_values = [&] {
-        values.resize(n_sampled_);
-        for (int64_t i = 0; i < n_sampled_; ++i) values[i] = static_cast<V>(sample[i * stride + j]);
-      };
-      Tally tally;
       const int64_t c = first + j;
+      std::vector<V> values(n_sampled_);
+      for (int64_t i = 0; i < n_sampled_; ++i) values[i] = static_cast<V>(sample[i * stride + j]);
       int64_t n_known = n_sampled_;
-      if (has_missing(c)) {
-        read_values();
+      if (has_missing(c))
         n_known = std::remove(values.begin(), values.end(), std::numeric_limits<V>::infinity()) - values.begin();
-      }
+      Tally tally;
       // If a few of the values already have too many distinct ones for exact bins, these few are enough to choose coarse bins
       // from.
       if (2 * n_few <= n_known) {
         std::vector<V> few(n_few);
-        for (int64_t i = 0; i < n_few; ++i)
-          few[i] = value_at(n_known == n_sampled_ ? few_rows[i] : sampled_row(i, n_few, n_known));
+        for (int64_t i = 0; i < n_few; ++i) few[i] = values[i * n_known / n_few];
         tally_values(few.data(), n_few, tally);
       }
-      if (tally.size() <= kMaxBins) {
-        if (values.empty()) read_values();
-        tally_values(values.data(), n_known, tally);
-      }
+      if (tally.size() <= kMaxBins) tally_values(values.data(), n_known, tally);
       if (expects_unseen(tally)) add_unseen(c, tally);
       if (has_missing(c)) {
         if (tally.size() > 0 && std::isinf(tally.value.back())) tally.value.pop_back(), tally.count.pop_back();

@@ -4,6 +4,7 @@
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
+#include "encoding/bins.hpp"
 #include "nodes/node.hpp"
 
 namespace cutwise {
@@ -126,29 +127,13 @@ Ranks rank_columns(const Matrix &matrix, int n_jobs) {
   return ranks;
 }
 
-std::vector<int32_t> group_by_mass(const std::vector<int64_t> &mass, int32_t n_groups) {
-  const int32_t n = static_cast<int32_t>(mass.size());
-  int64_t total = 0;
-  for (int64_t m : mass) total += m;
-  std::vector<int32_t> first{0};
-  auto close_before = [&](int32_t i) {
-    if (first.back() != i) first.push_back(i);
-  };
+std::vector<int64_t> group_by_mass(const std::vector<int64_t> &mass, int64_t n_groups) {
+  const int64_t total = std::accumulate(mass.begin(), mass.end(), int64_t{0});
+  std::vector<int64_t> first;
   // The share is rounded up so that no further group is needed; there is no product, since masses may add up to almost 2**62.
-  const int64_t share = total / n_groups + (total % n_groups != 0);
-  int64_t filled = 0;
-  for (int32_t i = 0; i < n; ++i) {
-    if (mass[i] >= share) {
-      close_before(i);
-      filled = 0;
-    }
-    filled += mass[i];
-    if (filled >= share) {
-      close_before(i + 1);
-      filled = 0;
-    }
-  }
-  close_before(n);
+  cut_at(mass, total / n_groups + (total % n_groups != 0), -1, first);
+  for (int64_t &last : first) ++last;
+  first.insert(first.begin(), 0);
   return first;
 }
 

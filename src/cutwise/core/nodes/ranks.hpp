@@ -28,6 +28,6 @@ Ranks rank_columns(const Matrix &matrix, int n_jobs);
 
 // Joins neighboring items into about `n_groups` groups of equal mass. An item with as much mass as a whole group is a group by
 // itself, which can add one group on each of its sides. Returns the first item of every group, and after them n.
-std::vector<int32_t> group_by_mass(const std::vector<int64_t> &mass, int32_t n_groups);
+std::vector<int64_t> group_by_mass(const std::vector<int64_t> &mass, int64_t n_groups);
 
 }  // namespace cutwise
