@@ -23,18 +23,6 @@ CUTWISE_INLINE uint64_t hash_of(double value, uint64_t key) {
   return (bits ^ bits >> 29) & (0 - static_cast<uint64_t>(value != 0.0));  // without a branch, which would be mispredicted
 }
 
-template <class T>
-CUTWISE_CLONES uint64_t hash_of_all(const T *values, int64_t n, const uint64_t *keys) {
-  uint64_t sum = 0;
-  int64_t f = 0;
-  for (; f + 16 <= n; f += 16) {
-    prefetch(values + f + 512, 64);
-    for (int64_t j = f; j < f + 16; ++j) sum += hash_of(static_cast<double>(values[j]), keys[j]);
-  }
-  for (; f < n; ++f) sum += hash_of(static_cast<double>(values[f]), keys[f]);
-  return sum;
-}
-
 // A hash table that numbers distinct rows in order of first occurrence. It grows with the rows, so that few stay in the cache.
 class RowGroups {
  public:
@@ -85,7 +73,7 @@ template <class Table>
 class DistinctRows {
  public:
   explicit DistinctRows(const Table &x, size_t n_slots = 1024) : groups(n_slots), x_(x) {
-    if constexpr (!is_csr(static_cast<const Table *>(nullptr)))
+    if constexpr (!Table::is_csr)
       for (int64_t f = 0; f < x_.n_cols; ++f) keys_.push_back(column_key(f));
   }
 
@@ -114,11 +102,9 @@ class DistinctRows {
 
   uint64_t hash(int64_t row) const {
     uint64_t sum = 0;
-    if constexpr (is_csr(static_cast<const Table *>(nullptr))) {
+    if constexpr (Table::is_csr) {
       for (int64_t p = x_.indptr[row]; p < x_.indptr[row + 1]; ++p)
         sum += hash_of(static_cast<double>(x_.data[p]), column_key(x_.indices[p]));
-    } else if (!std::is_same_v<Table, Derived> && x_.col_stride == 1) {
-      sum = hash_of_all(x_.data + row * x_.row_stride, x_.n_cols, keys_.data());
     } else {
       for (int64_t f = 0; f < x_.n_cols; ++f) sum += hash_of(x_(row, f), keys_[f]);
     }
@@ -126,7 +112,7 @@ class DistinctRows {
   }
 
   bool equal(int64_t a, int64_t b) const {
-    if constexpr (is_csr(static_cast<const Table *>(nullptr))) {
+    if constexpr (Table::is_csr) {
       const int64_t from_a = x_.indptr[a], from_b = x_.indptr[b], n = x_.indptr[a + 1] - from_a;
       if (x_.indptr[b + 1] - from_b != n) return false;
       for (int64_t i = 0; i < n; ++i)
@@ -139,12 +125,6 @@ class DistinctRows {
     }
     return true;
   }
-
-  template <class T>
-  static constexpr bool is_csr(const Csr<T> *) {
-    return true;
-  }
-  static constexpr bool is_csr(const void *) { return false; }
 
   const Table x_;
   std::vector<uint64_t> keys_;  // by column; empty for sparse rows

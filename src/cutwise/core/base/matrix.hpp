@@ -10,6 +10,7 @@ namespace cutwise {
 template <class T>
 struct Dense {
   using value_type = T;
+  static constexpr bool is_csr = false;
   const T *data;
   int64_t n_rows, n_cols;
   int64_t row_stride, col_stride;  // in elements; negative and zero strides are fine
@@ -22,6 +23,7 @@ struct Dense {
 template <class T>
 struct Csr {
   using value_type = T;
+  static constexpr bool is_csr = true;
   const int64_t *indptr;
   const int32_t *indices;
   const T *data;
@@ -38,6 +40,7 @@ struct Csr {
 // level, and 0 elsewhere; or a number, and `missing` where it is missing.
 struct Derived {
   using value_type = double;
+  static constexpr bool is_csr = false;
   const double *data;
   int64_t row_stride, col_stride;
   const int32_t *source, *level;  // by column; a level of -1 means numbers

@@ -7,10 +7,7 @@ namespace cutwise {
 namespace {
 
 template <class T>
-void convert(const T *from, int64_t n, double *to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<double>(from[i]);
-}
-CUTWISE_CLONES void convert(const float *from, int64_t n, double *to) {
+CUTWISE_CLONES void convert(const T *from, int64_t n, double *to) {
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
     prefetch(from + i + 512, 64);

@@ -276,8 +276,6 @@ struct InducedSearch {
       }
     }
   }
-  template <class Table>
-  void add_stored(const Table &, const std::vector<SpanCosts> &, std::vector<StoredSums> &) const {}
 
   // Evaluates spans of a sparse table, sorted by column, in one pass over the stored values; the zeros of a column follow from
   // the sums over all rows.
@@ -296,7 +294,9 @@ struct InducedSearch {
       }
       sums.push_back({spans[j].feature, at->second, spans[j].begin, spans[j].end});
     }
-    node.matrix.visit([&](const auto &values) { add_stored(values, sides, sums); });
+    node.matrix.visit([&](const auto &values) {
+      if constexpr (std::decay_t<decltype(values)>::is_csr) add_stored(values, sides, sums);
+    });
     for (size_t j = 0; j < n; ++j) {
       StoredSums &stored = sums[j];
       const auto [left, right] = all[stored.sides];

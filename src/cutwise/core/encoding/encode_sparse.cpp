@@ -224,19 +224,14 @@ class SparseEncoder {
   Encoded out_;
 };
 
-template <class T>
-Encoded encoded_from(const Csr<T> &x, int n_jobs) {
-  return SparseEncoder<Compared<T>>(n_jobs).run(x);
-}
-template <class Table>
-Encoded encoded_from(const Table &, int) {
-  throw std::invalid_argument("a CSR matrix is needed");
-}
-
 }  // namespace
 
 Encoded encode_sparse(const Matrix &matrix, int n_jobs) {
-  return matrix.visit([&](const auto &x) { return encoded_from(x, n_jobs); });
+  return matrix.visit([&](const auto &x) -> Encoded {
+    using Table = std::decay_t<decltype(x)>;
+    if constexpr (Table::is_csr) return SparseEncoder<Compared<typename Table::value_type>>(n_jobs).run(x);
+    else throw std::invalid_argument("a CSR matrix is needed");
+  });
 }
 
 }  // namespace cutwise
