@@ -93,37 +93,30 @@ Router::Router(const CutTree &tree, int32_t id) : codes_(tree.sample().codes), n
 constexpr int32_t kColumnsAtATime = 4;
 
 template <bool adds>
-struct ChangeTable {
-  template <int32_t known_width>
-  CUTWISE_INLINE static void run(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
+CUTWISE_INLINE void change_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
                                  int32_t last) {
-    const int32_t width = known_width > 0 ? known_width : sample.width();
-    const int32_t *bin_begin = sample.bin_begin.data();
-    const int32_t begin = bin_begin[first];
-    // Few columns at a time, so that their sums stay in the nearest cache.
-    for (int32_t next; first < last; first = next) {
-      next = std::min(first + kColumnsAtATime, last);
-      for (int64_t i = 0; i < n; ++i) {
-        const double *row = sample.rows + static_cast<int64_t>(rows[i]) * width;
-        const uint8_t *codes = sample.codes + static_cast<int64_t>(rows[i]) * sample.n_cols;
-        for (int32_t column = first; column < next; ++column) {
-          double *sums = table + static_cast<int64_t>(bin_begin[column] - begin + codes[column]) * width;
-          if (adds) add_row(sums, row, width);
-          else subtract_row(sums, row, width);
-        }
-      }
+  const int32_t width = sample.width(), *bin_begin = sample.bin_begin.data();
+  const int32_t begin = bin_begin[first];
+  // Few columns at a time, so that their sums stay in the nearest cache.
+  for (int32_t next; first < last; first = next) {
+    next = std::min(first + kColumnsAtATime, last);
+    for (int64_t i = 0; i < n; ++i) {
+      const double *row = sample.row(rows[i]);
+      const uint8_t *codes = sample.codes + static_cast<int64_t>(rows[i]) * sample.n_cols;
+      for (int32_t column = first; column < next; ++column)
+        add_row<adds>(table + static_cast<int64_t>(bin_begin[column] - begin + codes[column]) * width, row, width);
     }
   }
-};
+}
 
 CUTWISE_CLONES void add_to_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
                                  int32_t last) {
-  with_width<ChangeTable<true>>(sample.width(), sample, rows, n, table, first, last);
+  change_table<true>(sample, rows, n, table, first, last);
 }
 
 CUTWISE_CLONES void take_from_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
                                     int32_t last) {
-  with_width<ChangeTable<false>>(sample.width(), sample, rows, n, table, first, last);
+  change_table<false>(sample, rows, n, table, first, last);
 }
 
 CUTWISE_CLONES void add_numbers(double *sums, const double *numbers, int64_t n) {
@@ -145,28 +138,20 @@ const double *CutTree::table(int32_t leaf, int64_t &work) const {
 namespace {
 
 // Of one column, whose bins the table has.
-struct CostsOfParts {
-  template <int32_t known_width>
-  CUTWISE_INLINE static void run(const Sample &sample, const double *bins, int32_t n_bins, double *above_sums,
-                                 double *below_sums, double *above, double *below) {
-    const int32_t width = known_width > 0 ? known_width : sample.width();
-    double cost_above = sample.cost.of<known_width>(above_sums), cost_below = kInfinite;
-    for (int32_t b = 0; b < n_bins; ++b, bins += width) {
-      if (bins[0] != 0.0) {
-        add_row(below_sums, bins, width);
-        subtract_row(above_sums, bins, width);
-        cost_below = sample.cost.of<known_width>(below_sums);
-        cost_above = sample.cost.of<known_width>(above_sums);
-      }
-      below[b] = cost_below;
-      above[b] = cost_above;
-    }
-  }
-};
-
 CUTWISE_CLONES void costs_of_parts(const Sample &sample, const double *bins, int32_t n_bins, double *above_sums,
                                    double *below_sums, double *above, double *below) {
-  with_width<CostsOfParts>(sample.width(), sample, bins, n_bins, above_sums, below_sums, above, below);
+  const int32_t width = sample.width();
+  double cost_above = sample.cost.of(above_sums), cost_below = kInfinite;
+  for (int32_t b = 0; b < n_bins; ++b, bins += width) {
+    if (bins[0] != 0.0) {
+      add_row(below_sums, bins, width);
+      subtract_row(above_sums, bins, width);
+      cost_below = sample.cost.of(below_sums);
+      cost_above = sample.cost.of(above_sums);
+    }
+    below[b] = cost_below;
+    above[b] = cost_above;
+  }
 }
 
 }  // namespace

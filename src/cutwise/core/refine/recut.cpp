@@ -70,51 +70,42 @@ struct SingleRows {
 };
 
 // Adds up a column's tables bin after bin, and keeps the best value. The leaves' tables begin with the bins of column `first`.
-struct Sweep {
-  template <int32_t known_width>
-  CUTWISE_INLINE static void run(const Sample &sample, const Sides &sides, const RulesWithTest *rules,
-                                 const std::vector<const double *> &tables, const SingleRows &single, int32_t first,
-                                 int32_t column, Scratch &scratch, Recut &best) {
-    const int32_t width = known_width > 0 ? known_width : sample.width(), n_bins = sample.n_bins(column);
-    const size_t n_leaves = sides.leaves.size();
-    const int64_t begin = sample.bin_begin[column] - sample.bin_begin[first];
-    double *sums = scratch.sums.data(), *cost = scratch.cost.data();
-    std::copy(sides.total.begin(), sides.total.end(), sums);
-    for (size_t l = 0; l < n_leaves; ++l) cost[l] = sample.cost.of<known_width>(sums + l * width);
-    for (int32_t bin = 0; bin + 1 < n_bins; ++bin) {
-      bool any = !single.rows.empty() && single.begin[bin] < single.begin[bin + 1];
-      for (int64_t i = any ? single.begin[bin] : 0, end = any ? single.begin[bin + 1] : 0; i < end; ++i) {
-        const auto [row, leaf] = single.by_bin[i];
-        const size_t l = static_cast<size_t>(leaf);
-        if (l < sides.n_left) add_row(sums + l * width, sample.row(row), width);
-        else subtract_row(sums + l * width, sample.row(row), width);
-        if (i + 1 == end || single.by_bin[i + 1].leaf != leaf) cost[l] = sample.cost.of<known_width>(sums + l * width);
-      }
-      for (size_t l : sides.with_table) {
-        const double *moved = tables[l] + (begin + bin) * width;
-        if (moved[0] == 0.0) continue;
-        any = true;
-        if (l < sides.n_left) add_row(sums + l * width, moved, width);
-        else subtract_row(sums + l * width, moved, width);
-        cost[l] = sample.cost.of<known_width>(sums + l * width);
-      }
-      if (!any) continue;  // the same sides as one bin before
-      double value = 0.0;
-      for (size_t l = 0; l < n_leaves; ++l) value += cost[l];
-      if (rules != nullptr && value < kInfinite) {
-        Size size = rules->elsewhere;
-        for (size_t l = 0; l < n_leaves; ++l) size.add(sums[l * width], rules->rule(l, column, l < sides.n_left));
-        value += sample.size_price.cost(size);
-      }
-      if (value < best.value) best = {value, column, bin};
-    }
-  }
-};
-
 CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const RulesWithTest *rules,
                           const std::vector<const double *> &tables, const SingleRows &single, int32_t first, int32_t column,
                           Scratch &scratch, Recut &best) {
-  with_width<Sweep>(sample.width(), sample, sides, rules, tables, single, first, column, scratch, best);
+  const int32_t width = sample.width(), n_bins = sample.n_bins(column);
+  const size_t n_leaves = sides.leaves.size();
+  const int64_t begin = sample.bin_begin[column] - sample.bin_begin[first];
+  double *sums = scratch.sums.data(), *cost = scratch.cost.data();
+  std::copy(sides.total.begin(), sides.total.end(), sums);
+  for (size_t l = 0; l < n_leaves; ++l) cost[l] = sample.cost.of(sums + l * width);
+  for (int32_t bin = 0; bin + 1 < n_bins; ++bin) {
+    bool any = !single.rows.empty() && single.begin[bin] < single.begin[bin + 1];
+    for (int64_t i = any ? single.begin[bin] : 0, end = any ? single.begin[bin + 1] : 0; i < end; ++i) {
+      const auto [row, leaf] = single.by_bin[i];
+      const size_t l = static_cast<size_t>(leaf);
+      if (l < sides.n_left) add_row(sums + l * width, sample.row(row), width);
+      else subtract_row(sums + l * width, sample.row(row), width);
+      if (i + 1 == end || single.by_bin[i + 1].leaf != leaf) cost[l] = sample.cost.of(sums + l * width);
+    }
+    for (size_t l : sides.with_table) {
+      const double *moved = tables[l] + (begin + bin) * width;
+      if (moved[0] == 0.0) continue;
+      any = true;
+      if (l < sides.n_left) add_row(sums + l * width, moved, width);
+      else subtract_row(sums + l * width, moved, width);
+      cost[l] = sample.cost.of(sums + l * width);
+    }
+    if (!any) continue;  // the same sides as one bin before
+    double value = 0.0;
+    for (size_t l = 0; l < n_leaves; ++l) value += cost[l];
+    if (rules != nullptr && value < kInfinite) {
+      Size size = rules->elsewhere;
+      for (size_t l = 0; l < n_leaves; ++l) size.add(sums[l * width], rules->rule(l, column, l < sides.n_left));
+      value += sample.size_price.cost(size);
+    }
+    if (value < best.value) best = {value, column, bin};
+  }
 }
 
 }  // namespace

@@ -20,32 +20,29 @@ struct LeafCost {
   int32_t width = 0;                                         // numbers a row, a multiple of kLanes; what is not used is zero
   double least = std::numeric_limits<double>::denorm_min();  // weight of a leaf
 
-  // Infinite below that weight: no leaf may be empty. The width is a compile-time constant, or 0.
-  template <int32_t known_width = 0>
+  // Infinite below that weight: no leaf may be empty.
   CUTWISE_INLINE double of(const double *sums) const {
     const double n = sums[0];
     if (!(n >= least)) return kInfinite;
-    if (kind == LeafCostKind::squares) return -squares<known_width>(sums) / n;
+    if (kind == LeafCostKind::squares) return -squares(sums) / n;
     if (kind == LeafCostKind::least) return *std::min_element(sums + 1, sums + width);
     // Without the small second term, whole plateaus of cuts would look alike.
     constexpr double kGini = 0.001;
     double most = 0.0;
     for (int32_t j = 1; j < width; ++j) most = std::max(most, sums[j]);
-    return n - most + kGini * (n - squares<known_width>(sums) / n);
+    return n - most + kGini * (n - squares(sums) / n);
   }
 
  private:
   // Of all entries but the first, always in the same order.
-  template <int32_t known_width>
   CUTWISE_INLINE double squares(const double *sums) const {
-    const int32_t n = known_width > 0 ? known_width : width;
     static constexpr double kNoWeight[kLanes] = {0.0, 1.0, 1.0, 1.0};
     Lanes total, lane;
     load(total, sums);
     load(lane, kNoWeight);
     multiply(total, lane);
     square(total);
-    for (int32_t j = kLanes; j < n; j += kLanes) {
+    for (int32_t j = kLanes; j < width; j += kLanes) {
       load(lane, sums + j);
       square(lane);
       add(total, lane);
@@ -100,33 +97,18 @@ struct Sample {
   const double *row(int64_t at) const { return rows + at * width(); }
 };
 
-// Calls a function with the width as a template argument for common widths, and with 0 for others.
-template <class Body, class... Arguments>
-CUTWISE_INLINE void with_width(int32_t width, Arguments &&...arguments) {
-  if (width == 8) Body::template run<8>(arguments...);
-  else if (width == 12) Body::template run<12>(arguments...);
-  else if (width == 16) Body::template run<16>(arguments...);
-  else Body::template run<0>(arguments...);
-}
-
-// sums += sign * row, for rows and sums of `width` numbers.
+// sums += row, or -= row, for rows and sums of `width` numbers.
+template <bool adds = true>
 CUTWISE_INLINE void add_row(double *sums, const double *row, int32_t width) {
   Lanes a, b;
   for (int32_t j = 0; j < width; j += kLanes) {
     load(a, sums + j);
     load(b, row + j);
-    add(a, b);
+    if constexpr (adds) add(a, b);
+    else subtract(a, b);
     store(sums + j, a);
   }
 }
-CUTWISE_INLINE void subtract_row(double *sums, const double *row, int32_t width) {
-  Lanes a, b;
-  for (int32_t j = 0; j < width; j += kLanes) {
-    load(a, sums + j);
-    load(b, row + j);
-    subtract(a, b);
-    store(sums + j, a);
-  }
-}
+CUTWISE_INLINE void subtract_row(double *sums, const double *row, int32_t width) { add_row<false>(sums, row, width); }
 
 }  // namespace cutwise
