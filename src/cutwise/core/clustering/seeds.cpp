@@ -255,19 +255,6 @@ void for_axis_rows(const Matrix &x, const In1<int64_t> &rows, Take &&take) {
   }
 }
 
-// The maximum of `largest` and the absolute values, kAxes at a time, as each comparison depends on the one before.
-CUTWISE_CLONES double largest_size(const double *values, int64_t n, double largest) {
-  double sizes[kAxes] = {};
-  int64_t p = 0;
-  for (; p + kAxes <= n; p += kAxes)
-    for (int64_t j = 0; j < kAxes; ++j) {
-      const double size = std::fabs(values[p + j]);
-      sizes[j] = sizes[j] < size ? size : sizes[j];
-    }
-  for (; p < n; ++p) largest = std::max(largest, std::fabs(values[p]));
-  return std::max(largest, *std::max_element(sizes, sizes + kAxes));
-}
-
 // Writes the coordinates of n rows along kAxes of m axes, (d, m), and with_squares the sum of squares of a single row.
 template <int64_t n, bool with_squares>
 CUTWISE_INLINE void along_some(const AxisRows &rows, int64_t row, const double *axes, int64_t m, double *out, double *squares) {
@@ -354,7 +341,9 @@ Owned<double, 2> principal_axes(const Matrix &x, const In1<int64_t> &rows, const
     double heaviest = 1.0;
     for (int64_t i = 0; w != nullptr && i < n_rows; ++i) heaviest = std::max(heaviest, static_cast<double>(w[i]));
     if (largest < 0.0)
-      for_axis_rows(x, rows, [&](const AxisRows &some) { largest = largest_size(some.values, some.n_rows * some.n, largest); });
+      for_axis_rows(x, rows, [&](const AxisRows &some) {
+        for (int64_t p = 0; p < some.n_rows * some.n; ++p) largest = std::max(largest, std::fabs(some.values[p]));
+      });
     // With this scale products neither overflow nor underflow.
     const double scale = std::ldexp(1.0, largest > 0.0 ? std::clamp(-std::ilogb(largest), -1000, 1000) : 0);
     std::vector<double> before, along(kAxisRows * n_axes);
