@@ -196,6 +196,15 @@ def test_a_far_row_costs_the_clusters_of_the_others_nothing(far):
     assert max(again) <= 1.006 * min(costs)
 
 
+def test_a_far_row_of_a_wide_table_leaves_the_others_their_directions():
+    rng = np.random.default_rng(9)
+    centers = rng.normal(size=(10, 1100)) * (rng.random((10, 1100)) < 0.05) * 1.5
+    X = centers[rng.integers(0, 10, 700)] + rng.normal(size=(700, 1100))
+    cost = find_reference(read_table(X), 10, random_state=0).cost
+    with_far = read_table(np.vstack([X, 1e7 * rng.normal(size=(1, 1100))]))
+    assert find_reference(with_far, 11, random_state=0).cost <= 1.001 * cost
+
+
 def test_distances_beyond_float64_are_refused():
     X = np.random.default_rng(7).normal(size=(50, 2)) * 1e200
     with pytest.raises(InvalidInputError, match="beyond float64"):

@@ -356,6 +356,10 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
 WIDE, SPARE_AXES, AXIS_ROUNDS = 1_024, 8, 2
 """Least number of columns for sketches, axes of a sketch beyond the number of clusters, and rounds to find axes."""
 
+FAR = 1e8
+"""Samples with a row whose squared size is beyond so many times the median are not sketched: axes, which follow such
+rows, leave no digits for the others."""
+
 SMALL_ROWS, RESTARTS_PER_INIT, IDLE_PER_INIT = 3_000, 3, 2
 """On tables with at most SMALL_ROWS distinct rows, which are fast, so many restarts are made for each one in
 ``n_init``, even if some agree; and so many in a row without an improvement that end them."""
@@ -516,6 +520,7 @@ class _Search:
     n_jobs: int = 1
     verbose: int = 0
     axes: Float64 | None = None  # axes of sketches, once a sample was drawn
+    has_far_rows: bool = False  # see FAR
 
     @cached_property
     def rng(self) -> np.random.Generator:
@@ -552,11 +557,18 @@ class _Search:
     def _sample(self, size: int, matters: Sequence[Importance]) -> Points:
         sample = self.rows.sample(size, matters, int(self.rng.integers(2**63)))
         n_axes = -(-(self.n_clusters + SPARE_AXES) // 16) * 16
-        if sample.values.shape[1] < max(WIDE, 4 * n_axes) or sample.objective is not KMEANS:
+        is_narrow = sample.values.shape[1] < max(WIDE, 4 * n_axes)
+        if is_narrow or sample.objective is not KMEANS or self.has_far_rows:
             return sample
+        axes = sample.principal_axes(n_axes) if self.axes is None else self.axes
+        sketch = sample.sketched(axes)
         if self.axes is None:
-            self.axes = sample.principal_axes(n_axes)
-        return sample.sketched(self.axes)
+            sizes = (sketch.values**2).sum(axis=1)
+            self.has_far_rows = bool(sizes.max() > FAR * np.median(sizes))
+        if self.has_far_rows:
+            return sample
+        self.axes = axes
+        return sketch
 
     def _in_samples(self, centers: Centers) -> Centers:
         """Centers in the columns of samples, sketched if these are."""
