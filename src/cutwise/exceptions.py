@@ -98,7 +98,7 @@ class InvalidInputError(CutwiseError, ValueError):
 
     def with_next_step(self, step: str) -> Self:
         """The error with another next step."""
-        return type(self)(f"{str(self).partition(chr(10))[0]}\n{step}")
+        return type(self)(f"{str(self).partition(chr(10))[0]}\n{step}".rstrip())
 
 
 class InfeasibleLimitsError(InvalidInputError):
@@ -169,7 +169,10 @@ class NotNumericError(UnsupportedInputError):
             Whether to propose leaving such columns out.
         """
         # numpy's own repr would say np.str_('a') and np.datetime64('2020-01-01').
-        given = repr(value)
+        try:
+            given = repr(value)
+        except NotImplementedError:  # pandas shows no times of the years 0 and 10000, where clocks of a zone have them
+            given = f"a {type(value).__name__}"
         if type(value).__module__ == "numpy":
             given = str(value) if hasattr(value, "dtype") and value.dtype.kind in "mM" else repr(str(value))
         given = given if len(given) <= 60 else given[:57] + "..."

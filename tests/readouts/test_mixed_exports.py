@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from cutwise import ClusterExplainer, ExplainableKMeans, export_polars, export_python, export_sql
@@ -284,6 +285,40 @@ def test_durations_are_intervals_where_databases_compare_them(least):
     assert frame.with_columns(export_polars(model))["cluster"].to_list() == model.predict(frame).tolist()
     with pytest.raises(UnsupportedInputError, match="a number of seconds"):
         export_sql(model, dialect="sqlite")
+
+
+def test_microseconds_that_float64_has_no_room_for_are_cut_off_in_exports_as_in_predict():
+    duckdb, rng = pytest.importorskip("duckdb"), np.random.default_rng(0)
+    parts = {
+        "d": 2**55 + rng.integers(0, 99, 60).astype("m8[us]"),
+        "e": -(2**55) - rng.integers(0, 99, 60).astype("m8[us]"),
+        "t": (np.datetime64("1400-01-01", "us") + rng.integers(0, 99, 60)).tolist(),
+    }
+    for name, values in parts.items():
+        kind = pa.timestamp("us", "UTC") if name == "t" else pa.duration("us")
+        table = pa.table({name: pa.array(values, kind)})
+        model = ClusterExplainer(max_leaves=9).fit(table, rng.integers(0, 3, 60))
+        assert model.n_leaves_ > 3
+        exec(export_python(model), scope := {})
+        assert [scope["cluster_of"](row) for row in table.to_pylist()] == model.labels_.tolist()
+        found = duckdb.sql(export_sql(model, dialect="duckdb", table="table")).fetchnumpy()["cluster"]
+        np.testing.assert_array_equal(found, model.labels_)
+        if name != "t":
+            with pytest.raises(UnsupportedInputError, match="durations beyond 292 years"):
+                export_polars(model)
+
+
+def test_milliseconds_far_from_1970_are_told_apart_in_sqlite_in_utc():
+    times = np.datetime64("7848-04-07T12:41:29", "us") + np.arange(60).astype("m8[ms]")
+    texts = [f"{at.isoformat(' ')}+00:00" for at in times.tolist()]
+    table = pa.table({"t": pa.array(times, pa.timestamp("us", "UTC"))})
+    labels = np.random.default_rng(0).integers(0, 3, 60)
+    model = ClusterExplainer(max_leaves=30).fit(table, labels)
+    with sqlite3.connect(":memory:") as base:
+        base.execute("CREATE TABLE x (t TEXT)")
+        base.executemany("INSERT INTO x VALUES (?)", [(text,) for text in texts])
+        found = [row[-1] for row in base.execute(export_sql(model, dialect="sqlite", table="x"))]
+    assert found == model.labels_.tolist()
 
 
 def test_times_of_day_are_compared_as_such_by_everything_that_runs():

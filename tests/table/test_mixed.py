@@ -290,6 +290,17 @@ def test_instants_of_all_years_are_placed_as_their_texts_are(years):
     assert report(model, frame, curve=False).summary["source"]["n_rows"] == len(frame)
 
 
+@pytest.mark.parametrize(("zone", "day"), [("Asia/Tokyo", "9999-12-31"), ("+05:30", "0001-01-01")])
+def test_the_first_and_last_hours_of_the_calendar_are_dates_in_every_zone(zone, day):
+    hours = np.datetime64(f"{day}T00", "us") + np.arange(24).astype("m8[h]")
+    frame = pa.table({"t": pa.array(hours, pa.timestamp("us", zone))})
+    model = ClusterExplainer().fit(frame, np.arange(24) // 6)
+    np.testing.assert_array_equal(model.predict(frame), np.arange(24) // 6)
+    assert len(model.explain(frame)) == 24
+    in_pandas = frame.to_pandas()[::-1]
+    np.testing.assert_array_equal(model.predict(in_pandas), np.arange(24)[::-1] // 6)
+
+
 @pytest.mark.parametrize("hours", [2, -5.5])
 def test_offsets_from_utc_are_zones(hours):
     zone = dt.timezone(dt.timedelta(hours=hours))

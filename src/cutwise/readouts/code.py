@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.table.instants import instant_of, next_whole
+from cutwise.table.instants import instant_of, last_whole, next_whole
 from cutwise.table.table import ColumnKind
 
 from .conditions import Condition, interval_text
@@ -22,7 +22,7 @@ from .words import TRUTH_WORDS, number, quoted
 _NUMBERS = ("number", "integer", "bool")
 
 # Names that the function itself uses, beside the keywords.
-_TAKEN = frozenset({"row", "float", "value", "str", "isinstance", "datetime", "timezone", "epoch"})
+_TAKEN = frozenset({"row", "float", "value", "str", "isinstance", "datetime", "timedelta", "timezone", "epoch"})
 
 
 def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
@@ -46,11 +46,13 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     may_miss = any(kinds[f].places_missing for f in tested)
     has_dates = any(kinds[f].name == "date" for f in tested)
     lines = [f"def {function}(row):", *_docstring(has_names, says_numbers, may_miss, has_dates)]
-    if any(kinds[f].zone is not None for f in tested):  # instants with a zone are compared by seconds since the epoch
-        lines += ["    from datetime import datetime, timezone", ""]
+    has_zones = any(kinds[f].zone is not None for f in tested)
+    has_spans = has_zones or any(kinds[f].name == "duration" and kinds[f].unit != "time" for f in tested)
+    imports = ["datetime"] * has_dates + ["timedelta"] * has_spans + ["timezone"] * has_zones
+    if imports:
+        lines += [f"    from datetime import {', '.join(imports)}", ""]
+    if has_zones:
         lines += ["    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)"]
-    elif has_dates:
-        lines += ["    from datetime import datetime", ""]
     for feature in tested:
         value = f"row[{_literal(names[feature] if has_names else feature)}]"
         if kinds[feature].is_text:  # 1.0 is 1
@@ -102,12 +104,12 @@ def _read(name: str, kind: ColumnKind) -> list[str]:
         return [f"    {name} = None if {name} is None or {name} != {name} else {text}"]
     if kind.name == "date":
         value = f"(datetime.fromisoformat({name}) if isinstance({name}, str) else {name})"
-        value = f"{value}.isoformat()" if kind.zone is None else f"({value} - epoch).total_seconds()"
+        value = f"{value}.isoformat()" if kind.zone is None else f"({value} - epoch) // timedelta(microseconds=1)"
     elif kind.unit == "time":
         whole = f"({name}.hour * 60 + {name}.minute) * 60 + {name}.second"
-        value = f"(({whole}) * 10**6 + {name}.microsecond) / 10**6"
+        value = f"({whole}) * 10**6 + {name}.microsecond"
     else:
-        value = f"{name}.total_seconds()" if kind.name == "duration" else f"float({name})"
+        value = f"{name} // timedelta(microseconds=1)" if kind.name == "duration" else f"float({name})"
     if not kind.has_gaps:
         return [f"    {name} = {value}"]
     return [f"    {name} = None if {name} is None or {name} != {name} else {value}"]
@@ -130,15 +132,15 @@ def _test(condition: Condition, spoken: Mapping[int, str]) -> str:
 
 
 def _end(value: float, kind: ColumnKind) -> str:
-    """Write a threshold as it is compared: dates as ISO text or, with a zone, as seconds since the epoch."""
+    """Write a threshold as it is compared: dates as ISO text or, with a zone, as microseconds since the epoch."""
     if kind.name == "duration":
-        return repr(value / 1e6)
+        return str(last_whole(value))
     if kind.name != "date":
         return number(value)
     first = next_whole(value)
     instant = instant_of(first, kind)
     # At midnight the date alone stands before every time of that day, and after every earlier date.
-    return repr(instant.isoformat().removesuffix("T00:00:00")) if kind.zone is None else repr(first / 1e6)
+    return repr(instant.isoformat().removesuffix("T00:00:00")) if kind.zone is None else str(int(first))
 
 
 def _variables(names: Sequence[str], taken: set[str]) -> list[str]:

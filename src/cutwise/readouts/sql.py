@@ -29,6 +29,8 @@ Values = Literal["labels", "names"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 SQL_FORMS: tuple[Form, ...] = get_args(Form)
 SQL_VALUES: tuple[Values, ...] = get_args(Values)
+_POLARS_LASTS = 2**63 / 1000
+"""Microseconds of the first duration whose nanoseconds, which polars counts in SQL, are beyond 64 bits."""
 
 # Engines that distinguish quoted names by case.
 _TELLS_CASE = ("postgres", "snowflake", "oracle", "clickhouse")
@@ -88,6 +90,11 @@ def tree_polars(labeled: LabeledTree, nulls: int | float | str | None = None) ->
     def read(expression: Any) -> Any:
         return pl.sql_expr(writer.text(expression))
 
+    tests = zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True)
+    if any(labeled.columns.kinds[f].name == "duration" and abs(t) >= _POLARS_LASTS for f, t in tests if f >= 0):
+        raise UnsupportedInputError(
+            "polars reads durations beyond 292 years as other ones. Fit with the column as a number of days."
+        )
     unplaced, found = writer.unplaced(labeled, nulls), dict[int, Any]()
     for node in range(tree.n_nodes - 1, -1, -1):  # children come after their parent
         if tree.feature[node] < 0:

@@ -13,7 +13,7 @@ import numpy as np
 from sqlglot import exp, parse_one
 
 from cutwise.exceptions import UnsupportedInputError
-from cutwise.table.instants import instant_of, next_whole, time_of
+from cutwise.table.instants import MICROSECONDS, WHOLE_BELOW, instant_of, last_whole, next_whole, time_of
 from cutwise.table.table import ColumnKind
 
 from .conditions import Condition
@@ -254,8 +254,12 @@ class Writer:
         if kind.unit == "time" and self.dialect in ("duckdb", "postgres"):
             return exp.cast(exp.Literal.string(str(time_of(value))), "time", copy=False)
         if kind.name == "duration" and self.dialect in ("duckdb", "postgres"):
-            span = exp.Interval(this=exp.Literal.string(str(abs(int(value)))), unit=exp.Var(this="MICROSECOND"))
-            return span if value >= 0 else exp.Mul(this=exp.Literal.number(-1), expression=span)  # for polars
+            last = last_whole(value)
+            days, left = divmod(abs(last), MICROSECONDS["day"]) if abs(last) > WHOLE_BELOW else (0, abs(last))
+            # DuckDB reads each number of an interval as float64.
+            text = f"{days} days {left} microseconds" if days else str(left)
+            span = exp.Interval(this=exp.Literal.string(text), unit=None if days else exp.Var(this="MICROSECOND"))
+            return span if last >= 0 else exp.Mul(this=exp.Literal.number(-1), expression=span)  # for polars
         if kind.name == "duration":
             raise UnsupportedInputError(
                 "SQL engines have no common type for durations and times of day. Use dialect='duckdb' or 'postgres', "
@@ -265,7 +269,7 @@ class Writer:
 
     def instant(self, value: float, kind: ColumnKind) -> Node:
         """Literal of the first date or time after a threshold."""
-        first = next_whole(value)
+        first = int(next_whole(value))
         if self.dialect == "sqlite" and kind.zone is not None:
             first += -first % 1000  # its times are read to the millisecond
         at = instant_of(first, kind)
@@ -279,7 +283,7 @@ class Writer:
         text = str(at)
         if isinstance(at, dt.datetime) and at.tzinfo is not None:
             if self.dialect == "mysql":
-                return exp.Literal.number(f"{Decimal(int(first)).scaleb(-6):f}")
+                return exp.Literal.number(f"{Decimal(first).scaleb(-6):f}")
             utc = str(at.astimezone(dt.UTC).replace(tzinfo=None))
             if self.dialect == "clickhouse":
                 of = [exp.Literal.string(utc), exp.Literal.number(6), exp.Literal.string("UTC")]

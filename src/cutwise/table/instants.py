@@ -55,6 +55,11 @@ def next_whole(value: float) -> float:
     return max(math.floor(value) + 1.0, math.nextafter(value, math.inf)) if math.isfinite(value) else value
 
 
+def last_whole(value: float) -> int:
+    """The last whole number that float64, its digits cut off, has no larger than a bound."""
+    return int(next_whole(value)) - 1
+
+
 def _last_below(boundary: int) -> float:
     """The largest whole number below a boundary that is a float64."""
     return math.nextafter(boundary, -math.inf) if abs(boundary) > WHOLE_BELOW else boundary - 1.0
@@ -203,14 +208,20 @@ def _near(middle: int, unit: str, zone: str | None) -> Iterator[int]:
         except (OverflowError, ValueError):  # before the year 1, or beyond 9999
             continue
         for fold in (0, 1) if zone is not None else (0,):
-            instant = at if zone is None else _utc(at.replace(tzinfo=_zone(zone), fold=fold))
+            try:
+                instant = at if zone is None else _utc(at.replace(tzinfo=_zone(zone), fold=fold))
+            except OverflowError:
+                continue
             if zone is None or _wall(instant, zone) == at:  # else clocks skip this time
                 yield (instant - _EPOCH) // dt.timedelta(microseconds=1)
 
 
 def _wall(instant: dt.datetime, zone: str) -> dt.datetime:
-    """Local time of an instant in a zone."""
-    return instant.replace(tzinfo=dt.UTC).astimezone(_zone(zone)).replace(tzinfo=None)
+    """Local time of an instant in a zone; the instant itself where Python's calendar has no such time."""
+    try:
+        return instant.replace(tzinfo=dt.UTC).astimezone(_zone(zone)).replace(tzinfo=None)
+    except OverflowError:
+        return instant
 
 
 @lru_cache(maxsize=64)
