@@ -506,5 +506,7 @@ def test_only_who_may_write_is_given_a_copy(estimator, shared):
 def test_values_that_a_preprocessor_spoils_are_told_once_and_as_its_own(preprocessor, factor):
     X = load_wine().data
     model = ExplainableKMeans(3, preprocessor=preprocessor, random_state=0)
-    with pytest.raises(NotFiniteError, match=r"The preprocessor's output contains NaN: .*\nIts input is finite"):
+    words = r"The preprocessor's output contains NaN: .*\nIts input is finite"
+    with pytest.raises(NotFiniteError, match=words) as refused:
         model.fit(X * factor)  # warnings are errors here: none says the same before
+    assert ("largest value of X" in str(refused.value)) == (factor > 1)  # an ordinary value is no culprit

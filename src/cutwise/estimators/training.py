@@ -390,7 +390,8 @@ def _read_metric(Z: Any, table: Table) -> Table:
         raise error.with_next_step(
             f"{'Its input is finite, so' if are_plain(table.kinds) else _MAKE_NUMBERS + ' If there were no gaps,'} "
             "the preprocessor made it: by the logarithm of a negative number, for instance, or squares beyond float64. "
-            f"Choose another, or change those values (divide a column by a constant). {table.largest_value()}"
+            "Choose another, or change those values (divide a column by a constant). "
+            + table.largest_value(least=1e150)  # where squares end
         ) from error
     if metric.n_rows != table.n_rows:
         raise InvalidInputError(

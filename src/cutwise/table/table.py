@@ -372,9 +372,11 @@ class Table:
         """The core's view of ``values``, made once."""
         return as_matrix(self.values)
 
-    def largest_value(self) -> str:
-        """Where the value of largest size is, in words."""
+    def largest_value(self, least: float = 0.0) -> str:
+        """Where the value of largest size is, in words; nothing if its size is not above ``least``."""
         rows, columns, values = sparse.find(self.values)
+        if not (np.abs(values) > least).any():
+            return ""
         at = np.nanargmax(np.abs(values))
         where = f"{self.columns.describe(columns[at])}, row {rows[at]} (rows are counted from 0)"
         return f"The largest value of X is {values[at]:.3g}: {where}. If it stands for a missing value, make it NaN."
