@@ -227,6 +227,8 @@ def test_what_a_map_holds_is_given_as_people_write_it_or_refused_with_what_is_ne
         ({"owns_home": "yes"}, "Give True or False"),
         ({"visit": timedelta(hours=1)}, "is drawn, so it has all its values"),
         ({"since": None}, "cannot be None"),
+        ({"since": "2021-01-01T00:00Z"}, "cannot be '2021-01-01T00:00Z'"),
+        ({"nothing": 1}, "fixed names 'nothing', and X has no such column"),
     ):
         with pytest.raises(InvalidInputError, match=re.escape(needed)):
             PartitionDisplay.from_estimator(model, table, columns=("visit", "school"), fixed=wrong)

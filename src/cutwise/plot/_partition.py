@@ -144,7 +144,7 @@ class PartitionDisplay(Display):
                     f"A map has no axis for {labeled.columns.describe(column)}, which {what}. Draw two others "
                     "(columns=), or the tree instead: TreeDisplay.from_estimator(model)."
                 )
-        given = {_position(labeled, column): value for column, value in (fixed or {}).items()}
+        given = {_position(labeled, column, "fixed"): value for column, value in (fixed or {}).items()}
         given = {column: _fixed_value(labeled.columns, column, value) for column, value in given.items()}
         if both := [column for column in given if column in (across, up)]:
             raise InvalidInputError(
@@ -302,15 +302,15 @@ def _two_columns(labeled: LabeledTree, wanted: Any) -> tuple[int, int]:
         return chosen[0], chosen[1]
     if isinstance(wanted, str) or not isinstance(wanted, Sequence | np.ndarray) or len(wanted) != 2:
         raise InvalidInputError(f"columns={wanted!r} is not a pair of columns. Give two names or positions.")
-    across, up = _position(labeled, wanted[0]), _position(labeled, wanted[1])
+    across, up = (_position(labeled, column, "columns") for column in wanted)
     if across == up:
         raise InvalidInputError(f"columns={wanted!r} is one column twice. Give two.")
     return across, up
 
 
-def _position(labeled: LabeledTree, column: Any) -> int:
+def _position(labeled: LabeledTree, column: Any, what: str) -> int:
     """The position of a column that is given by position or name."""
-    (position,) = find_columns("columns", [column], labeled.columns)
+    (position,) = find_columns(what, [column], labeled.columns)
     return position
 
 
@@ -319,17 +319,17 @@ def _fixed_value(columns: Columns, column: int, value: Any) -> float:
     kind, known = columns.kinds[column], [level for level in columns.kinds[column].levels or () if level is not None]
     needed = {"bool": "True or False", "date": "a date, such as '2024-03-01'", "duration": "a datetime.timedelta"}
     wanted = f"one of its levels: {listed(known, most=20)}" if known else needed.get(kind.name, "a number")
-    found = float("nan")
+    found, read = float("nan"), value
     try:
         if kind.name == "date" and not is_missing(value):
-            given = np.datetime_as_string(value) if isinstance(value, np.datetime64) else value
-            value = dt.datetime.fromisoformat(str(given))
-            if value.tzinfo is None and kind.zone is not None:
-                value = value.replace(tzinfo=getattr(instant_of(0, kind), "tzinfo", None))
-        raw = raw_column(np.array([value, None], dtype=object)[:1], as_category=kind.levels is not None)
+            text = str(np.datetime_as_string(value) if isinstance(value, np.datetime64) else value)
+            read = dt.datetime.fromisoformat(text)
+            if read.tzinfo is None and kind.zone is not None:
+                read = read.replace(tzinfo=getattr(instant_of(0, kind), "tzinfo", None))
+        raw = raw_column(np.array([read, None], dtype=object)[:1], as_category=kind.levels is not None)
         if isinstance(raw, RawColumn):
             found = float(values_by_kind(raw, kind, describe="fixed", unknown="error")[0])
-    except (TypeError, ValueError):  # also of our own kind, which speak of tables
+    except (OverflowError, TypeError, ValueError):  # also of our own kind, which speak of tables
         pass
     is_known = (
         kind.has_gaps and is_missing(value) if found != found else kind.levels is None or found < len(kind.levels)
