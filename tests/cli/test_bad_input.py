@@ -51,6 +51,7 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
         (["fit", "TABLE", "--labels-from", "d"], ["--labels-from", "'d'"]),
         ([*FIT, "-k", "2", "--out", "nowhere/model.json"], ["nowhere", "does not exist"]),
         ([*FIT, "-k", "2", "--labels", "labels.parquet"], ["CSV"]),
+        ([*FIT, "-k", "2", "--labels", "labels.csv.bz2"], ["CSV"]),
         ([*FIT, "-k", "2", "--out", "model.csv"], ["model.csv is named like another kind of file", "Name it .json"]),
         ([*FIT, "-k", "2", "--category", "d"], ["--category", "'d'"]),
         ([*FIT, "-k", "2", "--algorithm", "optimal", "--category", "a"], ["--category", "complete numbers"]),

@@ -181,7 +181,7 @@ def write_labels(frame: pd.DataFrame, file: IO[str] | Path | None) -> None:
 
 def checked_path(path: str | None, what: str, ending: str) -> str | None:
     """The path, unless its ending is that of another kind of file."""
-    others = {".csv", ".tsv", ".json", ".parquet", ".xlsx", ".xls", ".gz"} - {ending}
+    others = {".csv", ".tsv", ".json", ".parquet", ".xlsx", ".xls", ".gz", ".bz2", ".xz", ".zip"} - {ending}
     if path is not None and Path(path).suffix.lower() in others:
         kind = ending.removeprefix(".").upper()
         raise InvalidInputError(
