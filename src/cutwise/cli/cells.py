@@ -88,10 +88,11 @@ class Reading:
 
     markers: Mapping[str, int] = field(default_factory=dict)  # texts read as missing, with numbers of cells
     how: tuple[str, ...] = ()  # other decisions, in words
-    pair: tuple[str, str] | None = None  # the two words that became True and False, as the file has them
+    are_words: bool = False  # whether two words became True and False
     unread: str = ""  # the dates that stay texts, in words
     cells: tuple[str, ...] = ()  # some that determine how all are read; none for words
     odd: str = ""  # the first cell that cannot be read like those given
+    words: pd.Series | None = None  # the original cells, in memory, if ``are_words``
 
     @property
     def marks(self) -> str:
@@ -210,9 +211,7 @@ def _read_alike(cells: Sequence[str], decimal: str, first: int = 0) -> tuple[pd.
         if pair[0] == "true":
             return values, Reading(cells=("true",))  # as others find it
         how = (f"{pair[0]} is true, {pair[1]} is false",)
-        written = {cell.casefold(): cell for cell in sorted(cells, reverse=True)}
-        yes, no = (written.get(word, word) for word in pair)
-        return values, Reading(how=how, pair=(yes, no), cells=_telling(cells, lambda _: {pair}))
+        return values, Reading(how=how, are_words=True, cells=_telling(cells, lambda _: {pair}))
     times, said = _as_times(cells)
     if times is None:
         return None, Reading(unread=said)

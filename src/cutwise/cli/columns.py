@@ -392,7 +392,7 @@ def _in_memory(
     """
     import numpy as np
 
-    frame, labels = source.frame[names], None if labels_from is None else source.labels(source.frame, labels_from)
+    frame, labels = source.frame[names], None if labels_from is None else source.labels(labels_from)
     kept = frame.notna().all(axis=1).to_numpy() if drops else np.ones(len(frame), dtype=bool)
     frame = whole_again(frame[kept]) if drops else frame
     return {
@@ -491,7 +491,7 @@ _MANY_ALIKE = 5
 
 
 def batches_of(
-    source: Source, names: Sequence[str], labels: Collection[str], *, drop_missing: bool, whole: Sequence[str] = ()
+    source: Source, names: Sequence[str], as_words: Collection[str], *, drop_missing: bool, whole: Sequence[str] = ()
 ) -> LazyTable:
     """Columns of a table in batches as frames of pandas; models know their kinds.
 
@@ -499,8 +499,7 @@ def batches_of(
     """
 
     def batches() -> Iterator[Any]:
-        for batch in source.batches(names):
-            batch = with_columns(batch, {name: source.labels(batch, name) for name in labels})
+        for batch in source.batches(names, as_words):
             yield (batch.dropna() if drop_missing else batch).astype(dict.fromkeys(whole, "int64"))
 
     lazy = as_lazy(Batches(batches))

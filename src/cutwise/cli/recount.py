@@ -53,7 +53,7 @@ def command(
         y = None
         if labels_from is not None:
             (column,) = columns.chosen_names(source, [labels_from], "--labels-from")
-            y = source.labels(source.frame, column).to_numpy()
+            y = source.labels(column).to_numpy()
         own = None
         if weights is not None:
             column = columns.need_column(source.frame, weights, "--weights", source)

@@ -101,7 +101,7 @@ def _rows(
         needed = list(dict.fromkeys([*(described if drop_missing else asked), *beside.values()]))
         complete = columns.complete_rows(source, needed, drop_missing=drop_missing)
         rows = models.as_fitted(model, source, source.frame.loc[complete, described])
-        found = {what: source.labels(source.frame, c) for what, c in beside.items()}
+        found = {what: source.labels(c) if what == "y" else source.frame[c] for what, c in beside.items()}
         return rows, int(complete.sum()), {what: column.to_numpy()[complete] for what, column in found.items()}
     used = list(dict.fromkeys([*described, *beside.values()]))
     n = sum(len(batch) for batch in source.batches(used[:1]))

@@ -97,23 +97,26 @@ class Source:
             row += len(x)
         raise ValueError(f"no {what} in {column}")
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """The rows of some columns, all at once if they are in memory."""
+    def batches(self, columns: Sequence[str], as_words: Collection[str] = ()) -> Iterator[pd.DataFrame]:
+        """The rows of some columns, all at once if they are in memory.
+
+        ``as_words``: columns of two words, such as yes and no, that stay words.
+        """
         import pandas as pd
 
         if not self.files:
             yield self.frame[list(columns)]
+        words = {name for name in as_words if name in self.readings and self.readings[name].are_words}
         for frame in (frame for file in self.files for frame in file.frames(columns, self.values)):
-            frame = with_columns(
-                frame, {name: read(frame[name]) for name, read in self.values.items() if name in frame}
-            )
+            own = {name: read(frame[name]) for name, read in self.values.items() if name in frame and name not in words}
+            frame = with_columns(frame, own)
             numbers = {name: pd.to_numeric(frame[name], errors="coerce") for name in self.numbers if name in frame}
             yield with_columns(frame, numbers)[list(columns)]
 
-    def labels(self, frame: pd.DataFrame, column: str) -> pd.Series:
-        """A column of labels with the words of the file: True may be ``yes`` there."""
-        pair = self.readings[column].pair if column in self.readings else None
-        return frame[column] if pair is None else frame[column].map(dict(zip((True, False), pair, strict=True)))
+    def labels(self, column: str) -> pd.Series:
+        """A column of labels as in the file: ``yes`` stays a word."""
+        words = self.readings[column].words if column in self.readings else None
+        return self.frame[column] if words is None else words
 
     def as_saved(self, columns: Collection[str]) -> dict[str, Any]:
         """The format of the file for a model file, for the columns of the model; see ``Format``."""
@@ -210,7 +213,11 @@ def read_files(given: Sequence[str], files: Sequence[File], known: Format) -> So
     import pandas as pd
 
     source, columns = _looked(given, files, known)
-    frames = list(source.batches(columns))
+    words = [name for name, reading in source.readings.items() if reading.are_words]
+    frames = list(source.batches(columns, words))
+    cells = {name: pd.concat([own[name] for own in frames], ignore_index=True) for name in words}
+    readings = {name: replace(source.readings[name], words=own) for name, own in cells.items()}
+    frames = [with_columns(own, {name: source.values[name](own[name]) for name in words}) for own in frames]
     # A file without any value in a column does not determine its type.
     empty = [{column for column in columns if own[column].isna().all()} for own in frames if len(frames) > 1]
     always = set.intersection(*empty) if empty else set()
@@ -219,7 +226,7 @@ def read_files(given: Sequence[str], files: Sequence[File], known: Format) -> So
     frame = pd.DataFrame(columns=columns, dtype="float64") if frame.empty else frame
     for file in files:
         file.frame = None
-    return replace(source, frame=frame, files=(), values={})
+    return replace(source, frame=frame, readings={**source.readings, **readings}, files=(), values={})
 
 
 def _looked(given: Sequence[str], files: Sequence[File], known: Format) -> tuple[Source, list[str]]:
