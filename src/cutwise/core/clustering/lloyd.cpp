@@ -233,9 +233,8 @@ class Lloyd {
       for (int64_t row = first; row < last; ++row) costs[row] = tile.of_sparse(row, labels_[row]);
       return;
     }
-    x_.each(first, last, [&](int64_t row, const auto &values) {
-      costs[row] = cost_about(values.values, panels.center(labels_[row]));
-    });
+    x_.each(first, last,
+            [&](int64_t row, const auto &values) { costs[row] = cost_about(values.values, panels.center(labels_[row])); });
   }
 
   // Discards bounds and sums, so that the next assignment measures every row.
