@@ -77,6 +77,8 @@ def test_a_value_too_large_for_squares_of_distances_is_named(size):
     ):
         _says(model, f"-{size:.3g}", "'income'", "row 17", "NaN", X=frame)
     _says(ClusterExplainer(algorithm="imm"), f"-{size:.3g}", "'income'", "row 17", X=frame, y=CODES)
+    words = frame.assign(segment=np.array(["low", "mid", "high"])[CODES])
+    _says(ClusterExplainer(preprocessor=None), f"-{size:.3g}", "'income'", "row 17", X=words, y="segment")
     _says(ExplainableKMeans(3), f"-{size:.3g}", "column 1", "row 17", X=scipy.sparse.csr_array(sparse))
 
 

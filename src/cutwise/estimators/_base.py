@@ -192,7 +192,7 @@ class TreeEstimator(FittedTree):
         try:
             context, preprocessor = self._read_rows(X, y, sample_weight, stages, **given)
         except DistanceOverflowError as error:
-            table = read_table(X, mixed=self._mixed_options)
+            table = read_table(pop_column(X, y, "y")[0], mixed=self._mixed_options)
             raise DistanceOverflowError(f"{error}\n{table.largest_value()}") from None
         yield self._prepared(context, preprocessor, stages)
 
