@@ -40,7 +40,8 @@ import reprlib
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Self
+from importlib import import_module
+from typing import Any, Self
 
 __all__ = [
     "ChangedDataError", "ColumnMismatchError", "ColumnNamesWarning", "CutwiseError", "CutwiseWarning",
@@ -48,7 +49,7 @@ __all__ = [
     "IdentifierWarning", "InfeasibleLimitsError", "InvalidInputError", "LargeIntegersWarning", "MissingDependencyError",
     "MissingValueError", "ModelFileError", "NotFiniteError", "NotNumericError", "NotPositiveDefiniteWarning",
     "ScaledColumnsWarning", "UnknownLevelsWarning", "UnknownOptionError", "UnseparableCentersWarning",
-    "UnsupportedInputError", "did_you_mean", "listed", "shown", "warn",
+    "UnsupportedInputError", "did_you_mean", "listed", "optional_package", "shown", "warn",
 ]  # fmt: skip
 
 
@@ -314,6 +315,14 @@ class MissingDependencyError(CutwiseError, ImportError):
         """``Reading Parquet files needs pyarrow, which is not installed. Install it: pip install "cutwise[files]"``."""
         target = f'"cutwise[{extra}]"' if extra else package
         return cls(f"{purpose} needs {package}, which is not installed. Install it: pip install {target}")
+
+
+def optional_package(package: str, purpose: str, extra: str) -> Any:
+    """Import a package that is not always installed; ``purpose``, ``extra``: for the error where it is missing."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingDependencyError.of(package, purpose=purpose, extra=extra) from error
 
 
 class CutwiseWarning(UserWarning):

@@ -79,8 +79,8 @@ def command(
     if is_kernel:
         options.refuse_beside(f"--kernel {kernel.kernel}", {"--unknown": None if unknown == "outside" else unknown})
     mixed = not is_kernel and (algorithm not in RECIPES or RECIPES[algorithm].takes_mixed)
-    with Outputs(out, models.labels_path(labels), inputs=find_files(table.files or [])) as outputs:
-        models.model_path(out)
+    with Outputs(out, models.check_labels_path(labels), inputs=find_files(table.files or [])) as outputs:
+        models.check_model_path(out)
         start = clustering(
             table, growth, limits,
             command="fit", labels_from=labels_from, kernel=kernel, mixed=mixed, in_memory=in_memory,

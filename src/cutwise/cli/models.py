@@ -179,7 +179,7 @@ def write_labels(frame: pd.DataFrame, file: IO[str] | Path | None) -> None:
         print_document(lines)
 
 
-def checked_path(path: str | None, what: str, ending: str) -> str | None:
+def _checked_path(path: str | None, what: str, ending: str) -> str | None:
     """The path, unless its ending is that of another kind of file."""
     others = {".csv", ".tsv", ".json", ".parquet", ".xlsx", ".xls", ".gz", ".bz2", ".xz", ".zip"} - {ending}
     if path is not None and Path(path).suffix.lower() in others:
@@ -190,8 +190,8 @@ def checked_path(path: str | None, what: str, ending: str) -> str | None:
     return path
 
 
-model_path = partial(checked_path, what="Models are", ending=".json")
-labels_path = partial(checked_path, what="Clusters of rows are", ending=".csv")
+check_model_path = partial(_checked_path, what="Models are", ending=".json")
+check_labels_path = partial(_checked_path, what="Clusters of rows are", ending=".csv")
 
 
 # ---- what fit and rules say about a model

@@ -58,7 +58,7 @@ def command(
     if found != files or len(files) > 1:
         _predict_each(model, found, out, read)
         return
-    file, out = files[0], None if out == "-" else models.labels_path(out)
+    file, out = files[0], None if out == "-" else models.check_labels_path(out)
     with Outputs(out, inputs=[model, file]) as outputs:
         fitted = models.read_model(model, file)
 

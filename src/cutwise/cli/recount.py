@@ -37,7 +37,7 @@ def command(
     """
     target = model if out is None else out
     with Outputs(target, inputs=find_files(files)) as outputs:
-        models.model_path(out)
+        models.check_model_path(out)
         fitted, source, tested = models.model_and_table(model, files, text)
         others = [name for name in models.other_columns(fitted, source) if name not in tested.columns]
         table = tested if labels_from is not None else source.frame[[*tested.columns, *others]]

@@ -25,10 +25,9 @@ import psutil
 from cutwise.cli.cells import MISSING_AMONG_NUMBERS, PLAIN, Format, Reading, read_cells, with_columns
 from cutwise.cli.screen import note, working
 from cutwise.cli.text import UNKNOWN, Layout, Text, find_text
-from cutwise.exceptions import InvalidInputError, listed
+from cutwise.exceptions import InvalidInputError, listed, optional_package
 from cutwise.passes.sources import BATCH_ROWS, arrow_reads, scan_dataset
 from cutwise.reference.resources import in_words
-from cutwise.table.convert import optional_package
 from cutwise.table.intake import check_option
 from cutwise.table.mixed import MOST_ITEMS
 from cutwise.table.table import check_unique

@@ -29,10 +29,10 @@ from cutwise.exceptions import (
     NotFiniteError,
     NotNumericError,
     UnsupportedInputError,
+    optional_package,
     shown,
 )
 from cutwise.reference.objective import sum_costs, sum_weights
-from cutwise.table.convert import optional_package
 from cutwise.table.intake import TableSums, check_same_names, pop_column, read_table, read_weights
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, Table, as_matrix, kind_of_both, searched_columns

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from cutwise.estimators import TreeEstimator, fitted
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InvalidInputError, optional_package
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.shown import ink_on
-from cutwise.table.convert import optional_package
 from cutwise.table.table import Table
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.table.instants import next_whole
 from cutwise.table.intake import read_table
-from cutwise.table.table import NUMBER, ColumnKind
+from cutwise.table.table import NUMBER, ColumnKind, next_whole
 
 from .conditions import Condition, Levels, Region, column_of, is_reachable, walk_leaves
 from .labeled_tree import LabeledTree, Titled

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.table.instants import instant_of, last_whole, next_whole
-from cutwise.table.table import ColumnKind
+from cutwise.table.instants import instant_of
+from cutwise.table.table import ColumnKind, last_whole, next_whole
 
 from .conditions import Condition, interval_text
 from .labeled_tree import LabeledTree

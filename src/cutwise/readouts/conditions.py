@@ -11,13 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.table.convert import as_dense
-from cutwise.table.instants import next_whole
-from cutwise.table.table import NUMBER, ColumnKind, Columns, Table
+from cutwise.table.table import NUMBER, WHOLE_BELOW, ColumnKind, Columns, Table, next_whole
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
 from .words import as_json, finite, levels_text, quoted, value_text
-
-_WHOLE_BELOW = 2.0**53  # up to here float64 tells every integer from the next
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ class Condition:
         every = (-math.inf, math.inf) if kind.levels is None else (0.0, len(kind.levels) - 1.0)
         least, most = kind.extent or every
         low, high = max(next_whole(self.lower), least), min(float(np.floor(self.upper)), most)
-        return high if low == high and abs(high) < _WHOLE_BELOW else None
+        return high if low == high and abs(high) < WHOLE_BELOW else None
 
     def _written_levels(self, name: str) -> str:
         levels = self.levels or ()

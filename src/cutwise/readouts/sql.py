@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, Literal, get_args
 
-from cutwise.exceptions import InvalidInputError, UnsupportedInputError
-from cutwise.table.convert import optional_package
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError, optional_package
 from cutwise.table.intake import check_option
 
 from .labeled_tree import LabeledTree

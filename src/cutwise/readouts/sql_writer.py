@@ -13,8 +13,8 @@ import numpy as np
 from sqlglot import exp, parse_one
 
 from cutwise.exceptions import UnsupportedInputError
-from cutwise.table.instants import MICROSECONDS, WHOLE_BELOW, instant_of, last_whole, next_whole, time_of
-from cutwise.table.table import ColumnKind
+from cutwise.table.instants import MICROSECONDS, instant_of, time_of
+from cutwise.table.table import WHOLE_BELOW, ColumnKind, last_whole, next_whole
 
 from .conditions import Condition
 from .labeled_tree import LabeledTree
@@ -338,7 +338,7 @@ class Writer:
         if are_numbers(kind):
             if self.dialect == "clickhouse":  # its isNaN takes no decimals
                 return exp.Anonymous(this="toFloat64", expressions=[column])
-            if self.dialect == "mysql" and abs(threshold) >= _EXACT_INTEGERS:  # compares integers as integers
+            if self.dialect == "mysql" and abs(threshold) >= WHOLE_BELOW:  # compares integers as integers
                 return self.as_double(column)
         if kind.name == "date" and self.dialect == "clickhouse" and self.compares_dates_as_text(kind):
             return exp.Anonymous(this="toString", expressions=[column])
@@ -436,7 +436,6 @@ def _first_text(at: dt.date | dt.datetime) -> str:
 # doubles) and is then off by one float64 for some numbers with many digits. There, a decimal is written only where all
 # of them are right, and otherwise a product or quotient of a whole number and powers of two, which no rounding touches.
 
-_EXACT_INTEGERS = 2**53
 _STEP = 62  # 2**62 is the largest power of two that a 64-bit integer holds
 
 
@@ -451,8 +450,8 @@ def sqlite_reads_exactly(value: float) -> bool:
     assert isinstance(exponent, int)  # else nan or infinity
     whole = int("".join(map(str, digits)))
     if exponent >= 0:
-        return bool(whole * 10**exponent < _EXACT_INTEGERS)
-    if whole >= _EXACT_INTEGERS or exponent < -22:  # 10**22 is the largest power of ten that a float64 holds
+        return bool(whole * 10**exponent < WHOLE_BELOW)
+    if whole >= WHOLE_BELOW or exponent < -22:  # 10**22 is the largest power of ten that a float64 holds
         return False
     return _rounded_twice(Fraction(whole, 10**-exponent)) == abs(value)
 

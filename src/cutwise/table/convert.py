@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from importlib import import_module
 from itertools import chain
 from numbers import Integral, Real
 from os import PathLike
@@ -22,14 +21,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.core import MATRIX_DTYPES
-from cutwise.exceptions import (
-    CutwiseError,
-    InvalidInputError,
-    MissingDependencyError,
-    NotNumericError,
-    UnsupportedInputError,
-    listed,
-)
+from cutwise.exceptions import CutwiseError, InvalidInputError, NotNumericError, UnsupportedInputError, listed
 
 from .table import BOOL, INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
 
@@ -533,14 +525,6 @@ def _pandas_whole(native: Any) -> npt.NDArray[np.generic] | sparse.coo_array | N
         return None
     # Shared memory where pandas keeps the columns together.
     return np.asarray(native.to_numpy())
-
-
-def optional_package(package: str, purpose: str, extra: str) -> Any:
-    """Import a package that is not always installed; ``purpose``, ``extra``: for the error where it is missing."""
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise MissingDependencyError.of(package, purpose=purpose, extra=extra) from error
 
 
 def is_estimator(given: object) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .convert import is_missing
-from .table import ColumnKind
+from .table import WHOLE_BELOW, ColumnKind, next_whole
 
 MICROSECONDS = {"day": 86_400_000_000, "h": 3_600_000_000, "min": 60_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -44,25 +44,6 @@ def to_ticks(
     up = far[ticks[far].astype(np.int64) > exact[far]]  # rounded, but to be cut off
     ticks[up] = np.nextafter(ticks[up], -np.inf)
     return ticks
-
-
-WHOLE_BELOW = 2.0**53
-"""Below this every whole number is a float64."""
-
-
-def next_whole(value: float) -> float:
-    """The first whole number above a bound; from ``WHOLE_BELOW`` on the next float64. Infinity is its own."""
-    return max(math.floor(value) + 1.0, math.nextafter(value, math.inf)) if math.isfinite(value) else value
-
-
-def last_whole(value: float) -> int:
-    """The last whole number that float64, its digits cut off, has no larger than a bound."""
-    return int(next_whole(value)) - 1
-
-
-def _last_below(boundary: int) -> float:
-    """The largest whole number below a boundary that is a float64."""
-    return math.nextafter(boundary, -math.inf) if abs(boundary) > WHOLE_BELOW else boundary - 1.0
 
 
 _IN_A_MICROSECOND = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
@@ -173,7 +154,7 @@ def choose_boundary(a: float, b: float, kind: ColumnKind) -> float:
         near = [B // step for B in _near(middle, unit, kind.zone) if first * step < B <= last * step]
         inside = [B for B in near if int(float(B)) == B]
         if inside:
-            return _last_below(min(inside, key=lambda B: (abs(2 * B - first - last), B)))
+            return 0.0 - next_whole(-min(inside, key=lambda B: (abs(2 * B - first - last), B)))  # the last one below
     return float(first)
 
 

@@ -23,7 +23,7 @@ from cutwise.exceptions import ColumnMismatchError, InvalidInputError, UnknownLe
 
 from .convert import NonNumericValue, as_float64, find_non_numeric, is_missing, reads_as_number, to_numbers
 from .instants import CALENDAR, MICROSECONDS, as_duration, instant_of, to_ticks
-from .table import ColumnKind, KindName, Table, number_kind
+from .table import WHOLE_BELOW, ColumnKind, KindName, Table, number_kind
 
 MOST_LEVELS = 254
 """Most levels of a category: a code fits in a byte, with one code for all other levels."""
@@ -75,7 +75,6 @@ Items = npt.NDArray[np.generic] | nw.Series[Any]
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D|$)")
 _CODE = re.compile(r"\s*0\d")
-_LARGEST = 2.0**53
 FEWEST_NUMBERED = 20
 """Fewest rows for which consecutive numbers are no coincidence."""
 MOST_ITEMS = 1 << 17
@@ -378,7 +377,7 @@ class ColumnSums:
 
 
 def _are_whole(known: Float64) -> bool:
-    return bool(np.abs(known).max(initial=0.0) < _LARGEST and (known % 1 == 0).all())
+    return bool(np.abs(known).max(initial=0.0) < WHOLE_BELOW and (known % 1 == 0).all())
 
 
 def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: str | None = "outside") -> Float64:

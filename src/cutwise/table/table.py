@@ -119,6 +119,20 @@ def kind_of_both(first: ColumnKind, other: ColumnKind) -> ColumnKind:
     return first if first == other else NUMBER if NUMBER in (first, other) else INTEGER
 
 
+WHOLE_BELOW = 2.0**53
+"""Below this every whole number is a float64, and from here on every float64 is whole."""
+
+
+def next_whole(value: float) -> float:
+    """The first whole number above a bound; from ``WHOLE_BELOW`` on the next float64. Infinity is its own."""
+    return max(math.floor(value) + 1.0, math.nextafter(value, math.inf)) if math.isfinite(value) else value
+
+
+def last_whole(value: float) -> int:
+    """The last whole number that float64, its digits cut off, has no larger than a bound."""
+    return int(next_whole(value)) - 1
+
+
 def integer_columns(kinds: Iterable[ColumnKind]) -> npt.NDArray[np.bool_]:
     """Which columns have whole thresholds, shape (n_columns,)."""
     return np.array([kind.is_integer for kind in kinds], dtype=np.bool_)

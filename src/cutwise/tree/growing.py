@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from cutwise.core import Flags, Float64, Int32, Int64
 from cutwise.table.instants import choose_boundary, choose_length
-from cutwise.table.table import ColumnKind, SearchedColumns
+from cutwise.table.table import WHOLE_BELOW, ColumnKind, SearchedColumns
 
 from .limits import Limits, NoAllowedCutError
 from .provider import (
@@ -44,8 +44,6 @@ _HALF = Decimal("0.5")
 _ONE = Decimal(1)
 
 _DENSE_DIGITS = 16  # decimals with this many digits can be as dense as float64; 17 digits distinguish any two float64
-
-_WHOLE_FROM = 2.0**53  # from here on every float64 is an integer, and not every integer a float64
 
 _NEAR = 8  # up to this many float64 are tried one by one
 
@@ -152,12 +150,12 @@ def _half_way(low: Decimal, high: Decimal) -> Decimal:
 
 def _first_integer(a: float) -> Decimal:
     """``ceil(a)`` as a decimal, as it is printed."""
-    return Decimal(math.ceil(a)) if abs(a) < _WHOLE_FROM else _printed(a)
+    return Decimal(math.ceil(a)) if abs(a) < WHOLE_BELOW else _printed(a)
 
 
 def _last_integer(b: float) -> Decimal:
     """The largest integer below ``b`` as a decimal, as it is printed."""
-    return Decimal(math.ceil(b) - 1) if abs(b) <= _WHOLE_FROM else _EXACT.subtract(_printed(b), _ONE)
+    return Decimal(math.ceil(b) - 1) if abs(b) <= WHOLE_BELOW else _EXACT.subtract(_printed(b), _ONE)
 
 
 LEVELS_A_CONDITION = 8

@@ -13,9 +13,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from cutwise.exceptions import optional_package
 from cutwise.readouts.shown import harmless, html_text
 from cutwise.readouts.words import COSTS_UNKNOWN, explained_words, kept_text, percent, ratio_words, rows
-from cutwise.table.convert import optional_package
 
 PROFILE_ROWS = 6
 """Columns that a card shows at once; its table has the others."""
