@@ -268,6 +268,16 @@ def test_clusters_far_away_leave_the_tree_of_the_others_as_it_is(monkeypatch, fa
     assert all(len(np.unique(leaf[near.grown.leaf_of_row == each])) == 1 for each in near.tree.leaves)
 
 
+def test_groups_of_clusters_far_apart_are_searched_apart():
+    parts = [np.round(blobs(seed, n=400, d=4, k=6) * 1024) / 1024 for seed in (5, 6, 7)]
+    centers = [lloyd(X, 5, 0) for X in parts]
+    apart = [Fit(*part) for part in zip(parts, centers, strict=True)]
+    assert all(fit.record.cost < fit.record.start_cost for fit in apart)
+    moved = ([each + i * 2.0**28 for i, each in enumerate(part)] for part in (parts, centers))
+    fit = Fit(*map(np.vstack, moved))
+    assert fit.record.cost == pytest.approx(sum(each.record.cost for each in apart), rel=1e-6)
+
+
 def test_distances_may_be_measured_elsewhere():
     X = blobs(7, n=300)
     Z = np.column_stack([X @ np.array([1.0, 2.0, 0.0, -1.0]), np.exp(X[:, 0] / 4), X[:, 1:]])

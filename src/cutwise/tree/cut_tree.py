@@ -90,12 +90,16 @@ class CutTree(NamedTuple):
         column, right = column[remaining], right[remaining]
         return CutTree(column, threshold[remaining], np.where(column < 0, right, number[right]))
 
-    def beside_leaf(self, column: int, threshold: float, is_above: bool) -> CutTree:
-        """The tree below a cut, with a leaf on its other side, above the threshold or not."""
-        at, right_of_root = ([0, self.n_nodes], self.n_nodes + 1) if is_above else ([0, 0], 2)
-        right = np.insert(np.where(self.column < 0, self.right, self.right + 2 - is_above), at, [right_of_root, -1])
-        ends = np.insert(self.threshold, at, [threshold, np.nan])
-        return CutTree(np.insert(self.column, at, [column, -1]), ends, right.astype(np.int32))
+    def beside(self, other: CutTree, cut: NodeTest, is_above: bool) -> CutTree:
+        """The tree whose root makes a cut, with this tree on one side and another one above the threshold, or below."""
+        below, above = (self, other) if is_above else (other, self)
+        n = 1 + below.n_nodes
+        right = [np.where(tree.right < 0, -1, tree.right + place) for tree, place in ((below, 1), (above, n))]
+        return CutTree(
+            np.concatenate([[cut.feature], below.column, above.column]).astype(np.int32),
+            np.concatenate([[cut.threshold], below.threshold, above.threshold]),
+            np.concatenate([[n], *right]).astype(np.int32),
+        )
 
     def replay(self, provider: Provider, cluster: npt.NDArray[np.integer] | None = None) -> GrowingTree:
         """The tree grown on the rows of a provider; ``cluster`` (n_nodes,): of the leaves, 0 if it is left out."""

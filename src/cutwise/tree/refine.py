@@ -32,7 +32,7 @@ from .descent import descend
 from .growing import LEVELS_A_CONDITION, GrowingTree, GrownTree, expand, separate, tree_size
 from .provider import GrowthProblem, GrowthSpec, MemoryProvider, Provider
 from .recipes import RECIPES
-from .refine_far import FarCut, cut_off_far
+from .refine_far import cut_off_far
 from .refine_sample import (
     FURTHER_STARTS,
     MOST_COLUMNS,
@@ -232,22 +232,46 @@ class SearchCheaper(SearchProblem):
     def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[FoundTree], float]:
         """Search from some trees; return the number of starts, the best trees, and the price of a condition."""
         known = [tree for start in starts if (tree := CutTree.of(start.tree, self.table.searched)) is not None]
-        drawn, near, cuts = self.draw(self.n_leaves), self, list[FarCut]()
+        drawn, n_given = self.draw(self.n_leaves), len(starts)
         bounded = self.limits is not None or self.max_size is not None or self.size_penalty > 0.0
-        if not bounded and self.n_leaves == len(self.centers) and np.isfinite(self.coordinates).all():
-            has_rows = np.bincount(self._by_label(starts[0])[0], minlength=self.n_leaves) > 0
-            cuts, left, drawn = cut_off_far(self, has_rows, drawn)
-        if cuts:
-            near = replace(self, centers=self.centers[left], coordinates=self.coordinates[left], n_leaves=len(left))
+        if bounded or self.n_leaves > len(self.centers) or not np.isfinite(self.coordinates).all():
+            return self._find_near(drawn, known, n_given)
+        has_rows = np.bincount(self._by_label(starts[0])[0], minlength=self.n_leaves) > 0
+        return self._find_apart(drawn, known, n_given, has_rows)
+
+    def _find_apart(
+        self, drawn: DrawnRows, known: list[CutTree], n_given: int, has_rows: npt.NDArray[np.bool_]
+    ) -> tuple[int, list[FoundTree], float]:
+        """Search as ``_find_near``, apart in groups of clusters that are far from each other."""
+        far, near, drawn = cut_off_far(self, has_rows, drawn)
+        if not far:
+            return self._find_near(drawn, known, n_given)
+
+        def within(clusters: Int64, drawn: DrawnRows) -> tuple[SearchCheaper, list[CutTree]]:
             rows = as_matrix(core.gather_rows(self.table.matrix, drawn.first))
-            known = [part for tree in known if (part := tree.reached_by(tree.apply(rows))).n_leaves <= len(left)]
-        n_starts, found, price = near._find_near(drawn, known, len(starts))
-        for cut in reversed(cuts):
-            found = [each._replace(tree=each.tree.beside_leaf(*cut), before=None) for each in found]
+            parts = (tree.reached_by(tree.apply(rows)) for tree in known if len(clusters) > 1)
+            centers, coordinates = self.centers[clusters], self.coordinates[clusters]
+            problem = replace(self, centers=centers, coordinates=coordinates, n_leaves=len(clusters))
+            return problem, [part for part in parts if part.n_leaves <= len(clusters)]
+
+        problem, own = within(near, drawn)
+        n_starts, found, price = problem._find_near(drawn, own, n_given)
+        for cut, is_above, clusters, rows in reversed(far):
+            problem, own = within(clusters, rows)
+            n_further, others, _ = problem._find_apart(rows, own, n_given, has_rows[clusters])
+            n_starts += n_further
+            others = [*(FoundTree(each, None, []) for each in own if each.n_leaves == len(clusters)), *others]
+            if not (found and others):
+                return n_starts, [], price
+            # The last ones are the best; those of one side cost the same beside any tree on the other side.
+            pairs = [*((each, others[-1]) for each in found[:-1]), *((found[-1], other) for other in others)]
+            found = [
+                each._replace(tree=each.tree.beside(other.tree, cut, is_above), before=None) for each, other in pairs
+            ]
         return n_starts, found, price
 
     def _find_near(self, drawn: DrawnRows, known: list[CutTree], n_given: int) -> tuple[int, list[FoundTree], float]:
-        """Search as ``_find``, without far clusters; ``known``: trees to start from, of ``n_given`` starts."""
+        """Search near each other; ``known``: trees to start from, of ``n_given`` starts."""
         if self.n_leaves == 1:
             leaf = np.array([-1], dtype=np.int32)
             return 0, [FoundTree(CutTree(leaf, np.array([np.nan]), leaf), None, [])], 0.0

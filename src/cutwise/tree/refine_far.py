@@ -13,27 +13,31 @@ from cutwise.reference.objective import KMEANS
 from cutwise.table.table import as_matrix
 
 from .refine_sample import COVARIANCE_ROWS, DrawnRows, SearchProblem, select_columns
+from .threshold_tree import NodeTest
 
-FAR, FAR_SHARE = 500.0, 0.02
+FAR, FAR_SHARE, GROUP_FAR = 500.0, 0.02, 2.0**14
 """A cluster is far if its squared distance to the others is at least FAR times the average cost of a row, and at least
-the average cost times FAR_SHARE of the total weight."""
+the average cost times FAR_SHARE of the total weight. A group of clusters is far if the square of a gap is at least
+GROUP_FAR times that: nearer groups may exchange leaves."""
 
 
-class FarCut(NamedTuple):
-    """A cut that separates one cluster from all remaining ones, and whether this cluster is above it."""
+class FarClusters(NamedTuple):
+    """Clusters that a cut separates from all remaining ones, whether they are above it, and their rows."""
 
-    column: int
-    threshold: float
+    cut: NodeTest
     is_above: bool
+    clusters: Int64
+    drawn: DrawnRows
 
 
 @np.errstate(over="ignore")  # a distance beyond float64 is far
 def cut_off_far(
     problem: SearchProblem, has_rows: npt.NDArray[np.bool_], drawn: DrawnRows
-) -> tuple[list[FarCut], Int64, DrawnRows]:
-    """Cut single clusters off, the farthest first; return the cuts, the remaining clusters and their rows.
+) -> tuple[list[FarClusters], Int64, DrawnRows]:
+    """Cut single clusters and groups off, the farthest first; also return the remaining clusters and their rows.
 
-    ``has_rows`` (k,): clusters without rows are not cut off. ``drawn``: the rows to use.
+    ``has_rows`` (k,): clusters without rows are not cut off. ``drawn``: the rows to use. Groups need rows of every
+    cluster among them.
     """
     columns = select_columns(problem.centers, np.empty(0, dtype=np.int32))
     centers, coordinates = np.ascontiguousarray(problem.centers[:, columns]), problem.coordinates
@@ -43,39 +47,48 @@ def cut_off_far(
         labels, own = KMEANS.assign(rows, centers, problem.n_jobs)[:2]
         return labels, float(own.mean()) * max(FAR, FAR_SHARE * problem.total_weight)
 
-    cuts, left = list[FarCut](), np.arange(len(centers))
+    found, left = list[FarClusters](), np.arange(len(centers))
+    if len(left) == 1:
+        return found, left, drawn
     labels, least = nearest(drawn.begin(COVARIANCE_ROWS))  # few rows suffice almost always
-    while len(left) > 1:
-        far = left[_farthest(centers[left])]
-        others = left[left != far]
-        apart = ((centers[others] - centers[far]) ** 2).sum(axis=1).min()
-        if apart > least and not cuts:
+    while len(left) > 1 and (is_far := _farthest(centers[left], least)) is not None:
+        if not found:
             labels, least = nearest(drawn)
-        if not (apart > least and has_rows[far]):
+            if (is_far := _farthest(centers[left], least)) is None:
+                break
+        far, others = left[is_far], left[~is_far]
+        if not (np.isin(far, labels).all() or (len(far) == 1 and has_rows[far[0]])):
             break
-        cut = _cut_between(coordinates[far], coordinates[others])
-        values = core.gather_rows(problem.table.matrix, drawn.first, np.array([cut.column]))[:, 0]
-        is_near = labels != far
-        if not np.array_equal((values > cut.threshold) != cut.is_above, is_near):  # also if there is no gap
+        cut, is_above = _cut_between(coordinates[far], coordinates[others])
+        values = core.gather_rows(problem.table.matrix, drawn.first, np.array([cut.feature]))[:, 0]
+        is_near = ~np.isin(labels, far)
+        if not np.array_equal((values > cut.threshold) != is_above, is_near):  # also if there is no gap
             break
-        cuts.append(cut)
+        found.append(FarClusters(cut, is_above, far, drawn.part(~is_near)))
         left, labels, drawn = others, labels[is_near], drawn.part(is_near)
-    return cuts, left, drawn
+    return found, left, drawn
 
 
-def _farthest(centers: Float64) -> int:
-    """The center with the largest distance to the next one along any single column."""
+def _farthest(centers: Float64, least: float) -> npt.NDArray[np.bool_] | None:
+    """The cluster with the largest distance to the next one along any column, or all beyond the widest gap; if far."""
     along = np.sort(centers, axis=0)
-    is_top, column = divmod(int(np.argmax([along[1] - along[0], along[-1] - along[-2]])), centers.shape[1])
-    return int(np.argsort(centers[:, column])[-is_top])
+    gaps = np.diff(along, axis=0)
+    end, column = np.unravel_index(np.argmax(gaps[[0, -1]]), (2, centers.shape[1]))
+    single: npt.NDArray[np.bool_] = np.arange(len(centers)) == np.argsort(centers[:, column])[-end]
+    if ((centers[~single] - centers[single]) ** 2).sum(axis=1).min() > least:
+        return single
+    last, column = np.unravel_index(np.argmax(gaps), gaps.shape)
+    is_beyond: npt.NDArray[np.bool_] = centers[:, column] > along[last, column]
+    return is_beyond if gaps[last, column] ** 2 > GROUP_FAR * least else None
 
 
-def _cut_between(own: Float64, others: Float64) -> FarCut:
-    """Cut in the middle of the widest gap, relative to the column's extent; own (d,), others (k, d)."""
-    low, high = others.min(axis=0), others.max(axis=0)
-    reach = np.maximum(high, own) - np.minimum(low, own)
-    gaps = np.maximum(low - own, own - high)
+def _cut_between(far: Float64, others: Float64) -> tuple[NodeTest, bool]:
+    """Cut in the middle of the widest gap, relative to the column's extent; far (m, d), others (k, d)."""
+    ends = [(clusters.min(axis=0), clusters.max(axis=0)) for clusters in (far, others)]
+    (far_low, far_high), (low, high) = ends
+    reach = np.maximum(high, far_high) - np.minimum(low, far_low)
+    gaps = np.maximum(low - far_high, far_low - high)
     column = int(np.argmax(gaps / np.maximum(reach, np.finfo(np.float64).tiny)))
-    is_above = bool(own[column] > high[column])
-    threshold = own[column] + ((high if is_above else low)[column] - own[column]) / 2
-    return FarCut(column, float(threshold), is_above)
+    is_above = bool(far_low[column] > high[column])
+    near, beyond = (high, far_low) if is_above else (low, far_high)
+    return NodeTest(column, float(beyond[column] + (near[column] - beyond[column]) / 2)), is_above
