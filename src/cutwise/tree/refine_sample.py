@@ -49,9 +49,10 @@ COUNTED_WEIGHT = 2**26
 
 FURTHER_STARTS = 2
 """Number of starts that a further round adds."""
-MANY_ROWS, MANY_LEAVES, MANY_VALUES = 80_000, 32, 20_000
+MANY_ROWS, MANY_LEAVES, MANY_VALUES, MOST_VALUES = 80_000, 32, 20_000, 250_000_000
 """Beyond this many distinct rows or leaves, or columns times leaves squared, a search starts only from the given trees
-and moves leaves only in the best tree: more would take longer than growing the given trees."""
+and moves leaves only in the best tree: more would take longer than growing the given trees. With fewer than FEW_ROWS
+distinct rows so if rows in the sample (plus ROWS_AS_BINS) times columns times leaves squared exceed MOST_VALUES."""
 LARGE_VALUES, LARGE_SHARE, LARGE_WORK = 8_000_000, 20, 4
 """Not so for tables of many values, which take longer to grow on: those with so many more than LARGE_VALUES that
 LARGE_SHARE times these are at least the sampled rows (plus ROWS_AS_BINS) times columns times leaves squared. LARGE_WORK
@@ -61,9 +62,9 @@ FEW_ROWS, FURTHER_VALUES, ROWS_AS_BINS, MOST_FURTHER = 10_000, 42_000_000, 2_000
 ROWS_AS_BINS for the sums by bin) times columns times leaves squared add up to FURTHER_VALUES: about 0.1 s."""
 WHOLE_VALUES = 21_000_000
 """With at most this many of these values a search uses all rows."""
-MOST_WORK, LESS_WORK = 40_000_000, 20_000_000
-"""Number of additions, about 0.04 s, after which no more leaves of a tree are moved, unless with more effort; and the
-least number from FEW_ROWS distinct rows on."""
+MOST_WORK, LESS_WORK = 80_000_000, 20_000_000
+"""Number of additions, about 0.08 s, after which no more leaves of a tree are moved, unless with more effort; and the
+number if leaves of several trees are moved on FEW_ROWS distinct rows or more, or if there are more than MANY_ROWS."""
 
 
 def sample_sizes(n_leaves: int, n_columns: int) -> tuple[int, int]:
@@ -106,12 +107,19 @@ class SearchPlan:
         ``share``: number of drawn rows, and their share of all distinct rows.
         """
         n_all, n_values, (n_sampled, n_polished) = n_drawn / share, n_columns * n_leaves**2, sizes
-        n_table = int(n_all) * n_columns
-        most_work = MOST_WORK if n_all < FEW_ROWS else max(LESS_WORK, LARGE_WORK * n_table)
+        is_small, n_table = n_all < FEW_ROWS, int(n_all) * n_columns
         if n_all > MANY_ROWS:
             n_sampled = max(FEWER_ROWS, ROWS_A_CLUSTER * n_leaves)
-        elif n_all < FEW_ROWS and (n_all + ROWS_AS_BINS) * n_values <= WHOLE_VALUES:
+        elif is_small and (n_all + ROWS_AS_BINS) * n_values <= WHOLE_VALUES:
             n_sampled = FEW_ROWS
+        n_sums = (min(n_all, n_sampled) + ROWS_AS_BINS) * n_values
+        if is_small:
+            is_short = n_sums > MOST_VALUES
+        else:
+            is_short = n_all > MANY_ROWS or n_leaves > MANY_LEAVES or n_values > MANY_VALUES
+            is_short &= n_sums > LARGE_SHARE * (n_table - LARGE_VALUES)
+        has_one_tree = is_short and n_all <= MANY_ROWS
+        most_work = max(MOST_WORK if is_small or has_one_tree else LESS_WORK, LARGE_WORK * n_table)
 
         def with_rows(n_rows: int, **how: Any) -> SearchPlan:
             takes_all = n_all / 2 < n_rows <= FEW_ROWS
@@ -120,11 +128,10 @@ class SearchPlan:
 
         n_swapped, n_further = max(1, round(3 * min(effort, 1.0))), round(3 * min(max(effort - 1.0, 0.0), 2.0))
         is_long, first = n_further > 0, {"n_swapped": n_swapped}
-        is_large = (n_sampled + ROWS_AS_BINS) * n_values <= LARGE_SHARE * (n_table - LARGE_VALUES)
-        if (n_all > MANY_ROWS or n_leaves > MANY_LEAVES or n_values > MANY_VALUES) and not is_large:
+        if is_short:
             first = {"n_starts": 0, "n_recut": 2, "n_swapped": 1}
-        elif n_swapped == cls.n_swapped and n_all < FEW_ROWS:
-            n_further += min(int(FURTHER_VALUES / ((n_all + ROWS_AS_BINS) * n_values)), MOST_FURTHER)
+        elif n_swapped == cls.n_swapped and is_small:
+            n_further += min(int(FURTHER_VALUES / n_sums), MOST_FURTHER)
         plans = [with_rows(n_sampled, n_further=n_further, is_long=is_long, repeated=max(0.0, effort - 3.0), **first)]
         return [*plans, with_rows(n_polished, is_long=True)] if is_long and n_sampled < n_drawn else plans
 
