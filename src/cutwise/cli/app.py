@@ -19,7 +19,7 @@ import typer
 
 import cutwise
 from cutwise.cli import bench, compare, curve, explain, fit, front, predict, recount, report, rules
-from cutwise.cli.screen import note, noted, working
+from cutwise.cli.screen import note, working
 from cutwise.exceptions import CutwiseError, CutwiseWarning
 
 
@@ -109,7 +109,6 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 def run(args: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code; bad input ends as one line on standard error."""
     program, words = typer.main.get_command(app), None if args is None else list(args)
-    noted.clear()
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's encoding lacks must neither end a finished run nor look like another name.
         if hasattr(stream, "reconfigure"):

@@ -9,7 +9,7 @@ import typer
 
 from cutwise.cli import models, options
 from cutwise.cli.columns import clustering
-from cutwise.cli.screen import Outputs, note, noted, print_json, working
+from cutwise.cli.screen import Outputs, collect_notes, note, print_json, working
 from cutwise.cli.tables import find_files
 from cutwise.table.intake import check_option, names_given
 from cutwise.tree.recipes import RECIPES, recipes_for
@@ -81,11 +81,11 @@ def command(
     mixed = not is_kernel and (algorithm not in RECIPES or RECIPES[algorithm].takes_mixed)
     with Outputs(out, models.check_labels_path(labels), inputs=find_files(table.files or [])) as outputs:
         models.check_model_path(out)
-        start = clustering(
-            table, growth, limits,
-            command="fit", labels_from=labels_from, kernel=kernel, mixed=mixed, in_memory=in_memory,
-        )  # fmt: skip
-        notes = list(noted)
+        with collect_notes() as notes:
+            start = clustering(
+                table, growth, limits,
+                command="fit", labels_from=labels_from, kernel=kernel, mixed=mixed, in_memory=in_memory,
+            )  # fmt: skip
         source, task, scale = start.source, start.task, start.scale
         own = {} if algorithm is None else {"algorithm": algorithm}
         own |= {"handle_unknown": unknown} if task.is_mixed else {}

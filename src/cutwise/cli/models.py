@@ -247,7 +247,7 @@ def note_long_sets(rules: Rules) -> None:
     """Note where complete sets of levels are, if the printed rules shortened some."""
     if any(len(c.levels or ()) > MOST_SHOWN for cluster in rules for rule in cluster.rules for c in rule.conditions):
         whole = "fit, rules and explain print them in full with --json"
-        note(f"long sets of levels are shortened; {whole}; fit --never keeps columns out of rules", of_table=False)
+        note(f"long sets of levels are shortened; {whole}; fit --never keeps columns out of rules")
 
 
 def print_certificate(model: TreeEstimator) -> None:

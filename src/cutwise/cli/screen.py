@@ -10,6 +10,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, TypeVar
@@ -62,14 +63,25 @@ def one_line(text: str) -> str:
     return " ".join(harmless(text).split())
 
 
-noted: list[str] = []
-"""The notes of this run about its table, for documents that repeat them."""
+_collected: ContextVar[list[str] | None] = ContextVar("_collected", default=None)
+
+
+@contextmanager
+def collect_notes() -> Iterator[list[str]]:
+    """Collect the notes about the table that a block prints, for documents that repeat them."""
+    notes: list[str] = []
+    before = _collected.set(notes)
+    try:
+        yield notes
+    finally:
+        _collected.reset(before)
 
 
 def note(text: str, *, of_table: bool = True) -> None:
     """Print one line on standard error; a failure to write does not end the run."""
-    if of_table:
-        noted.append(one_line(text))
+    notes = _collected.get()
+    if of_table and notes is not None:
+        notes.append(one_line(text))
     with suppress(OSError):
         sys.stderr.write(f"cutwise: {one_line(text)}\n")
 
