@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -45,7 +46,7 @@ _STEPS |= dict.fromkeys(("min", "s"), (1, 2, 5, 10, 15, 30)) | dict.fromkeys(
 
 @dataclass(eq=False, repr=False)
 class PartitionDisplay(Display):
-    """The rectangles into which a tree cuts two columns, where its other columns are held at one value each.
+    """The rectangles into which a tree cuts two columns, where its other columns are fixed at one value each.
 
     Parameters
     ----------
@@ -316,27 +317,36 @@ def _position(labeled: LabeledTree, column: Any, what: str) -> int:
 
 def _fixed_value(columns: Columns, column: int, value: Any) -> float:
     """A value that is given for a column, as the tree reads it."""
-    kind, known = columns.kinds[column], [level for level in columns.kinds[column].levels or () if level is not None]
-    needed = {"bool": "True or False", "date": "a date, such as '2024-03-01'", "duration": "a datetime.timedelta"}
-    wanted = f"one of its levels: {listed(known, most=20)}" if known else needed.get(kind.name, "a number")
-    found, read = float("nan"), value
+    kind = columns.kinds[column]
     try:
-        if kind.name == "date" and not is_missing(value):
-            text = str(np.datetime_as_string(value) if isinstance(value, np.datetime64) else value)
-            read = dt.datetime.fromisoformat(text)
-            if read.tzinfo is None and kind.zone is not None:
-                read = read.replace(tzinfo=getattr(instant_of(0, kind), "tzinfo", None))
-        raw = raw_column(np.array([read, None], dtype=object)[:1], as_category=kind.levels is not None)
-        if isinstance(raw, RawColumn):
-            found = float(values_by_kind(raw, kind, describe="fixed", unknown="error")[0])
+        found = _as_tested(value, kind)
     except (OverflowError, TypeError, ValueError):  # also of our own kind, which speak of tables
-        pass
-    is_known = (
-        kind.has_gaps and is_missing(value) if found != found else kind.levels is None or found < len(kind.levels)
-    )
-    if not is_known:
+        found = None
+    if found is None:
+        known = [level for level in kind.levels or () if level is not None]
+        needed = {"bool": "True or False", "date": "a date, such as '2024-03-01'", "duration": "a datetime.timedelta"}
+        wanted = f"one of its levels: {listed(known, most=20)}" if known else needed.get(kind.name, "a number")
         raise InvalidInputError(f"fixed: {columns.describe(column)} cannot be {value!r}. Give {wanted}.")
     return found
+
+
+def _as_tested(value: Any, kind: ColumnKind) -> float | None:
+    """The number by which a tree tests a value of a column, read as a column of that one value; None if it has none."""
+    cell = np.empty(1, dtype=object)  # np.array would take a list for several values
+    cell[0] = value
+    if kind.name == "date" and not is_missing(value):
+        text = str(np.datetime_as_string(value) if isinstance(value, np.datetime64) else value)
+        instant = dt.datetime.fromisoformat(text)
+        if instant.tzinfo is None and kind.zone is not None:
+            instant = instant.replace(tzinfo=getattr(instant_of(0, kind), "tzinfo", None))
+        cell[0] = instant
+    raw = raw_column(cell, as_category=kind.levels is not None)
+    if not isinstance(raw, RawColumn):
+        return None
+    found = float(values_by_kind(raw, kind, describe="fixed", unknown="error")[0])
+    if math.isnan(found):
+        return found if kind.has_gaps and is_missing(value) else None
+    return found if kind.levels is None or found < len(kind.levels) else None
 
 
 def _middle(values: npt.NDArray[np.generic], kind: ColumnKind) -> float:
@@ -354,7 +364,7 @@ def _written(kind: ColumnKind, value: float) -> str:
 
 
 def _is_cut(regions: Mapping[int, Region | Levels], fixed: Mapping[int, float]) -> bool:
-    """Whether a leaf's regions let the held values of the other columns through."""
+    """Whether a leaf's regions contain the values at which other columns are fixed."""
     return all(regions.get(column, Region()).holds(np.array([value]))[0] for column, value in fixed.items())
 
 
