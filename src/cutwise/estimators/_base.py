@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages, all_or_nothing
+from cutwise.core import Float64
 from cutwise.exceptions import (
     DistanceOverflowError,
     EmptyClusterWarning,
@@ -91,8 +92,8 @@ class TreeEstimator(FittedTree):
 
     # Of subclasses, where the last two also take the further arguments of their ``fit``.
     _check_parameters: Callable[[Any], None]
-    _read_rows: Callable[..., tuple[FitContext, Any]]
-    _read_batches: Callable[..., AbstractContextManager[tuple[FitContext, Any]]]
+    _context_of_rows: Callable[..., tuple[FitContext, Any]]
+    _context_of_batches: Callable[..., AbstractContextManager[tuple[FitContext, Any]]]
 
     def fit_transform(
         self, X: Any, y: Any = None, *, feature_names: Any = None, **fit_params: Any
@@ -116,7 +117,7 @@ class TreeEstimator(FittedTree):
             tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
-    def _read_rows_of_fit(self, X: Any, sample_weight: Any, stages: Stages) -> Table:
+    def _read_table(self, X: Any, sample_weight: Any, stages: Stages) -> Table:
         """Read the table of a fit: only numbers, or columns of any kind if the estimator takes them."""
         if (options := self._mixed_options) is None:
             return read_table(X)
@@ -184,15 +185,18 @@ class TreeEstimator(FittedTree):
                     "feature_names are for a matrix in memory, and X comes in batches. Leave feature_names out; "
                     "Batches of arrays take names themselves: Batches(open, names)."
                 )
-            with self._read_batches(lazy, y, sample_weight, stages, stays, **given) as prepared:
+            with self._context_of_batches(lazy, y, sample_weight, stages, stays, **given) as prepared:
                 yield self._prepared(*prepared, stages)
             return
         X = X if feature_names is None else NamedMatrix(X, feature_names)
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
+        X, y = pop_column(X, y, "y")
+        with stages.stage("reading the table"):
+            table = self._read_table(X, sample_weight, stages)
+            weights = read_weights(sample_weight, table.n_rows)
         try:
-            context, preprocessor = self._read_rows(X, y, sample_weight, stages, **given)
+            context, preprocessor = self._context_of_rows(X, table, y, weights, stages, **given)
         except DistanceOverflowError as error:
-            table = read_table(pop_column(X, y, "y")[0], mixed=self._mixed_options)
             raise DistanceOverflowError(f"{error}\n{table.largest_value()}") from None
         yield self._prepared(context, preprocessor, stages)
 
@@ -434,16 +438,15 @@ class TreeClusterer(HasCost, TreeEstimator):
         """Find the reference clustering that the tree approximates; ``K``: only for kernels."""
         return make_reference(self, table, space, sample_weight, stages)
 
-    def _read_batches(
+    def _context_of_batches(
         self, lazy: LazyTable, y: Any, sample_weight: Any, stages: Stages, stays: bool
     ) -> AbstractContextManager[tuple[FitContext, Any]]:
         return read_clusters(self, lazy, sample_weight, stages, stays)
 
-    def _read_rows(self, X: Any, y: Any, sample_weight: Any, stages: Stages, K: Any = None) -> tuple[FitContext, Any]:
-        with stages.stage("reading the table"):
-            table = self._read_rows_of_fit(X, sample_weight, stages)
-            weights = read_weights(sample_weight, table.n_rows)
-            check_n_clusters(self.n_clusters, table, weights)
+    def _context_of_rows(
+        self, X: Any, table: Table, y: Any, weights: Float64 | None, stages: Stages, K: Any = None
+    ) -> tuple[FitContext, Any]:
+        check_n_clusters(self.n_clusters, table, weights)
         with stages.stage("preprocessor"):
             steps = pipeline_steps(self.reference, self.preprocessor)
             if steps is not None and is_fitted(self.reference):  # its steps are used as they were fitted

@@ -16,6 +16,7 @@ from sklearn.utils import ClassifierTags
 from cutwise import core
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages, all_or_nothing, show_progress
+from cutwise.core import Float64
 from cutwise.estimators._base import UNKNOWN, HasLimits, TakesMixedTables, TreeEstimator
 from cutwise.estimators._lazy import read_labels_of
 from cutwise.estimators.training import FitContext, Growth, PreparedFit, encode_rows, fit_metric_space
@@ -35,7 +36,7 @@ from cutwise.table.intake import (
     read_weights,
 )
 from cutwise.table.labels import Labels, read_labels
-from cutwise.table.table import are_plain
+from cutwise.table.table import Table, are_plain
 from cutwise.tree.growing import LEVELS_A_CONDITION, GrownTree
 from cutwise.tree.provider import GrowthSpec
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, recipes_for, unless_refused
@@ -363,7 +364,7 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
         check_number("depth_penalty", self.depth_penalty, minimum=0)
         check_option("handle_unknown", self.handle_unknown, UNKNOWN)
 
-    def _read_batches(
+    def _context_of_batches(
         self, lazy: LazyTable, y: Any, sample_weight: Any, stages: Stages, stays: bool, centers: Any = None,
         costs: Any = None,
     ) -> AbstractContextManager[tuple[FitContext, Any]]:  # fmt: skip
@@ -371,25 +372,22 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
             raise InvalidInputError("costs have one line per row, but X comes in batches. Leave them out.")
         return read_labels_of(self, lazy, y, centers, sample_weight, stages, stays)
 
-    def _read_rows(
-        self, X: Any, y: Any, sample_weight: Any, stages: Stages, centers: Any = None, costs: Any = None
-    ) -> tuple[FitContext, Any]:
+    def _context_of_rows(
+        self, X: Any, table: Table, y: Any, weights: Float64 | None, stages: Stages, centers: Any = None,
+        costs: Any = None,
+    ) -> tuple[FitContext, Any]:  # fmt: skip
         n_jobs = check_n_jobs(self.n_jobs)
-        X, y = pop_column(X, y, "y")
-        with stages.stage("reading the table"):
-            table = self._read_rows_of_fit(X, sample_weight, stages)
-            weights = read_weights(sample_weight, table.n_rows)
-            labels = _weighted_labels(read_labels(y, table.n_rows, estimator=type(self).__name__), weights)
-            check_max_leaves(self.max_leaves, labels.n_clusters)
-            self._check_limits(labels.n_clusters)
-            if labels.n_clusters > max(table.n_rows / 2, _MANY_LABELS):
-                said = f"There are {labels.n_clusters:,} different labels for {table.n_rows:,} rows"
-                warn(
-                    CutwiseWarning(
-                        f"{said}, as if they named rows rather than clusters: a tree with a leaf for each takes long. "
-                        "Give labels that many rows share."
-                    )
+        labels = _weighted_labels(read_labels(y, table.n_rows, estimator=type(self).__name__), weights)
+        check_max_leaves(self.max_leaves, labels.n_clusters)
+        self._check_limits(labels.n_clusters)
+        if labels.n_clusters > max(table.n_rows / 2, _MANY_LABELS):
+            said = f"There are {labels.n_clusters:,} different labels for {table.n_rows:,} rows"
+            warn(
+                CutwiseWarning(
+                    f"{said}, as if they named rows rather than clusters: a tree with a leaf for each takes long. "
+                    "Give labels that many rows share."
                 )
+            )
         with stages.stage("encoding"):
             space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             keep = labels.codes >= 0 if labels.n_noise else None
