@@ -35,6 +35,69 @@ int64_t draw(const std::vector<double> &running, double uniform) {
   return (row != running.end() ? row : std::lower_bound(running.begin(), running.end(), running.back())) - running.begin();
 }
 
+// Seeds one after the other, each the best of several rows that are drawn by their cost.
+struct PlusPlus {
+  const RowReader &x;
+  const Objective objective;
+  const std::vector<double> weight;                                                     // of the rows
+  std::vector<double> closest = std::vector<double>(weight.size()), running = closest;  // costs, and sums for draws
+  bool is_first = true, tries_costliest = false;
+  std::vector<double> candidates{}, costs{};
+  std::vector<int64_t> drawn{};
+
+  // Begins with centers. Then the costliest row is among the trials of every seed.
+  void begin(const double *centers, int64_t n_centers) {
+    const CenterPanels panels(centers, n_centers, x.n_cols(), objective, !x.gives_tiles());
+    for_each_tile(x, panels, 1, [&](int64_t first, int64_t rows, const double *c, const Tile &) {
+      for (int64_t r = 0; r < rows; ++r)
+        closest[first + r] = *std::min_element(c + r * panels.padded(), c + r * panels.padded() + n_centers);
+    });
+    tries_costliest = true;
+    is_first = false;
+    accumulate(true);
+  }
+
+  int64_t next(const double *uniforms, int64_t n_trials) {
+    const int64_t n = x.n_rows(), d = x.n_cols();
+    if (!(running.back() > 0.0)) accumulate(false);  // every distinct row is a seed already: draw by weight
+    if (is_first) n_trials = 1;
+    drawn.clear();
+    candidates.resize(n_trials * d);
+    for (int64_t t = 0; t < n_trials; ++t) {
+      drawn.push_back(t == 0 && tries_costliest ? costliest() : draw(running, uniforms[t]));
+      x.read(drawn.back(), candidates.data() + t * d);
+    }
+    const CenterPanels panels(candidates.data(), n_trials, d, objective, !x.gives_tiles());
+    const int64_t padded = panels.padded();
+    std::vector<double> potentials(padded, 0.0);
+    costs.resize(n * padded);
+    for_each_tile(x, panels, 1, [&](int64_t first, int64_t rows, const double *c, const Tile &) {
+      std::copy(c, c + rows * padded, costs.begin() + first * padded);
+      if (!is_first) lower_potentials(c, rows, padded, closest.data() + first, weight.data() + first, potentials.data());
+    });
+    const int64_t best = std::min_element(potentials.begin(), potentials.begin() + n_trials) - potentials.begin();
+    for (int64_t i = 0; i < n; ++i) {
+      const double c = costs[i * padded + best];
+      closest[i] = is_first || c < closest[i] ? c : closest[i];
+    }
+    is_first = false;
+    accumulate(true);
+    return drawn[best];
+  }
+
+  void accumulate(bool by_cost) {
+    double sum = 0.0;
+    for (size_t i = 0; i < running.size(); ++i) running[i] = sum += by_cost ? weight[i] * closest[i] : weight[i];
+  }
+
+  int64_t costliest() const {
+    size_t row = 0;
+    for (size_t i = 1; i < closest.size(); ++i)
+      if (weight[i] * closest[i] > weight[row] * closest[row]) row = i;
+    return static_cast<int64_t>(row);
+  }
+};
+
 Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const Weights &weights, const std::string &name,
                            const std::optional<In2<double>> &centers) {
   const int64_t n = x.n_rows(), d = x.n_cols(), k = uniforms.shape(0), n_trials = static_cast<int64_t>(uniforms.shape(1));
@@ -48,56 +111,10 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
   NewArray<int64_t, 1> seeds(k);
   {
     const GilRelease release;
-    const std::vector<double> weight = as_numbers(w, n);
-    std::vector<double> closest(n), running(n), candidates;
-    const auto accumulate = [&](bool by_cost) {
-      double sum = 0.0;
-      for (int64_t i = 0; i < n; ++i) running[i] = sum += by_cost ? weight[i] * closest[i] : weight[i];
-    };
-    const auto costliest = [&] {
-      int64_t row = 0;
-      for (int64_t i = 1; i < n; ++i)
-        if (weight[i] * closest[i] > weight[row] * closest[row]) row = i;
-      return row;
-    };
     const std::unique_ptr<RowReader> reader = RowReader::of(x);
-    if (n_centers > 0) {
-      const CenterPanels panels(centers->data(), n_centers, d, objective, !reader->gives_tiles());
-      for_each_tile(*reader, panels, 1, [&](int64_t first, int64_t rows, const double *c, const Tile &) {
-        for (int64_t r = 0; r < rows; ++r)
-          closest[first + r] = *std::min_element(c + r * panels.padded(), c + r * panels.padded() + n_centers);
-      });
-    }
-    accumulate(n_centers > 0);
-    std::vector<double> costs;
-    std::vector<int64_t> drawn;
-    for (int64_t s = 0; s < k; ++s) {
-      const bool is_first = s == 0 && n_centers == 0;
-      if (!(running[n - 1] > 0.0)) accumulate(false);  // every distinct row is a seed already: draw by weight
-      const int64_t trials = is_first ? 1 : n_trials;
-      drawn.clear();
-      candidates.resize(trials * d);
-      for (int64_t t = 0; t < trials; ++t) {
-        const bool is_costliest = t == 0 && n_centers > 0;
-        drawn.push_back(is_costliest ? costliest() : draw(running, uniforms(s, t)));
-        reader->read(drawn.back(), candidates.data() + t * d);
-      }
-      const CenterPanels panels(candidates.data(), trials, d, objective, !reader->gives_tiles());
-      const int64_t padded = panels.padded();
-      std::vector<double> potentials(padded, 0.0);
-      costs.resize(n * padded);
-      for_each_tile(*reader, panels, 1, [&](int64_t first, int64_t rows, const double *c, const Tile &) {
-        std::copy(c, c + rows * padded, costs.begin() + first * padded);
-        if (!is_first) lower_potentials(c, rows, padded, closest.data() + first, weight.data() + first, potentials.data());
-      });
-      const int64_t best = std::min_element(potentials.begin(), potentials.begin() + trials) - potentials.begin();
-      seeds.data()[s] = drawn[best];
-      for (int64_t i = 0; i < n; ++i) {
-        const double c = costs[i * padded + best];
-        closest[i] = is_first || c < closest[i] ? c : closest[i];
-      }
-      accumulate(true);
-    }
+    PlusPlus search{*reader, objective, as_numbers(w, n)};
+    if (n_centers > 0) search.begin(centers->data(), n_centers);
+    for (int64_t s = 0; s < k; ++s) seeds.data()[s] = search.next(uniforms.data() + s * n_trials, n_trials);
   }
   return seeds.to_numpy();
 }

@@ -495,72 +495,95 @@ auto may_separate(const std::vector<const Levels *> &levels, In3<int64_t> histog
 constexpr int64_t kPieces = 32;            // of the points of a node, for bounds on the depth
 constexpr int64_t kMostRelaxed = 1 << 15;  // levels in relaxations for a category: beyond, a search is no slower
 
+// Whether a partition of a category's modes may be that of a set of levels of at most a known score.
+struct MayInduce {
+  static constexpr int64_t kUnknown = -2;
+
+  const ModeGroups &groups;
+  const std::vector<int64_t> &weight;  // of every level
+  DepthScore score;
+  int32_t column;
+  double known;  // the known score, rounded up
+  int64_t piece_size = score.points / kPieces + 1;
+  std::vector<int64_t> most = std::vector<int64_t>(groups.group.size() * (kPieces + 1), kUnknown);  // by centers left, piece
+  int64_t n_relaxed = 0;
+  std::vector<std::pair<double, size_t>> unsure{};  // a level, and what it loses more on the left per unit of its weight
+  // Of the partition that is visited: losses of every level on each side, their least sum, and centers on the left.
+  const int64_t *left = nullptr, *right = nullptr;
+  int64_t loss = 0, n_left = 0;
+
+  bool operator()(uint32_t mask, int64_t least_loss, Partitions &partitions) {
+    if (score.penalty == 0.0) return true;
+    left = partitions.losses(true);
+    right = partitions.losses(false);
+    loss = least_loss;
+    n_left = static_cast<int64_t>(groups.centers_left(mask));
+    // A level is surely on its cheaper side where the other one loses more than the slack. The more levels are sure, the
+    // larger is the least depth, and the smaller the slack.
+    int64_t low = 0, slack = most_loss(score.current, known) - loss;
+    for (int64_t high = -1; slack >= 0; slack = slack_of(low, high)) {
+      const int64_t low_before = std::exchange(low, 0), high_before = std::exchange(high, score.points);
+      for (size_t v = 0; v < weight.size(); ++v) {
+        low += right[v] - left[v] > slack ? weight[v] : 0;
+        high -= left[v] - right[v] > slack ? weight[v] : 0;
+      }
+      if (low == low_before && high == high_before) break;
+    }
+    if (slack < 0 || (n_relaxed += static_cast<int64_t>(weight.size())) > kMostRelaxed) return slack >= 0;
+    return relaxation_wins(low, slack);
+  }
+
+  // What sets of at most the known score, with n_left centers and between low and high points on the left, or named so, may
+  // lose besides. By pieces of the points: the bound on the depth over a wide range together is weak.
+  int64_t slack_of(int64_t low, int64_t high) {
+    int64_t slack = -kNone;
+    for (int64_t piece = low / piece_size; piece <= high / piece_size; ++piece) {
+      int64_t &of_piece = most[n_left * (kPieces + 1) + piece];
+      if (of_piece == kUnknown) {
+        const int64_t from = piece * piece_size, to = std::min(from + piece_size, score.points);
+        const int64_t least = std::min(score.depth_of(from, to, n_left, column),
+                                       score.depth_of(score.points - to, score.points - from, score.centers - n_left, column));
+        of_piece = most_loss(score.current, known + 1.0 - score.score(score.current, least));
+      }
+      slack = std::max(slack, of_piece - loss);
+    }
+    return slack;
+  }
+
+  // Sets of the levels that are not sure lose at least what the linear relaxation does, in which levels may be divided: from
+  // none of them on the left to all, those come first that lose least by weight.
+  bool relaxation_wins(int64_t low, int64_t slack) {
+    unsure.clear();
+    double lost = 0.0;
+    for (size_t v = 0; v < weight.size(); ++v) {
+      if (weight[v] == 0 || std::abs(left[v] - right[v]) > slack) continue;
+      unsure.emplace_back(static_cast<double>(left[v] - right[v]) / static_cast<double>(weight[v]), v);
+      lost += static_cast<double>(std::max<int64_t>(right[v] - left[v], 0));
+    }
+    std::sort(unsure.begin(), unsure.end());
+    for (const auto &[loss_by_weight, level] : unsure)
+      for (int64_t end = low + weight[level], next; low < end; low = next) {
+        next = std::min(end, (low / piece_size + 1) * piece_size);
+        const double before = std::exchange(lost, lost + loss_by_weight * static_cast<double>(next - low));
+        // sums are rounded, losses integers
+        if (std::min(before, lost) < static_cast<double>(slack_of(low, low)) + 1.0) return true;
+      }
+    return unsure.empty();
+  }
+};
+
 auto may_induce(const std::vector<const Levels *> &levels, In3<int64_t> histogram, In1<int32_t> survivors, In2<int32_t> modes,
                 In1<int32_t> columns, int64_t current, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right,
                 double known_score) {
   require(penalty == 0.0 || histogram.shape(2) == 2, "with a depth penalty the histogram has weights");
   require(columns.size() == levels.size(), "every category has a column");
-  const auto winner = [&](size_t j, const ModeGroups &groups, const std::vector<int64_t> &weight) {
-    DepthScore depth{current, 0, static_cast<int64_t>(groups.group.size()), penalty, kills_left.data(), kills_right.data()};
-    depth.points = std::accumulate(weight.begin(), weight.end(), int64_t{0});
-    const double known = known_score + rounding_of(known_score);
-    const int64_t size = depth.points / kPieces + 1;
-    std::vector<int64_t> most(groups.group.size() * (kPieces + 1), -2);  // by number of centers and piece; -2: not known yet
-    std::vector<std::pair<double, size_t>> unsure;  // a level, and what it loses more on the left per unit of its weight
-    return [=, &groups, &weight, n_relaxed = int64_t{0}](uint32_t mask, int64_t loss, Partitions &partitions) mutable {
-      const int64_t *left = partitions.losses(true), *right = partitions.losses(false);
-      const auto c = static_cast<int64_t>(groups.centers_left(mask));
-      // What sets of at most the known score, with c centers and between low and high points on the left, or named so, may lose
-      // besides. By pieces of the points: the bound on the depth over a wide range together is weak.
-      const auto slack_of = [&](int64_t low, int64_t high) {
-        int64_t slack = -kNone;
-        for (int64_t piece = low / size; piece <= high / size; ++piece) {
-          const int64_t from = piece * size, to = std::min(from + size, depth.points);
-          int64_t &of_piece = most[c * (kPieces + 1) + piece];
-          if (of_piece < -1) {
-            const int64_t least =
-                std::min(depth.depth_of(from, to, c, columns(j)),
-                         depth.depth_of(depth.points - to, depth.points - from, depth.centers - c, columns(j)));
-            of_piece = most_loss(depth.current, known + 1.0 - depth.score(depth.current, least));
-          }
-          slack = std::max(slack, of_piece - loss);
-        }
-        return slack;
-      };
-      if (depth.penalty == 0.0) return true;
-      // A level is surely on its cheaper side where the other one loses more than the slack. The more levels are sure, the
-      // larger is the least depth, and the smaller the slack.
-      int64_t low = 0, slack = most_loss(depth.current, known) - loss;
-      for (int64_t high = -1; slack >= 0; slack = slack_of(low, high)) {
-        const int64_t low_before = std::exchange(low, 0), high_before = std::exchange(high, depth.points);
-        for (size_t v = 0; v < weight.size(); ++v) {
-          low += right[v] - left[v] > slack ? weight[v] : 0;
-          high -= left[v] - right[v] > slack ? weight[v] : 0;
-        }
-        if (low == low_before && high == high_before) break;
-      }
-      if (slack < 0 || (n_relaxed += static_cast<int64_t>(weight.size())) > kMostRelaxed) return slack >= 0;
-      // Sets of the other levels lose at least what the linear relaxation does, in which levels may be divided: from none of
-      // them on the left to all, those come first that lose least by weight.
-      unsure.clear();
-      double lost = 0.0;
-      for (size_t v = 0; v < weight.size(); ++v) {
-        if (weight[v] == 0 || std::abs(left[v] - right[v]) > slack) continue;
-        unsure.emplace_back(static_cast<double>(left[v] - right[v]) / static_cast<double>(weight[v]), v);
-        lost += static_cast<double>(std::max<int64_t>(right[v] - left[v], 0));
-      }
-      std::sort(unsure.begin(), unsure.end());
-      bool wins = unsure.empty();
-      for (size_t i = 0; i < unsure.size() && !wins; ++i)
-        for (int64_t end = low + weight[unsure[i].second], next; low < end && !wins; low = next) {
-          next = std::min(end, (low / size + 1) * size);
-          const double before = std::exchange(lost, lost + unsure[i].first * static_cast<double>(next - low));
-          wins = std::min(before, lost) < static_cast<double>(slack_of(low, low)) + 1.0;  // sums are rounded, losses integers
-        }
-      return wins;
-    };
+  const auto of_category = [&](size_t j, const ModeGroups &groups, const std::vector<int64_t> &weight) {
+    const int64_t points = std::accumulate(weight.begin(), weight.end(), int64_t{0});
+    const auto n_centers = static_cast<int64_t>(groups.group.size());
+    const DepthScore score{current, points, n_centers, penalty, kills_left.data(), kills_right.data()};
+    return MayInduce{groups, weight, score, columns(j), known_score + rounding_of(known_score)};
   };
-  return parts_that_win(levels, histogram, survivors, modes, most_loss(current, known_score), winner);
+  return parts_that_win(levels, histogram, survivors, modes, most_loss(current, known_score), of_category);
 }
 
 FoundMistakes fewest_mode_mistakes(In2<int64_t> sums, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes,

@@ -121,10 +121,10 @@ struct Reassignment {
   }
 
   // Takes rows out that were separated from their nearest cluster: it belongs to the other child, whose histogram cells and
-  // costs still include them. from_kept_cells: whether those cells are kept.
-  void unassign_separated(bool from_kept_cells) const {
+  // costs still include them. from_cells: whether those cells are used further.
+  void unassign_separated(bool from_cells) const {
     const std::vector<int32_t> list = rows_with([&](const State &state) { return is_separated(state); });
-    if (from_kept_cells) add(list.data(), static_cast<int64_t>(list.size()), -1);
+    if (from_cells) add(list.data(), static_cast<int64_t>(list.size()), -1);
     for (int32_t row : list) {
       add_nearest_cost(row, -1, nearest_costs);
       states[row].nearest = -1;

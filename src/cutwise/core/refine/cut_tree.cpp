@@ -30,7 +30,7 @@ CutTree::CutTree(const Sample &sample, const TreeCuts &cuts) : sample_(&sample) 
   parts_.resize(n_nodes);
   for (int32_t id = 0; id < n_nodes; ++id) {
     mark(id);
-    forget_table(id);
+    invalidate_table(id);
     if (cuts.column[id] < 0) {
       ++n_leaves_;
       continue;
@@ -265,7 +265,7 @@ void CutTree::remove_leaf(int32_t leaf) {
     for (int32_t i = nodes_[below].begin; i < nodes_[below].end; ++i)
       leaf_of[i - begin] = below == leaf ? route(order_[i]) : below;
   put_in_place_of(parent, sibling);
-  forget_table(leaf);
+  invalidate_table(leaf);
   parts_[leaf].reset();
   parts_[parent].reset();
   unused_.push_back(leaf);
@@ -312,7 +312,7 @@ int32_t CutTree::new_node() {
     std::fill_n(sums_.begin() + static_cast<int64_t>(id) * sample_->width(), sample_->width(), 0.0);
   }
   cost_[id] = kInfinite;
-  forget_table(id);
+  invalidate_table(id);
   mark(id);
   return id;
 }
@@ -372,7 +372,7 @@ void CutTree::add_up(int32_t leaf) {
   std::fill(sums, sums + width, 0.0);
   for (int32_t i = nodes_[leaf].begin; i < nodes_[leaf].end; ++i) add_row(sums, sample_->row(order_[i]), width);
   cost_[leaf] = sample_->cost.of(sums);
-  forget_table(leaf);
+  invalidate_table(leaf);
 }
 
 TreeCuts CutTree::cuts() const {

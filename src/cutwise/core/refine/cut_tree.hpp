@@ -87,7 +87,7 @@ class CutTree {
   }
   void mark_above(int32_t id);
   void add_up(int32_t leaf);
-  void forget_table(int32_t leaf) {
+  void invalidate_table(int32_t leaf) {
     tables_[leaf] = std::make_shared<LeafTable>();
     is_counted_[leaf] = false;
   }

@@ -134,7 +134,7 @@ class Polish {
       return value < kInfinite ? value + price(node, swept_.data()) : value;
     };
     double best = std::isfinite(low) ? total() : kInfinite, best_cut = low;
-    // The sum about, without the price: leaves are many, and few sums need be told to the last bit.
+    // The sum about, without the price: leaves are many, and few sums must be known to the last bit.
     double about = 0.0, largest = 0.0;
     int n_empty = 0;
     const auto count = [&](double leaf_cost, int sign) {

@@ -12,13 +12,6 @@ namespace {
 
 constexpr int64_t kBlockBytes = 1 << 18;  // tables of a block of columns; they should stay in the second cache
 
-struct Sides {
-  std::vector<int32_t> leaves;  // of the left side, then of the right one, in tree order
-  size_t n_left = 0;
-  std::vector<size_t> with_table;  // places of leaves
-  std::vector<double> total;       // (n_leaves, width): of the right leaves when all rows go right
-};
-
 // What comes to a leaf from the other side: all rows of some of its leaves, by their place, but for those that go elsewhere,
 // and single rows.
 struct Arrivals {
@@ -27,27 +20,6 @@ struct Arrivals {
 
   bool any() const { return !leaves.empty() || !removed.empty() || !added.empty(); }
 };
-
-void find_arrivals(const CutTree &tree, const Sides &sides, const std::vector<int32_t> &place, size_t first, size_t last,
-                   int32_t other_side, bool may_join, std::vector<Arrivals> &arrivals) {
-  const int64_t n_cols = tree.sample().n_cols, n_bins = tree.sample().n_bins();
-  std::vector<int32_t> goes_to, count;
-  const Router route(tree, other_side);
-  for (; first < last; ++first) {
-    const int32_t n = tree.n_rows(sides.leaves[first]), *row = tree.rows(sides.leaves[first]);
-    goes_to.resize(n);
-    count.assign(sides.leaves.size(), 0);
-    for (int32_t i = 0; i < n; ++i) ++count[goes_to[i] = place[route(row[i])]];
-    const int32_t most = static_cast<int32_t>(std::max_element(count.begin(), count.end()) - count.begin());
-    const bool as_one = may_join && n_bins + 2 * (n - count[most]) * n_cols < n * n_cols;
-    if (as_one) arrivals[most].leaves.push_back(first);
-    for (int32_t i = 0; i < n; ++i) {
-      if (as_one && goes_to[i] == most) continue;
-      arrivals[goes_to[i]].added.push_back(row[i]);
-      if (as_one) arrivals[most].removed.push_back(row[i]);
-    }
-  }
-}
 
 // The rows of the leaves without tables, in the order of a column's bins, and among equals of the leaves.
 struct SingleRows {
@@ -69,10 +41,111 @@ struct SingleRows {
   }
 };
 
+// The leaves below a node, by their place, and what is known of each.
+struct Sides {
+  std::vector<int32_t> leaves;  // of the left side, then of the right one, in tree order
+  size_t n_left = 0;
+  std::vector<Arrivals> arrivals;
+  std::vector<double> total;           // (n_leaves, width): of the right leaves when all rows go right
+  std::vector<size_t> with_table;      // places of leaves
+  std::vector<const double *> own;     // the leaf's own table of all columns, or none
+  std::vector<const double *> tables;  // of a block of columns, with what arrives
+  SingleRows single;
+  std::optional<RulesWithTest> rules;  // where rules have a price
+
+  Sides(const CutTree &tree, int32_t node) : leaves(tree.leaves_below(tree.node(node).left)), n_left(leaves.size()) {
+    const std::vector<int32_t> right = tree.leaves_below(tree.node(node).right);
+    leaves.insert(leaves.end(), right.begin(), right.end());
+    arrivals.resize(leaves.size());
+    own.resize(leaves.size());
+    tables.resize(leaves.size());
+    if (tree.sample().size_price.any()) rules.emplace(tree, node, leaves, true);
+  }
+};
+
+// Finds where the rows of the leaves from `first` to `last` arrive when they are sent to the other side.
+void find_arrivals(const CutTree &tree, Sides &sides, size_t first, size_t last, int32_t other_side, bool may_join) {
+  const int64_t n_cols = tree.sample().n_cols, n_bins = tree.sample().n_bins();
+  std::vector<int32_t> place(*std::max_element(sides.leaves.begin(), sides.leaves.end()) + 1), goes_to, count;
+  for (size_t l = 0; l < sides.leaves.size(); ++l) place[sides.leaves[l]] = static_cast<int32_t>(l);
+  const Router route(tree, other_side);
+  for (; first < last; ++first) {
+    const int32_t n = tree.n_rows(sides.leaves[first]), *row = tree.rows(sides.leaves[first]);
+    goes_to.resize(n);
+    count.assign(sides.leaves.size(), 0);
+    for (int32_t i = 0; i < n; ++i) ++count[goes_to[i] = place[route(row[i])]];
+    const int32_t most = static_cast<int32_t>(std::max_element(count.begin(), count.end()) - count.begin());
+    const bool as_one = may_join && n_bins + 2 * (n - count[most]) * n_cols < n * n_cols;
+    if (as_one) sides.arrivals[most].leaves.push_back(first);
+    for (int32_t i = 0; i < n; ++i) {
+      if (as_one && goes_to[i] == most) continue;
+      sides.arrivals[goes_to[i]].added.push_back(row[i]);
+      if (as_one) sides.arrivals[most].removed.push_back(row[i]);
+    }
+  }
+}
+
+// Adds up the right leaves as they are when all rows go right.
+void add_totals(const CutTree &tree, Sides &sides) {
+  const Sample &sample = tree.sample();
+  const int32_t width = sample.width();
+  sides.total.assign(sides.leaves.size() * width, 0.0);
+  for (size_t l = sides.n_left; l < sides.leaves.size(); ++l) {
+    double *total = sides.total.data() + l * width;
+    add_row(total, tree.sums(sides.leaves[l]), width);
+    for (size_t from : sides.arrivals[l].leaves) add_row(total, tree.sums(sides.leaves[from]), width);
+    for (int32_t row : sides.arrivals[l].added) add_row(total, sample.row(row), width);
+    for (int32_t row : sides.arrivals[l].removed) subtract_row(total, sample.row(row), width);
+  }
+}
+
+// Decides which leaves get tables; the rows of the others are moved one by one.
+void choose_tables(const CutTree &tree, Sides &sides, int32_t node, bool own_column, Scratch &scratch) {
+  for (size_t l = 0; l < sides.leaves.size(); ++l) {
+    const Arrivals &arrivals = sides.arrivals[l];
+    if (!own_column) sides.own[l] = tree.table(sides.leaves[l], scratch.work);
+    const int32_t n = tree.n_rows(sides.leaves[l]), *row = tree.rows(sides.leaves[l]);
+    const bool has_many =
+        own_column && n + arrivals.added.size() >= static_cast<size_t>(tree.sample().n_bins(tree.node(node).column));
+    if (sides.own[l] != nullptr || !arrivals.leaves.empty() || has_many) {
+      sides.with_table.push_back(l);
+      continue;
+    }
+    for (int32_t i = 0; i < n; ++i) sides.single.rows.push_back({row[i], static_cast<int32_t>(l)});
+    for (int32_t added : arrivals.added) sides.single.rows.push_back({added, static_cast<int32_t>(l)});
+  }
+}
+
+// Finds the tables of the columns from `first` to `last`: a leaf's own one where nothing arrives, or else a new one.
+void fill_tables(const CutTree &tree, Sides &sides, int32_t first, int32_t last, Scratch &scratch) {
+  const Sample &sample = tree.sample();
+  const int64_t begin = static_cast<int64_t>(sample.bin_begin[first]) * sample.width();
+  const int64_t stride = static_cast<int64_t>(sample.bin_begin[last]) * sample.width() - begin;
+  scratch.tables.resize(std::max<size_t>(scratch.tables.size(), sides.with_table.size() * stride));
+  double *table = scratch.tables.data();
+  for (size_t l : sides.with_table) {
+    const Arrivals &arrivals = sides.arrivals[l];
+    const double *own = sides.own[l] == nullptr ? nullptr : sides.own[l] + begin;
+    sides.tables[l] = own;
+    if (own != nullptr && !arrivals.any()) continue;
+    sides.tables[l] = table;
+    if (own != nullptr) {
+      std::copy(own, own + stride, table);
+    } else {
+      std::fill(table, table + stride, 0.0);
+      add_to_table(sample, tree.rows(sides.leaves[l]), tree.n_rows(sides.leaves[l]), table, first, last);
+    }
+    for (size_t from : arrivals.leaves) add_numbers(table, sides.own[from] + begin, stride);
+    add_to_table(sample, arrivals.added.data(), static_cast<int64_t>(arrivals.added.size()), table, first, last);
+    take_from_table(sample, arrivals.removed.data(), static_cast<int64_t>(arrivals.removed.size()), table, first, last);
+    table += stride;
+  }
+}
+
 // Adds up a column's tables bin after bin, and keeps the best value. The leaves' tables begin with the bins of column `first`.
-CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const RulesWithTest *rules,
-                          const std::vector<const double *> &tables, const SingleRows &single, int32_t first, int32_t column,
-                          Scratch &scratch, Recut &best) {
+CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, int32_t first, int32_t column, Scratch &scratch,
+                          Recut &best) {
+  const SingleRows &single = sides.single;
   const int32_t width = sample.width(), n_bins = sample.n_bins(column);
   const size_t n_leaves = sides.leaves.size();
   const int64_t begin = sample.bin_begin[column] - sample.bin_begin[first];
@@ -89,7 +162,7 @@ CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const RulesW
       if (i + 1 == end || single.by_bin[i + 1].leaf != leaf) cost[l] = sample.cost.of(sums + l * width);
     }
     for (size_t l : sides.with_table) {
-      const double *moved = tables[l] + (begin + bin) * width;
+      const double *moved = sides.tables[l] + (begin + bin) * width;
       if (moved[0] == 0.0) continue;
       any = true;
       if (l < sides.n_left) add_row(sums + l * width, moved, width);
@@ -99,9 +172,9 @@ CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const RulesW
     if (!any) continue;  // the same sides as one bin before
     double value = 0.0;
     for (size_t l = 0; l < n_leaves; ++l) value += cost[l];
-    if (rules != nullptr && value < kInfinite) {
-      Size size = rules->elsewhere;
-      for (size_t l = 0; l < n_leaves; ++l) size.add(sums[l * width], rules->rule(l, column, l < sides.n_left));
+    if (sides.rules && value < kInfinite) {
+      Size size = sides.rules->elsewhere;
+      for (size_t l = 0; l < n_leaves; ++l) size.add(sums[l * width], sides.rules->rule(l, column, l < sides.n_left));
       value += sample.size_price.cost(size);
     }
     if (value < best.value) best = {value, column, bin};
@@ -112,82 +185,28 @@ CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const RulesW
 
 Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_column) {
   const Sample &sample = tree.sample();
-  const int32_t width = sample.width();
-  const int32_t left = tree.node(node).left, right = tree.node(node).right;
-  Sides sides;
-  sides.leaves = tree.leaves_below(left);
-  sides.n_left = sides.leaves.size();
-  const std::vector<int32_t> right_leaves = tree.leaves_below(right);
-  sides.leaves.insert(sides.leaves.end(), right_leaves.begin(), right_leaves.end());
+  Sides sides(tree, node);
   const size_t n_leaves = sides.leaves.size();
-  std::vector<int32_t> place(n_leaves ? *std::max_element(sides.leaves.begin(), sides.leaves.end()) + 1 : 0);
-  for (size_t l = 0; l < n_leaves; ++l) place[sides.leaves[l]] = static_cast<int32_t>(l);
-  std::vector<Arrivals> arrivals(n_leaves);
-  find_arrivals(tree, sides, place, 0, sides.n_left, right, !own_column, arrivals);
-  find_arrivals(tree, sides, place, sides.n_left, n_leaves, left, !own_column, arrivals);
-
-  int64_t n_added = 0;
-  sides.total.assign(n_leaves * width, 0.0);
-  for (size_t l = 0; l < n_leaves; ++l) {
-    n_added += static_cast<int64_t>(arrivals[l].added.size() + arrivals[l].removed.size());
-    if (l < sides.n_left) continue;
-    double *total = sides.total.data() + l * width;
-    add_row(total, tree.sums(sides.leaves[l]), width);
-    for (size_t from : arrivals[l].leaves) add_row(total, tree.sums(sides.leaves[from]), width);
-    for (int32_t row : arrivals[l].added) add_row(total, sample.row(row), width);
-    for (int32_t row : arrivals[l].removed) subtract_row(total, sample.row(row), width);
-  }
-
-  std::optional<RulesWithTest> rules;
-  if (sample.size_price.any()) rules.emplace(tree, node, sides.leaves, true);
-  std::vector<const double *> own(n_leaves), tables(n_leaves);
-  SingleRows single;
-  for (size_t l = 0; l < n_leaves; ++l) {
-    if (!own_column) own[l] = tree.table(sides.leaves[l], scratch.work);
-    const int32_t n = tree.n_rows(sides.leaves[l]), *row = tree.rows(sides.leaves[l]);
-    const bool has_many =
-        own_column && n + arrivals[l].added.size() >= static_cast<size_t>(sample.n_bins(tree.node(node).column));
-    if (own[l] != nullptr || !arrivals[l].leaves.empty() || has_many) {
-      sides.with_table.push_back(l);
-      continue;
-    }
-    for (int32_t i = 0; i < n; ++i) single.rows.push_back({row[i], static_cast<int32_t>(l)});
-    for (int32_t added : arrivals[l].added) single.rows.push_back({added, static_cast<int32_t>(l)});
-  }
-  scratch.sums.resize(n_leaves * width);
+  find_arrivals(tree, sides, 0, sides.n_left, tree.node(node).right, !own_column);
+  find_arrivals(tree, sides, sides.n_left, n_leaves, tree.node(node).left, !own_column);
+  add_totals(tree, sides);
+  choose_tables(tree, sides, node, own_column, scratch);
+  scratch.sums.resize(n_leaves * sample.width());
   scratch.cost.resize(n_leaves);
   Recut best{kInfinite, -1, -1};
+  const auto bytes_a_bin = static_cast<int64_t>(sides.with_table.size() * sample.width() * sizeof(double));
   const int32_t end = own_column ? tree.node(node).column + 1 : sample.n_cols;
   for (int32_t first = own_column ? end - 1 : 0, last; first < end; first = last) {
-    const int32_t begin = sample.bin_begin[first];
-    const int64_t bytes_a_bin = static_cast<int64_t>(sides.with_table.size() * width * sizeof(double));
     for (last = first + 1; last < end; ++last)
-      if ((sample.bin_begin[last + 1] - begin) * bytes_a_bin > kBlockBytes) break;
-    const int64_t stride = static_cast<int64_t>(sample.bin_begin[last] - begin) * width;
-    scratch.tables.resize(std::max<size_t>(scratch.tables.size(), sides.with_table.size() * stride));
-    double *table = scratch.tables.data();
-    for (size_t l : sides.with_table) {
-      const double *own_table = own[l] == nullptr ? nullptr : own[l] + static_cast<int64_t>(begin) * width;
-      tables[l] = own_table;
-      if (own_table != nullptr && !arrivals[l].any()) continue;
-      tables[l] = table;
-      if (own_table != nullptr) {
-        std::copy(own_table, own_table + stride, table);
-      } else {
-        std::fill(table, table + stride, 0.0);
-        add_to_table(sample, tree.rows(sides.leaves[l]), tree.n_rows(sides.leaves[l]), table, first, last);
-      }
-      for (size_t from : arrivals[l].leaves) add_numbers(table, own[from] + static_cast<int64_t>(begin) * width, stride);
-      const std::vector<int32_t> &added = arrivals[l].added, &removed = arrivals[l].removed;
-      add_to_table(sample, added.data(), static_cast<int64_t>(added.size()), table, first, last);
-      take_from_table(sample, removed.data(), static_cast<int64_t>(removed.size()), table, first, last);
-      table += stride;
-    }
+      if ((sample.bin_begin[last + 1] - sample.bin_begin[first]) * bytes_a_bin > kBlockBytes) break;
+    fill_tables(tree, sides, first, last, scratch);
     for (int32_t column = first; column < last; ++column) {
-      if (!single.rows.empty()) single.sort(sample, column);
-      sweep(sample, sides, rules ? &*rules : nullptr, tables, single, first, column, scratch, best);
+      if (!sides.single.rows.empty()) sides.single.sort(sample, column);
+      sweep(sample, sides, first, column, scratch, best);
     }
   }
+  int64_t n_added = 0;
+  for (const Arrivals &each : sides.arrivals) n_added += static_cast<int64_t>(each.added.size() + each.removed.size());
   scratch.work +=
       own_column ? n_added + tree.n_rows(node) : n_added * sample.n_cols + static_cast<int64_t>(n_leaves) * sample.n_bins();
   return best;

@@ -27,66 +27,87 @@ struct ColumnBins {
   std::vector<int32_t> cut_bins;  // the last bin on the left of each cut, -1 where all bins are on the right
 };
 
-// Fills the codes of one column, which are n_cols apart. `cuts` are where trees cut it, the most important first.
-ColumnBins choose(std::vector<Placed> &placed, const double *weights, const std::vector<double> &cuts, size_t max_bins,
-                  uint8_t *codes, int64_t n_cols) {
-  sort_by_value(placed);
-  std::vector<double> value, reached;  // distinct values, and the weight of the rows at or below each
-  std::vector<int32_t> first;
-  double total = 0.0;
-  for (size_t i = 0; i < placed.size(); ++i) {
-    if (i == 0 || placed[i].value != placed[i - 1].value) {
-      value.push_back(placed[i].value);
-      reached.push_back(0.0);
-      first.push_back(static_cast<int32_t>(i));
+// The distinct values of a column, and after which of them a bin ends.
+class ValueEdges {
+ public:
+  ValueEdges(const std::vector<Placed> &sorted, const double *weights) {
+    for (size_t i = 0; i < sorted.size(); ++i) {
+      if (i == 0 || sorted[i].value != sorted[i - 1].value) {
+        value.push_back(sorted[i].value);
+        reached.push_back(0.0);
+        first.push_back(static_cast<int32_t>(i));
+      }
+      total_ += weights[sorted[i].row];
+      reached.back() = total_;
     }
-    total += weights[placed[i].row];
-    reached.back() = total;
+    first.push_back(static_cast<int32_t>(sorted.size()));
+    is_edge.assign(size(), 0);
+    edge.resize(size());
+    for (size_t v = 0; v + 1 < size(); ++v) {
+      edge[v] = value[v] + (value[v + 1] - value[v]) / 2;
+      if (!(edge[v] < value[v + 1])) edge[v] = value[v];
+    }
   }
-  first.push_back(static_cast<int32_t>(placed.size()));
-  const size_t n = value.size();
-  std::vector<uint8_t> is_edge(n, 0);  // after which values a bin ends
-  std::vector<double> edge(n);
-  for (size_t v = 0; v + 1 < n; ++v) {
-    edge[v] = value[v] + (value[v + 1] - value[v]) / 2;
-    if (!(edge[v] < value[v + 1])) edge[v] = value[v];
+
+  size_t size() const { return value.size(); }
+  size_t n_up_to(double x) const { return std::upper_bound(value.begin(), value.end(), x) - value.begin(); }
+
+  void mark_cuts(const std::vector<double> &cuts) {
+    for (double cut : cuts) {
+      const size_t above = n_up_to(cut);
+      if (above > 0 && mark(above - 1)) edge[above - 1] = cut;
+    }
   }
-  size_t n_edges = 0;
-  for (double cut : cuts) {
-    const size_t above = std::upper_bound(value.begin(), value.end(), cut) - value.begin();
-    if (above == 0 || above == n || is_edge[above - 1] || n_edges == kMostEdges) continue;
-    is_edge[above - 1] = 1;
-    edge[above - 1] = cut;
-    ++n_edges;
-  }
-  auto mark = [&](size_t v) {
-    if (v + 1 >= n || is_edge[v] || n_edges >= kMostEdges) return;
-    is_edge[v] = 1;
-    ++n_edges;
-  };
-  if (n <= max_bins) {
-    for (size_t v = 0; v + 1 < n; ++v) mark(v);
-  } else {
+
+  void mark_others(size_t max_bins) {
+    if (size() <= max_bins) {
+      for (size_t v = 0; v + 1 < size(); ++v) mark(v);
+      return;
+    }
     const size_t half = max_bins / 2;
     for (size_t q = 1; q < half; ++q) {
       const double share = static_cast<double>(q) / static_cast<double>(half);
-      mark(std::lower_bound(reached.begin(), reached.end(), share * total) - reached.begin());
-      const double at = value.front() + share * (value.back() - value.front());
-      mark(std::upper_bound(value.begin(), value.end(), at) - value.begin() - 1);
+      mark(std::lower_bound(reached.begin(), reached.end(), share * total_) - reached.begin());
+      mark(n_up_to(value.front() + share * (value.back() - value.front())) - 1);
     }
   }
+
+  std::vector<double> value, reached;  // and the weight of the rows at or below each
+  std::vector<int32_t> first;          // of the sorted rows, for every value, and the end
+  std::vector<uint8_t> is_edge;        // after which values a bin ends
+  std::vector<double> edge;            // where it then does
+
+ private:
+  bool mark(size_t v) {
+    if (v + 1 >= size() || is_edge[v] || n_edges_ == kMostEdges) return false;
+    is_edge[v] = 1;
+    ++n_edges_;
+    return true;
+  }
+
+  double total_ = 0.0;
+  size_t n_edges_ = 0;
+};
+
+// Fills the codes of one column, which are n_cols apart. `cuts` are where trees cut it, the most important first.
+ColumnBins bin_column(std::vector<Placed> &placed, const double *weights, const std::vector<double> &cuts, size_t max_bins,
+                      uint8_t *codes, int64_t n_cols) {
+  sort_by_value(placed);
+  ValueEdges values(placed, weights);
+  values.mark_cuts(cuts);
+  values.mark_others(max_bins);
   ColumnBins bins;
   uint8_t code = 0;
-  std::vector<int32_t> code_of(n);
-  for (size_t v = 0; v < n; ++v) {
+  std::vector<int32_t> code_of(values.size());
+  for (size_t v = 0; v < values.size(); ++v) {
     code_of[v] = code;
-    for (int32_t i = first[v]; i < first[v + 1]; ++i) codes[placed[i].row * n_cols] = code;
-    if (!is_edge[v]) continue;
-    bins.edges.push_back(edge[v]);
+    for (int32_t i = values.first[v]; i < values.first[v + 1]; ++i) codes[placed[i].row * n_cols] = code;
+    if (!values.is_edge[v]) continue;
+    bins.edges.push_back(values.edge[v]);
     ++code;
   }
   for (double cut : cuts) {
-    const size_t above = std::upper_bound(value.begin(), value.end(), cut) - value.begin();
+    const size_t above = values.n_up_to(cut);
     bins.cut_bins.push_back(above == 0 ? -1 : code_of[above - 1]);
   }
   return bins;
@@ -94,7 +115,7 @@ ColumnBins choose(std::vector<Placed> &placed, const double *weights, const std:
 
 // A number per row that depends on its values alone, by which a sample is drawn: so it depends on neither the order of the
 // rows nor their dtype or layout, and equal rows are in it together.
-
+//
 // Zeros add nothing, so that it does not matter whether they are stored.
 CUTWISE_INLINE uint64_t term(int64_t column, double value) {
   const uint64_t hash = mixed(bit_cast<uint64_t>(value) + static_cast<uint64_t>(column + 1) * 0x9E3779B97F4A7C15u);
@@ -109,7 +130,6 @@ CUTWISE_CLONES uint64_t hash_terms(const Row &row) {
 }
 
 }  // namespace
-
 }  // namespace cutwise
 
 using namespace cutwise;
@@ -135,7 +155,7 @@ void bind_sample(nb::module_ &m) {
           parallel_for(n_jobs, d, [&](int64_t c) {
             std::vector<Placed> placed(n);
             for (int64_t i = 0; i < n; ++i) placed[i] = {values.data()[i * d + c], static_cast<int32_t>(i)};
-            bins[c] = choose(placed, weights.data(), cuts_of[c], static_cast<size_t>(max_bins), to + c, d);
+            bins[c] = bin_column(placed, weights.data(), cuts_of[c], static_cast<size_t>(max_bins), to + c, d);
           });
         });
         std::vector<int32_t> begin{0};
