@@ -470,7 +470,7 @@ class PlannedCriterion(SeparationCriterion):
         columns = np.arange(n_columns) if limits.columns is None else np.flatnonzero(limits.columns)
         self._columns, self._coordinates, self._limits = columns, problem.coordinates, limits
         self._failed: set[tuple[int, bytes, bytes]] = set()
-        self._left = _MOST_WORK
+        self._work_left = _MOST_WORK
         is_small = problem.provider.size(0) * n_columns <= _MOST_VALUES and problem.n_clusters <= _MOST_PLANNED
         if is_small and not limits.plans:
             rows = problem.provider.all_rows(columns)
@@ -500,10 +500,10 @@ class PlannedCriterion(SeparationCriterion):
         if not _differ(self._coordinates[survivors]):
             return [None]
         node = depth, survivors.tobytes(), rows.tobytes()
-        self._left -= _NODE_WORK
-        if node in self._failed or self._left < 0 or not self._limits.has_room(depth):
+        self._work_left -= _NODE_WORK
+        if node in self._failed or self._work_left < 0 or not self._limits.has_room(depth):
             return None
-        self._left -= len(rows) * len(self._columns)
+        self._work_left -= len(rows) * len(self._columns)
         for _, j, threshold, goes_left in self._allowed(rows, survivors, depth):
             is_left = self._values[rows, j] <= threshold
             left = self._plan(rows[is_left], survivors[goes_left], depth + 1)
@@ -533,41 +533,43 @@ class PlannedCriterion(SeparationCriterion):
         self, rows: Int64, survivors: Int32, depth: int
     ) -> list[tuple[int, int, float, npt.NDArray[np.bool_]]]:
         """The allowed cuts to try in a node, sorted by cost: cost, column, threshold, and which centers go left."""
-        limits, k, found = self._limits, len(survivors), []
-        room = k if limits.max_depth is None else 2 ** min(limits.max_depth - depth - 1, 31)
+        limits, n_centers, found = self._limits, len(survivors), []
+        room = n_centers if limits.max_depth is None else 2 ** min(limits.max_depth - depth - 1, 31)
         for j in self._divisible(rows).tolist():
             along = self._coordinates[survivors, self._columns[j]]
-            by_center, order = np.argsort(along, kind="stable"), np.argsort(self._values[rows, j], kind="stable")
-            x, ends = self._values[rows[order], j], along[by_center]
-            counts = np.append(0, np.cumsum(self._counts[rows[order]]))
+            by_center, by_value = np.argsort(along, kind="stable"), np.argsort(self._values[rows, j], kind="stable")
+            centers, values = along[by_center], self._values[rows[by_value], j]
+            counts = np.append(0, np.cumsum(self._counts[rows[by_value]]))
             # The cuts between two neighboring centers are places in the order of rows, from `first` to `last`.
-            n_left = np.flatnonzero(ends[1:] > ends[:-1]) + 1
-            n_left = n_left[np.maximum(n_left, k - n_left) <= room]
-            first, last = np.searchsorted(x, ends[n_left - 1], "right"), np.searchsorted(x, ends[n_left], "left")
+            n_left = np.flatnonzero(centers[1:] > centers[:-1]) + 1
+            n_left = n_left[np.maximum(n_left, n_centers - n_left) <= room]
+            first = np.searchsorted(values, centers[n_left - 1], "right")
+            last = np.searchsorted(values, centers[n_left], "left")
             least = np.searchsorted(counts, limits.least * n_left, "left")
-            most = np.searchsorted(counts, counts[-1] - limits.least * (k - n_left), "right") - 1
+            most = np.searchsorted(counts, counts[-1] - limits.least * (n_centers - n_left), "right") - 1
             is_allowed = np.maximum(first, least) <= np.minimum(last, most)
             if not is_allowed.any():
                 continue
-            costs = self._costs[rows[order]][:, survivors[by_center]]
-            on_left = np.minimum.accumulate(costs, axis=1)
-            on_right = np.minimum.accumulate(costs[:, ::-1], axis=1)
-            self._left -= _PAIR_WORK * int(is_allowed.sum())
+            costs = self._costs[rows[by_value]][:, survivors[by_center]]
+            by_left_centers = np.minimum.accumulate(costs, axis=1)
+            by_right_centers = np.minimum.accumulate(costs[:, ::-1], axis=1)
+            self._work_left -= _PAIR_WORK * int(is_allowed.sum())
             for i in np.flatnonzero(is_allowed).tolist():
-                n, at = int(n_left[i]), np.arange(first[i], last[i] + 1)
-                between = np.ones(len(at), dtype=np.bool_)
-                between[1:-1] = x[at[1:-1] - 1] < x[at[1:-1]]
-                at = at[between & (at >= least[i]) & (at <= most[i])]
-                left = np.append(0, np.cumsum(on_left[:, n - 1]))
-                right = np.append(0, np.cumsum(on_right[:, k - n - 1]))
-                cost = left[at] + right[-1] - right[at]
-                if len(at) > _PLACES:
-                    spread = np.linspace(0, len(at) - 1, _PLACES // 2).astype(np.intp)
+                n, places = int(n_left[i]), np.arange(first[i], last[i] + 1)
+                is_between_values = np.ones(len(places), dtype=np.bool_)
+                is_between_values[1:-1] = values[places[1:-1] - 1] < values[places[1:-1]]
+                places = places[is_between_values & (places >= least[i]) & (places <= most[i])]
+                left = np.append(0, np.cumsum(by_left_centers[:, n - 1]))
+                right = np.append(0, np.cumsum(by_right_centers[:, n_centers - n - 1]))
+                cost = left[places] + right[-1] - right[places]
+                if len(places) > _PLACES:
+                    spread = np.linspace(0, len(places) - 1, _PLACES // 2).astype(np.intp)
                     chosen = np.union1d(spread, np.argsort(cost, kind="stable")[: _PLACES // 2])
-                    at, cost = at[chosen], cost[chosen]
-                a = float(ends[n - 1])
-                for place, price in zip(at.tolist(), cost.tolist(), strict=True):
-                    found.append((price, j, max(a, x[place - 1]) if place else a, along <= a))
+                    places, cost = places[chosen], cost[chosen]
+                center = float(centers[n - 1])
+                for place, price in zip(places.tolist(), cost.tolist(), strict=True):
+                    threshold = max(center, values[place - 1]) if place else center
+                    found.append((price, j, threshold, along <= center))
         return sorted(found, key=lambda cut: cut[:3])
 
 
@@ -612,6 +614,73 @@ class _OpenLeaf:
         return (-self.gain, -self.purer_by, self.place) < (-other.gain, -other.purer_by, other.place)
 
 
+class _Expansion:
+    """The leaves of a tree that may be split, the one with the largest gain first."""
+
+    def __init__(self, tree: GrowingTree, criterion: ExpansionCriterion, limits: Limits | None) -> None:
+        self.tree, self.criterion, self.limits = tree, criterion, limits
+        self.queue: list[_OpenLeaf] = []
+        self._cached_bytes = 0  # of the sums in the queue
+
+    def consider(self, node: int, sums: NodeSums) -> None:
+        """Put a leaf with a bound on its gain into the queue, unless nothing can be gained."""
+        tree, criterion = self.tree, self.criterion
+        if self.limits is not None and not self.limits.has_room(tree.depth(node)):
+            return
+        cost, impurity = criterion.cost(sums, tree.cluster(node)), criterion.impurity(sums)
+        if not criterion.ends_without_gain or cost != 0 or impurity != 0.0:
+            self._push(_OpenLeaf(node, tree.place(node), cost, impurity, sums))
+
+    def split_next(self) -> bool:
+        """Split the first leaf if its best cut is known, else put it back with more known; whether it was split.
+
+        A function, so that no variable of the caller's loop keeps sums alive, which are large.
+        """
+        tree, leaf = self.tree, heapq.heappop(self.queue)
+        self._cached_bytes -= 0 if leaf.sums is None else leaf.sums.nbytes
+        if leaf.children is not None:
+            self._consider_children(leaf, leaf.children)
+            return False
+        if leaf.cut is None:
+            self._find_cut(leaf)
+            return False
+        left, right = tree.split(leaf.node, leaf.cut.test)
+        tree.label(left, leaf.cut.left_label)
+        tree.label(right, leaf.cut.right_label)
+        # If costs are sums over rows, neither child gains more than both cost.
+        most = leaf.cut.cost if self.criterion.ends_without_gain else math.inf
+        self._push(_OpenLeaf(left, min(left, right), most, math.inf, leaf.sums, children=(left, right)))
+        return True
+
+    def _push(self, leaf: _OpenLeaf) -> None:
+        if leaf.sums is not None and self._cached_bytes + leaf.sums.nbytes > leaf.sums.cache_bytes:
+            leaf = replace(leaf, sums=None)
+        self._cached_bytes += 0 if leaf.sums is None else leaf.sums.nbytes
+        heapq.heappush(self.queue, leaf)
+
+    def _find_cut(self, leaf: _OpenLeaf) -> None:
+        sums = self.criterion.sums(leaf.node) if leaf.sums is None else leaf.sums
+        cut = self.criterion.best_cut(leaf.node, sums)
+        if cut is None:
+            return
+        gain, purer_by = leaf.gain - cut.cost, leaf.purer_by - cut.impurity
+        # Impurities are floats: cuts that purify only by rounding would never end the growth.
+        is_gain = gain > 0 or (gain == 0 and purer_by > 1e-9 * leaf.purer_by)
+        if is_gain or not self.criterion.ends_without_gain:
+            self._push(replace(leaf, gain=gain, purer_by=purer_by, sums=sums, cut=cut))
+
+    def _consider_children(self, parent: _OpenLeaf, children: tuple[int, int]) -> None:
+        smaller, larger = sorted(children, key=self.tree.provider.size)
+        of_smaller = self.criterion.sums(smaller)
+        of_larger = None if parent.sums is None else parent.sums.subtract(of_smaller)
+        if of_larger is not None:  # larger child first: if only one fits the cache, it takes longer to compute again
+            self.consider(larger, of_larger)
+        self.consider(smaller, of_smaller)
+        del of_smaller
+        if of_larger is None:
+            self.consider(larger, self.criterion.sums(larger))
+
+
 def expand(
     tree: GrowingTree,
     criterion: ExpansionCriterion,
@@ -624,78 +693,16 @@ def expand(
     ``tree``: with labeled leaves, or a bare root, which gets its best label. ``limits``: limits of depth; the criterion
     applies the limits of cuts. ``progress``: called with the number of leaves after every split.
     """
-    queue: list[_OpenLeaf] = []
-    cached_bytes = 0
-
-    def wait(leaf: _OpenLeaf) -> None:
-        nonlocal cached_bytes
-        if leaf.sums is not None and cached_bytes + leaf.sums.nbytes > leaf.sums.cache_bytes:
-            leaf = replace(leaf, sums=None)
-        cached_bytes += 0 if leaf.sums is None else leaf.sums.nbytes
-        heapq.heappush(queue, leaf)
-
-    def consider(node: int, sums: NodeSums) -> None:
-        if limits is not None and not limits.has_room(tree.depth(node)):
-            return
-        cost, impurity = criterion.cost(sums, tree.cluster(node)), criterion.impurity(sums)
-        if not criterion.ends_without_gain or cost != 0 or impurity != 0.0:
-            wait(_OpenLeaf(node, tree.place(node), cost, impurity, sums))
-
-    def refresh(leaf: _OpenLeaf) -> None:
-        sums = criterion.sums(leaf.node) if leaf.sums is None else leaf.sums
-        cut = criterion.best_cut(leaf.node, sums)
-        if cut is None:
-            return
-        gain, purer_by = leaf.gain - cut.cost, leaf.purer_by - cut.impurity
-        # Impurities are floats: cuts that purify only by rounding would never end the growth.
-        if criterion.ends_without_gain and (gain < 0 or (gain == 0 and purer_by <= 1e-9 * leaf.purer_by)):
-            return
-        wait(replace(leaf, gain=gain, purer_by=purer_by, sums=sums, cut=cut))
-
-    def start() -> None:
-        of_all = criterion.sums(0)
-        tree.label(0, criterion.label(of_all))
-        consider(0, of_all)
-
-    def divide(leaf: _OpenLeaf, children: tuple[int, int]) -> None:
-        smaller, larger = sorted(children, key=tree.provider.size)
-        of_smaller = criterion.sums(smaller)
-        of_larger = None if leaf.sums is None else leaf.sums.subtract(of_smaller)
-        if of_larger is not None:  # larger child first: if only one fits the cache, it takes longer to compute again
-            consider(larger, of_larger)
-        consider(smaller, of_smaller)
-        del of_smaller
-        if of_larger is None:
-            consider(larger, criterion.sums(larger))
-
-    def take() -> bool:
-        # Returns whether a leaf was split. Sums are large, so that no variable of the loop may keep them alive.
-        nonlocal cached_bytes
-        leaf = heapq.heappop(queue)
-        cached_bytes -= 0 if leaf.sums is None else leaf.sums.nbytes
-        if leaf.children is not None:
-            divide(leaf, leaf.children)
-            return False
-        if leaf.cut is None:
-            refresh(leaf)
-            return False
-        left, right = tree.split(leaf.node, leaf.cut.test)
-        tree.label(left, leaf.cut.left_label)
-        tree.label(right, leaf.cut.right_label)
-        # If costs are sums over rows, neither child gains more than both cost.
-        most = leaf.cut.cost if criterion.ends_without_gain else math.inf
-        wait(_OpenLeaf(left, min(left, right), most, math.inf, leaf.sums, children=(left, right)))
-        return True
-
-    leaves = list(tree.leaves())
+    expansion, leaves = _Expansion(tree, criterion, limits), list(tree.leaves())
+    for node in leaves:
+        sums = criterion.sums(node)
+        if tree.cluster(node) < 0:
+            tree.label(node, criterion.label(sums))
+        expansion.consider(node, sums)
+        del sums
     n_leaves = len(leaves)
-    if tree.cluster(leaves[0]) < 0:
-        start()
-    else:
-        for node in leaves:
-            consider(node, criterion.sums(node))
-    while n_leaves < max_leaves and queue:
-        if take():
+    while n_leaves < max_leaves and expansion.queue:
+        if expansion.split_next():
             n_leaves += 1
             if progress is not None:
                 progress(n_leaves)
