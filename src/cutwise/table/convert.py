@@ -534,46 +534,51 @@ def is_estimator(given: object) -> bool:
 
 def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
     """Raise ``UnsupportedInputError`` for an object from which a ``table`` or vector can be made; it says how."""
-    some = ""
+    if (mistake := _mistake(given, what, table)) is not None:
+        called, step = mistake
+        raise UnsupportedInputError(f"{what} is {called}. Give {step}.")
+
+
+def _mistake(given: Any, what: str, table: bool) -> tuple[str, str] | None:
+    """What was given instead of a table or vector, and what to give; None for what is neither known nor a mistake."""
     own, column = type(given).__name__, "" if table else "['name']"
+
+    def in_memory(load: str, some: str) -> str:
+        part = f", or a part where that is too large: {what}.{some.format('100_000')}" if table and some else ""
+        return f"{what}.{load}(){column}{part}"
+
     if is_estimator(given):
-        called, step = f"a clusterer ({own})", f"its labels: {own}(...).fit(X).labels_"
-        step = "the table first: fit(X)" if table else step
-    elif isinstance(given, str | PathLike):
-        reader = "polars.scan_parquet" if PurePath(given).suffix == ".parquet" else "pandas.read_csv"
-        is_folder = table and isdir(given)
-        reader, holds = ("pyarrow.dataset.dataset", "files hold") if is_folder else (reader, "file holds")
-        called, step = f"a {own} ({str(given)!r})", f"what the {holds}: {reader}({str(given)!r}){column}"
-        if not table and not PurePath(given).suffix:  # the name of a column
-            step = f"the values, one a row: X[{str(given)!r}], or X.obs[{str(given)!r}] of an AnnData object"
-    elif hasattr(given, "read_all") or isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame):
+        return f"a clusterer ({own})", "the table first: fit(X)" if table else f"its labels: {own}(...).fit(X).labels_"
+    if isinstance(given, str | PathLike):
+        path, suffix = str(given), PurePath(given).suffix
+        if not table and not suffix:  # the name of a column
+            step = f"the values, one a row: X[{path!r}], or X.obs[{path!r}] of an AnnData object"
+        elif table and isdir(given):
+            step = f"what the files hold: pyarrow.dataset.dataset({path!r})"
+        else:
+            reader = "polars.scan_parquet" if suffix == ".parquet" else "pandas.read_csv"
+            step = f"what the file holds: {reader}({path!r}){column}"
+        return f"a {own} ({path!r})", step
+    if hasattr(given, "read_all") or isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame):
         # Spark has a collect too, which gives lists of rows.
         ways = {"toPandas": "limit({}).toPandas()", "df": "limit({}).df()", "compute": "head({})", "read_all": ""}
-        into = next((name for name in ways if hasattr(type(given), name)), "collect")
-        called, step = f"a {own}, whose rows are not in memory yet", f"{what}.{into}(){column}"
-        some = ways.get(into, "head({}).collect()")
-    elif hasattr(given, "to_table") and hasattr(given, "to_batches"):
-        called, step = "a dataset of pyarrow, whose rows are not in memory yet", f"{what}.to_table(){column}"
-        some = "head({})"
-    elif table and own == "Batches":
-        called = "Batches, whose rows are not in memory together"
+        load = next((name for name in ways if hasattr(type(given), name)), "collect")
+        some = ways.get(load, "head({}).collect()")
+        return f"a {own}, whose rows are not in memory yet", in_memory(load, some)
+    if hasattr(given, "to_table") and hasattr(given, "to_batches"):
+        return "a dataset of pyarrow, whose rows are not in memory yet", in_memory("to_table", "head({})")
+    if table and own == "Batches":
         step = f"one table, pandas.concat({what}) or numpy.vstack(list({what})), or one of them: next(iter({what}))"
-    elif isinstance(given, Iterator):
-        called, step = f"a {own}, which can be read only once", f"list({what})"
-        step += "; of batches, a function that opens them anew: cutwise.Batches(lambda: iter(parts))" if table else ""
-    elif hasattr(given, "to_adata"):
-        called, step = "the raw part of an AnnData object", "a whole one: adata.raw.to_adata()"
-    elif table and (
-        getattr(getattr(given, "dtype", None), "names", None)
-        or isinstance(given, Mapping)
-        or (isinstance(given, list | tuple) and given and isinstance(given[0], Mapping))
-    ):
-        called = f"a {own}" if isinstance(given, Mapping) else "made of records"
-        step = f"pandas.DataFrame({what})"
-    elif isinstance(given, list | tuple) and given and hasattr(given[0], "columns"):
-        called, step = f"a {own} of data frames", f"pandas.concat({what}), or cutwise.Batches({what})"
-    else:
-        return
-    if table and some:
-        step += f", or a part where that is too large: {what}.{some.format('100_000')}"
-    raise UnsupportedInputError(f"{what} is {called}. Give {step}.")
+        return "Batches, whose rows are not in memory together", step
+    if isinstance(given, Iterator):
+        anew = "; of batches, a function that opens them anew: cutwise.Batches(lambda: iter(parts))" if table else ""
+        return f"a {own}, which can be read only once", f"list({what}){anew}"
+    if hasattr(given, "to_adata"):
+        return "the raw part of an AnnData object", "a whole one: adata.raw.to_adata()"
+    first = given[0] if isinstance(given, list | tuple) and given else None
+    has_fields = getattr(getattr(given, "dtype", None), "names", None)
+    if table and (has_fields or isinstance(given, Mapping) or isinstance(first, Mapping)):
+        return f"a {own}" if isinstance(given, Mapping) else "made of records", f"pandas.DataFrame({what})"
+    if hasattr(first, "columns"):
+        return f"a {own} of data frames", f"pandas.concat({what}), or cutwise.Batches({what})"
+    return None
