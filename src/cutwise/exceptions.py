@@ -19,7 +19,7 @@
 
     CutwiseWarning (UserWarning)
     ├── ColumnNamesWarning                       names on one side only, at fit or at predict
-    ├── UnseparableCentersWarning                centers no cut can part
+    ├── UnseparableCentersWarning                centers no cut can separate
     ├── EmptyClusterWarning                      a cluster that ended without rows
     ├── NotPositiveDefiniteWarning               a kernel under which a squared distance is below 0
     ├── LargeIntegersWarning                     integers that float64 cannot tell from their neighbors
@@ -381,7 +381,7 @@ class UnknownLevelsWarning(CutwiseWarning):
 
 
 class UnseparableCentersWarning(CutwiseWarning):
-    """Two or more centers are equal in every column that may be cut, so no threshold parts them."""
+    """Two or more centers are equal in every column that may be cut, so no threshold separates them."""
 
     @classmethod
     def of(cls, groups: Sequence[Sequence[object]]) -> UnseparableCentersWarning:

@@ -167,7 +167,7 @@ def same_through_any_door(data):
             patch.setattr("cutwise.tree.refine_sample.WHOLE_VALUES", 0)
         # Costs of others are larger than those of the rows that say which are likely.
         patch.setattr("cutwise.passes.rows._LIKELY", data.draw(st.sampled_from([1, 1 << 13])))
-        patch.setattr("cutwise.passes.rows.HELD_BYTES", data.draw(st.sampled_from([0, 1 << 26])))
+        patch.setattr("cutwise.passes.rows.LOADED_BYTES", data.draw(st.sampled_from([0, 1 << 26])))
         same_in_batches(data, given_frame, name, parts, k, options)
 
 
@@ -325,7 +325,7 @@ def test_trees_that_grow_side_by_side_share_their_passes(frame, monkeypatch):
         for name in ("exshallow", "exgreedy", "imm", "exkmc", "search")
     ]
     assert passes[-1] < sum(passes[:-1]) / 2
-    monkeypatch.setattr("cutwise.passes.rows.HELD_BYTES", 1 << 26)
+    monkeypatch.setattr("cutwise.passes.rows.LOADED_BYTES", 1 << 26)
     assert (
         ExplainableKMeans(**options).fit(frame.lazy()).n_passes_ < passes[-1] / 2
     )  # a small table is gone over for its sums alone

@@ -217,7 +217,7 @@ def same_through_any_door(data):
         doors = ["workers", "polars", "frames"]
     door = door_of(data.draw(st.sampled_from(doors)), frame, parts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cutwise.passes.rows.HELD_BYTES", data.draw(st.sampled_from([0, 1 << 26])))
+        patch.setattr("cutwise.passes.rows.LOADED_BYTES", data.draw(st.sampled_from([0, 1 << 26])))
         if explains:
             models = [fitted(ClusterExplainer(**options), X, "y", sample_weight=name) for X in (door, frame)]
         else:

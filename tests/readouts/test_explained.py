@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from cutwise.readouts.words import advice, explained_words, kept_text, ratio_words, table_notes
+from cutwise.readouts.words import advice, explained_text, explained_words, ratio_words, table_notes
 
 OWN, COSTS = "the k-means clusters", "squared distances"
 
@@ -41,8 +41,12 @@ def test_a_share_kept_says_what_it_is_a_share_of():
 
 
 def test_a_share_of_next_to_nothing_is_no_figure():
-    assert [kept_text(0.942, 0.448), kept_text(1.24, 0.197), kept_text(40.0, 0.003)] == ["94.2 %", "124.0 %", "n/a"]
-    assert kept_text(math.nan, math.nan) == "n/a"
+    assert [explained_text(0.942, 0.448), explained_text(1.24, 0.197), explained_text(40.0, 0.003)] == [
+        "94.2 %",
+        "124.0 %",
+        "n/a",
+    ]
+    assert explained_text(math.nan, math.nan) == "n/a"
     words = "explain 0.3 % of all squared distances, next to nothing; the tree's clusters explain 12.0 %"
     assert explained_words(40.0, 0.003, OWN, COSTS) == f"{OWN} {words}"
     assert table_notes([1.2], 0.003, COSTS)[0].endswith("(0.3 % of all squared distances; n/a: next to nothing)")

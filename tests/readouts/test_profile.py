@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.readouts.profile import N_BINS, profile_clusters, telling_columns
+from cutwise.readouts.profile import N_BINS, distinguishing_columns, profile_clusters
 from cutwise.table.intake import read_table
 from cutwise.table.table import ColumnKind, Columns, Table
 from tests.each import each
@@ -61,7 +61,7 @@ def test_clusters_take_turns_in_naming_the_columns_that_tell_them_apart_best(row
         values[:90, 4] = np.nan
     table = Table(form(values), tuple("abcdefg"), True, (ColumnKind("number"),) * 7)
     best = np.argsort(-np.abs(profile_clusters(table, codes, 3).difference).round(9), axis=1, kind="stable")
-    assert telling_columns(table, codes, 3) == list(dict.fromkeys(best.T.ravel().tolist()))
+    assert distinguishing_columns(table, codes, 3) == list(dict.fromkeys(best.T.ravel().tolist()))
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -70,7 +70,7 @@ def test_a_column_of_one_value_and_gaps_tells_no_clusters_apart(seed):
     codes = rng.integers(0, 3, 60)
     values = np.column_stack([np.where(rng.random(60) < 0.3, np.nan, rng.random()), rng.normal(size=60) + 0.1 * codes])
     table = Table(values, ("same", "other"), True, (ColumnKind("number"),) * 2)
-    assert telling_columns(table, codes, 3) == [1, 0]
+    assert distinguishing_columns(table, codes, 3) == [1, 0]
 
 
 def test_every_row_is_in_one_bin_of_its_cluster(rows):

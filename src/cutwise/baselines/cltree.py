@@ -57,7 +57,7 @@ class CLTree(Baseline):
 
     Notes
     -----
-    Leaves that hold no row are not part of ``tree_``: the cut that made them parts nothing.
+    Leaves that hold no row are not part of ``tree_``: the cut that made them separates nothing.
 
     References
     ----------

@@ -155,7 +155,7 @@ def _best_deviance_cut(values: Float64, positions: Float64, weights: Int64) -> t
         # The sums of the two sides are opposite, for the whole was centered.
         gains = np.einsum("ij,ij->i", left_sum, left_sum) * (1 / left_weight + 1 / (total - left_weight))
         at = int(gains.argmax())
-        # Columns that part the rows alike differ by rounding only: the first of them stays.
+        # Columns that separate the rows alike differ by rounding only: the first of them stays.
         if best is None or gains[at] > best[0] * (1 + 1e-12):
             best = float(gains[at]), feature, float(ordered[ends[at]])
     return best

@@ -201,9 +201,9 @@ def _read_alike(cells: Sequence[str], decimal: str, first: int = 0) -> tuple[pd.
 
     numbers, how = _as_numbers(cells, decimal)
     if numbers is not None:
-        own, telling = numbers[first:], _telling(cells, partial(_traits_of_number, decimal))
+        own, typical = numbers[first:], _typical(cells, partial(_traits_of_number, decimal))
         are_whole = all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in own)
-        return pd.Series(own, dtype="int64" if are_whole else "float64"), Reading(how=how, cells=telling)
+        return pd.Series(own, dtype="int64" if are_whole else "float64"), Reading(how=how, cells=typical)
     words = {cell.casefold() for cell in cells}
     pair = next((pair for pair in PAIRS if words and words <= set(pair)), None)
     if pair is not None:
@@ -211,12 +211,12 @@ def _read_alike(cells: Sequence[str], decimal: str, first: int = 0) -> tuple[pd.
         if pair[0] == "true":
             return values, Reading(cells=("true",))  # as others find it
         how = (f"{pair[0]} is true, {pair[1]} is false",)
-        return values, Reading(how=how, are_words=True, cells=_telling(cells, lambda _: {pair}))
+        return values, Reading(how=how, are_words=True, cells=_typical(cells, lambda _: {pair}))
     times, said = _as_times(cells)
     if times is None:
         return None, Reading(unread=said)
     times = times.iloc[first:].reset_index(drop=True)
-    return times.dt.as_unit("us"), Reading(how=(said,), cells=_telling(cells, _traits_of_time))
+    return times.dt.as_unit("us"), Reading(how=(said,), cells=_typical(cells, _traits_of_time))
 
 
 def _first_odd(cells: Sequence[str], known: Sequence[str], decimal: str) -> str:
@@ -228,7 +228,7 @@ def _first_odd(cells: Sequence[str], known: Sequence[str], decimal: str) -> str:
     return cells[bisect_left(range(len(cells)), True, key=lambda i: are_words(i + 1))]
 
 
-def _telling(cells: Sequence[str], traits_of: Callable[[str], set[Hashable]]) -> tuple[str, ...]:
+def _typical(cells: Sequence[str], traits_of: Callable[[str], set[Hashable]]) -> tuple[str, ...]:
     """A few cells that together have the traits of all cells."""
     seen, found = set[Hashable](), []
     for cell in sorted(cells):

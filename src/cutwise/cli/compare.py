@@ -86,7 +86,7 @@ def command(
             str(entry["n_leaves"]),
             str(entry["depth"]),
             words.ratio_text(entry["cost_ratio"]),
-            words.kept_text(entry["explained"], first.reference_explained_),
+            words.explained_text(entry["explained"], first.reference_explained_),
             words.percent(entry["agreement"]),
             f"{entry['wad']:.2f}",
             f"{entry['waes']:.2f}",

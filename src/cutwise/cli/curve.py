@@ -13,7 +13,7 @@ from cutwise.cli.columns import clustering
 from cutwise.cli.models import print_rules
 from cutwise.cli.screen import Outputs, note, print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
-from cutwise.readouts.words import kept_text, percent, ratio_text, table_notes
+from cutwise.readouts.words import explained_text, percent, ratio_text, table_notes
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
@@ -150,7 +150,7 @@ def command(
     figures = (curve.n_leaves, curve.cost_ratio, curve.explained, curve.agreement)
     whole = curve.reference_explained
     rows: list[Any] = [
-        (str(n), ratio_text(ratio), kept_text(explained, whole), percent(agreement))
+        (str(n), ratio_text(ratio), explained_text(explained, whole), percent(agreement))
         for n, ratio, explained, agreement in zip(*(each.tolist() for each in figures), strict=True)
     ]
     number = 0 if chosen is None else chosen.n_leaves_
@@ -159,10 +159,7 @@ def command(
         {**start.about, "algorithm": algorithm, **curve.to_dict()},
         ("leaves", "cost ratio", "explained", "agreement"),
         rows,
-        [
-            *table_notes(curve.cost_ratio.tolist(), whole, OBJECTIVES[table.objective].cost_words),
-            *start.limits_notes,
-        ],
+        [*table_notes(curve.cost_ratio.tolist(), whole, OBJECTIVES[table.objective].cost_words), *start.limits_notes],
         chosen,
         ("n_leaves", number, curve.n_leaves.tolist().index(number) if chosen else -1),
         f"{leaves} the fewest with a cost within {choice.within} of the clustering's",

@@ -19,7 +19,7 @@ from cutwise.cli.tables import Source, open_source
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
 from cutwise.readouts.rules import table_lines
 from cutwise.readouts.shown import MOST_SHOWN, shortened
-from cutwise.readouts.words import explained_words, kept_text, percent, quoted, ratio_words
+from cutwise.readouts.words import explained_text, explained_words, percent, quoted, ratio_words
 from cutwise.table.table import are_plain
 
 if TYPE_CHECKING:
@@ -282,8 +282,8 @@ def _price_lines(model: TreeEstimator) -> list[str]:
     else:
         lines.append(f"cost ratio {ratio:.4f}: {ratio_words(ratio, own, cost_words)}")
     lines += [line for line in [model._limits_line] if line is not None]
-    explained, of = model.explained_, model.reference_explained_
-    lines.append(f"explained {kept_text(explained, of)}: {explained_words(explained, of, own, cost_words)}")
+    explained = model.explained_, model.reference_explained_
+    lines.append(f"explained {explained_text(*explained)}: {explained_words(*explained, own, cost_words)}")
     advice = advice_of(model, "--max-leaves")
     return lines if advice is None else [*lines, f"advice: {advice}"]
 

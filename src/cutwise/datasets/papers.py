@@ -100,9 +100,9 @@ def plant(
 
     ``X`` (n, d) float64. ``labels`` (n,). ``lower_bound``, ``source``: as in ``PlantedSet``.
     """
-    of, norm = (np.mean, np.square) if objective == "kmeans" else (np.median, np.abs)
+    center_of, norm = (np.mean, np.square) if objective == "kmeans" else (np.median, np.abs)
     members = [X[labels == cluster] for cluster in range(int(labels.max()) + 1)]
-    centers = np.array([of(rows, axis=0) for rows in members])
+    centers = np.array([center_of(rows, axis=0) for rows in members])
     cost = sum(float(norm(rows - center).sum()) for rows, center in zip(members, centers, strict=True))
     return PlantedSet(X, labels.astype(np.int32), centers, cost, objective, lower_bound, source)
 
@@ -131,7 +131,7 @@ def make_standard_basis(n_clusters: int = 8) -> PlantedSet:
     ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Section 3 and Figure 2(a).
     """
-    check_integer("n_clusters", n_clusters, minimum=2, hint="With fewer there is nothing to part.")
+    check_integer("n_clusters", n_clusters, minimum=2, hint="With fewer there is nothing to separate.")
     X = np.vstack([np.eye(n_clusters - 1), np.zeros((1, n_clusters - 1))])
     return plant(X, np.arange(n_clusters), source=f"{_IMM}, Section 3, Figure 2(a)")
 
@@ -153,9 +153,9 @@ def make_far_outliers(
     Returns
     -------
     planted : PlantedSet
-        ``2 * n_per_cloud + 2`` rows in 2 columns. A tree that is grown by entropy parts the clouds first and the two
-        far points with them, so that with 3 leaves its cost grows with ``distance``, while the planted cost does not
-        depend on it. IMM parts the far points first.
+        ``2 * n_per_cloud + 2`` rows in 2 columns. A tree that is grown by entropy separates the clouds first and the
+        two far points with them, so that with 3 leaves its cost grows with ``distance``, while the planted cost does
+        not depend on it. IMM separates the far points first.
 
     References
     ----------
@@ -164,7 +164,7 @@ def make_far_outliers(
     distance = check_number("distance", distance, minimum=0)
     spread = check_number("spread", spread, minimum=0)
     check_integer(
-        "n_per_cloud", n_per_cloud, minimum=2, hint="Entropy must gain more by parting the clouds than the two points."
+        "n_per_cloud", n_per_cloud, minimum=2, hint="Entropy must gain more by separating the clouds than two points."
     )
     rng = read_random_state(random_state)
     clouds = [rng.normal((x, 0.0), spread, (n_per_cloud, 2)) for x in (-2.0, 2.0)]
@@ -174,7 +174,7 @@ def make_far_outliers(
 
 
 def make_negated_clusters(n_features: int = 8, *, objective: Objective = "kmeans") -> PlantedSet:
-    """The vectors of ones with one 0, and their negations: two clusters that no single cut parts cheaply.
+    """The vectors of ones with one 0, and their negations: two clusters that no single cut separates cheaply.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def make_synthetic_i(
     distance: float = 1000.0,
     random_state: Seed = None,
 ) -> PlantedSet:
-    """Synthetic I: two noisy patterns and two far outliers, which CART parts from each other.
+    """Synthetic I: two noisy patterns and two far outliers, which CART separates.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ def make_synthetic_ii(
     Frost, Moshkovitz, Rashtchian (2020), *ExKMC: Expanding Explainable k-Means Clustering*, Section 3.3 and
     Appendix A.1.
     """
-    check_integer("n_clusters", n_clusters, minimum=2, hint="With fewer there is nothing to part.")
+    check_integer("n_clusters", n_clusters, minimum=2, hint="With fewer there is nothing to separate.")
     return codewords_apart(n_clusters, n_features, objective, random_state, f"{_EXKMC}, Synthetic II")
 
 
@@ -459,7 +459,7 @@ def make_quadratic_cross() -> KernelSet:
     -------
     planted : KernelSet
         (0, 1), (0, -1) and (1, 0), (-1, 0) with the kernel <x, y>^2. ``lower_bound`` is infinite for cuts
-        ``x <= threshold``. With interval tests the price is 1: -0.5 < x_1 <= 0.5 parts the two clusters.
+        ``x <= threshold``. With interval tests the price is 1: -0.5 < x_1 <= 0.5 separates the two clusters.
 
     References
     ----------

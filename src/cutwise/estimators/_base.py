@@ -412,7 +412,7 @@ class TreeClusterer(HasCost, TreeEstimator):
         Warns
         -----
         UnseparableCentersWarning
-            Reference centers that no cut can part.
+            Reference centers that no cut can separate.
         EmptyClusterWarning
             A cluster that ended without rows.
         IdentifierWarning

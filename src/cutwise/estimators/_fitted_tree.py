@@ -258,7 +258,7 @@ class FittedTree(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
             codes = np.where(np.isnan(costs), np.inf, costs).argmin(axis=1).astype(np.int32)
         counts = count_leaves(self.tree_, self.tree_.apply(table), codes, len(self.classes_), weights)
         self._leaf_counts = counts
-        self._forget_costs()
+        self._remove_costs()
         self.tree_ = replace(self.tree_, n_node_samples=self.tree_.sum_up(counts.n_rows))
         return self
 

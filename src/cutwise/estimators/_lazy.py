@@ -144,8 +144,8 @@ class LazyContext(FitContext):
     @property
     def counted(self) -> tuple[tuple[int, int], tuple[None, Int64 | None]]:
         """See :class:`FitContext`."""
-        held = self.prepared.held
-        return (self.batches.n_rows, self.batches.total_weight), (None, None if held is None else held.weights)
+        loaded = self.prepared.loaded
+        return (self.batches.n_rows, self.batches.total_weight), (None, None if loaded is None else loaded.weights)
 
     @cached_property
     def coordinates(self) -> Float64:
@@ -344,40 +344,41 @@ def measure_by_passes(preprocessor: Any, rows: BatchedRows, stages: Stages) -> A
         return None
     first = rows.example
     with stages.stage("preprocessor"), np.errstate(all="ignore"):  # values that are not finite raise an error later
-        if type(preprocessor) is TableScaler and preprocessor.numbers != "robust":
-            fitted = _fit_table_scaler(preprocessor, rows)
-        elif not are_plain(first.kinds) and (
-            not hasattr(preprocessor, "feature_names_in_") or any(kind.has_other for kind in first.kinds)
-        ):
-            raise UnsupportedInputError(
-                f"preprocessor={shown(preprocessor)} takes this table with categories, dates or missing values in "
-                "memory alone: in batches a transformer must be fitted, to a data frame of the same columns, and "
-                'categories have at most 255 levels. Use TableScaler(), which "auto" stands for, or fit a sample.'
-            )
-        elif type(preprocessor) in EXACT_SCALERS:
-            fitted = copying_clone(preprocessor).fit(rows.extents_with_noise.astype(first.values.dtype))
-            fitted.n_samples_seen_ = rows.n_rows
-            if isinstance(fitted, StandardScaler) and (fitted.with_mean or fitted.with_std):
-                standardize(fitted, *rows.moments(with_noise=True))
-            if first.has_names:
-                fitted.feature_names_in_ = np.array(first.names, dtype=object)
-        else:
-            fitted = preprocessor
-            try:
-                check_is_fitted(fitted)
-            except (NotFittedError, TypeError) as error:
-                raise UnsupportedInputError(
-                    f"preprocessor={shown(preprocessor)} is not fitted. With a table in batches StandardScaler, "
-                    "MinMaxScaler, MaxAbsScaler and TableScaler are fitted to all rows, and others must be fitted "
-                    "already: preprocessor=transformer.fit(sample)."
-                ) from error
-        by_name = (
-            first.has_names
-            and hasattr(fitted, "feature_names_in_")
-            and type(fitted) not in (*EXACT_SCALERS, TableScaler)
-        )
+        fitted = _fit_by_passes(preprocessor, rows)
+        is_ours = type(fitted) in (*EXACT_SCALERS, TableScaler)
+        by_name = first.has_names and hasattr(fitted, "feature_names_in_") and not is_ours
         rows.measure_in(lambda table: transform_rows(fitted, frame_of(table) if by_name else table.values, table)[1])
     return fitted
+
+
+def _fit_by_passes(preprocessor: Any, rows: BatchedRows) -> Any:
+    first = rows.example
+    if type(preprocessor) is TableScaler and preprocessor.numbers != "robust":
+        return _fit_table_scaler(preprocessor, rows)
+    takes_frames = hasattr(preprocessor, "feature_names_in_") and not any(kind.has_other for kind in first.kinds)
+    if not are_plain(first.kinds) and not takes_frames:
+        raise UnsupportedInputError(
+            f"preprocessor={shown(preprocessor)} takes this table with categories, dates or missing values in "
+            "memory alone: in batches a transformer must be fitted, to a data frame of the same columns, and "
+            'categories have at most 255 levels. Use TableScaler(), which "auto" stands for, or fit a sample.'
+        )
+    if type(preprocessor) in EXACT_SCALERS:
+        fitted = copying_clone(preprocessor).fit(rows.extents_with_noise.astype(first.values.dtype))
+        fitted.n_samples_seen_ = rows.n_rows
+        if isinstance(fitted, StandardScaler) and (fitted.with_mean or fitted.with_std):
+            standardize(fitted, *rows.moments(with_noise=True))
+        if first.has_names:
+            fitted.feature_names_in_ = np.array(first.names, dtype=object)
+        return fitted
+    try:
+        check_is_fitted(preprocessor)
+    except (NotFittedError, TypeError) as error:
+        raise UnsupportedInputError(
+            f"preprocessor={shown(preprocessor)} is not fitted. With a table in batches StandardScaler, MinMaxScaler, "
+            "MaxAbsScaler and TableScaler are fitted to all rows, and others must be fitted already: "
+            "preprocessor=transformer.fit(sample)."
+        ) from error
+    return preprocessor
 
 
 def _fit_table_scaler(preprocessor: TableScaler, rows: BatchedRows) -> TableScaler:

@@ -346,17 +346,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(
                 f"fitted.tree is not of {self.n_features_in_} columns and {len(self.classes_)} clusters, as the rest is"
             )
-        for node in np.flatnonzero(tree.feature >= 0):
-            feature, levels = int(tree.feature[node]), tree.levels[node]
-            kind, bounds = kinds[feature] if kinds else NUMBER, (tree.lower[node], tree.threshold[node])
-            finite, n_levels = [bound for bound in bounds if np.isfinite(bound)], len(kind.levels or (False, True))
-            is_category = kind.name == "category"
-            if (is_category and not levels) or (levels and (not is_category or levels[-1] >= n_levels)):
-                raise InvalidInputError(f"fitted.tree asks column {feature} for levels that it does not have, or none")
-            if kind.name == "date" and not all(has_instant(bound, kind) for bound in finite):
-                raise InvalidInputError(f"fitted.tree bounds column {feature} by no dates of the years 1 to 9999")
-            if kind.name in ("bool", "ordered") and not all(0 <= bound < n_levels - 1 for bound in finite):
-                raise InvalidInputError(f"fitted.tree has bounds of column {feature} between no two of its levels")
+        _check_tests(tree, kinds)
         if (names := state["feature_names_in"]) is not None:
             if len(names) != tree.n_features or not all(isinstance(name, str) for name in names):
                 raise InvalidInputError(f"fitted.feature_names_in is not {tree.n_features} names, one a column")
@@ -379,11 +369,11 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             self.tree_ = replace(tree, n_node_samples=none, n_node_mistakes=none)
             self._leaf_counts = LeafCounts.unknown(tree.n_leaves, len(self.classes_))
             self._gaps = None
-            self._forget_costs()
+            self._remove_costs()
         self._restore_space(state)
         self._remember_params()
 
-    def _forget_costs(self) -> None:
+    def _remove_costs(self) -> None:
         """Drop costs and their certificates, since the tree or the counted rows are not those of fit."""
         self._imm_applies = False
         # What describes the kernel of fit stays.
@@ -422,6 +412,21 @@ def checksum(document: Mapping[str, Any]) -> str:
     """Checksum of a model file without its editable parts, the tree and the names of clusters."""
     fitted = {name: entry for name, entry in document["fitted"].items() if name not in ("tree", "cluster_names")}
     return _hashed([document["estimator"], document["params"], fitted])
+
+
+def _check_tests(tree: ThresholdTree, kinds: Sequence[ColumnKind]) -> None:
+    """Raise an error for a test that a column of its kind cannot have; ``kinds``: empty where all are numbers."""
+    for node in np.flatnonzero(tree.feature >= 0):
+        feature, levels = int(tree.feature[node]), tree.levels[node]
+        kind, bounds = kinds[feature] if kinds else NUMBER, (tree.lower[node], tree.threshold[node])
+        finite, n_levels = [bound for bound in bounds if np.isfinite(bound)], len(kind.levels or (False, True))
+        is_category = kind.name == "category"
+        if (is_category and not levels) or (levels and (not is_category or levels[-1] >= n_levels)):
+            raise InvalidInputError(f"fitted.tree asks column {feature} for levels that it does not have, or none")
+        if kind.name == "date" and not all(has_instant(bound, kind) for bound in finite):
+            raise InvalidInputError(f"fitted.tree bounds column {feature} by no dates of the years 1 to 9999")
+        if kind.name in ("bool", "ordered") and not all(0 <= bound < n_levels - 1 for bound in finite):
+            raise InvalidInputError(f"fitted.tree has bounds of column {feature} between no two of its levels")
 
 
 def _digest(tree: ThresholdTree, counts: LeafCounts) -> str:

@@ -287,11 +287,11 @@ class ExplainableKernelKMeans(HasLimits, TreeClusterer):
     ----------
     {n_clusters, max_leaves}
     algorithm : {"imm", "exkmc", "expand", "search"}, default="imm"
-        ``"imm"``, Kernel IMM, gives every cluster a leaf, by cuts of surrogate features that part the fewest rows from
-        their reference center. ``"exkmc"`` and ``"expand"`` grow to ``max_leaves`` from an empty tree, best cut first,
-        by the rows' costs under the reference centers or by the rows whose cluster differs from the reference; they
-        need not give every cluster a leaf, and work with any kernel. ``"search"`` searches for a tree of thresholds
-        that costs less, and takes the cheapest of that and of the others' trees.
+        ``"imm"``, Kernel IMM, gives every cluster a leaf, by cuts of surrogate features that separate the fewest rows
+        from their reference center. ``"exkmc"`` and ``"expand"`` grow to ``max_leaves`` from an empty tree, best cut
+        first, by the rows' costs under the reference centers or by the rows whose cluster differs from the reference;
+        they need not give every cluster a leaf, and work with any kernel. ``"search"`` searches for a tree of
+        thresholds that costs less, and takes the cheapest of that and of the others' trees.
     search_effort : float, default=1.0
         Effort of ``"search"``, as in :class:`ExplainableKMeans`; 0 takes the cheapest of the other algorithms' trees.
     expansion : {"exkmc", "expand"}, default="exkmc"
@@ -425,7 +425,7 @@ class ExplainableKernelKMeans(HasLimits, TreeClusterer):
         Warns
         -----
         UnseparableCentersWarning
-            Reference clusters that no cut can part.
+            Reference clusters that no cut can separate.
         EmptyClusterWarning
             A cluster that ended without rows.
         NotPositiveDefiniteWarning

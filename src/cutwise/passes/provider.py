@@ -132,9 +132,9 @@ class LeafRows:
         return np.tile(np.arange(k, dtype=np.int32), n_leaves), self.weights.ravel()
 
 
-def provide(source: PreparedRows) -> HeldProvider | PassProvider:
-    """The provider of rows in batches: all are held in memory if they are few."""
-    return PassProvider(source) if source.held is None else HeldProvider(source, source.held)
+def provide(source: PreparedRows) -> LoadedProvider | PassProvider:
+    """The provider of rows in batches: all are in memory if they are few."""
+    return PassProvider(source) if source.loaded is None else LoadedProvider(source, source.loaded)
 
 
 def _leaf_sums(source: PreparedRows, n_leaves: int) -> Callable[[Total, Slice, Int32], None]:
@@ -148,16 +148,16 @@ def _leaf_sums(source: PreparedRows, n_leaves: int) -> Callable[[Total, Slice, I
     return add
 
 
-class HeldProvider(MemoryProvider):
-    """All rows of a source, held in memory; those of a finished tree are summed up as those of other sources."""
+class LoadedProvider(MemoryProvider):
+    """All rows of a source, in memory; those of a finished tree are summed up as those of other sources."""
 
     def __init__(self, source: PreparedRows, table: EncodedTable) -> None:
         super().__init__(table, *source.labels_and_costs)
         self._source = source
 
-    def anew(self) -> HeldProvider:
+    def anew(self) -> LoadedProvider:
         """See :class:`Provider`."""
-        return HeldProvider(self._source, self.table)
+        return LoadedProvider(self._source, self.table)
 
     def number_of_row(self, numbers: Mapping[int, int]) -> Int32:
         """See :meth:`PassProvider.number_of_row`."""
@@ -600,16 +600,16 @@ class PassProvider:
         """The best set of levels of every category."""
         nearest, survivors = search.nearest, search.node.survivors
         current = int(node.totals[BASE][2] + node.totals[SIDES][2])
-        for of in self._levels(node, SIDES, search.node.limits):
-            category = of.category
+        for by_level in self._levels(node, SIDES, search.node.limits):
+            category = by_level.category
             modes = category.modes(nearest.coordinates)[survivors]
             if len(np.unique(modes)) < 2:
                 continue
             if category.source not in node.shares:
                 self._add_up_shares(node, nearest)
-            shares, distinct = node.shares[category.source]
-            losses = shares.sums[:, 0].copy()
-            found = search.modes_cut(of, shares.which, shares.part, losses, of.weight(), distinct, current, known_score)
+            opened, distinct = node.shares[category.source]
+            shares = opened.which, opened.part, opened.sums[:, 0].copy()
+            found = search.modes_cut(by_level, shares, by_level.weight(), distinct, current, known_score)
             yield category, found
 
     def _add_up_shares(self, node: Node, nearest: NearestTwo) -> None:

@@ -34,13 +34,7 @@ _SKETCHES, _CELLS = 3, 8
 
 
 def find_centers(
-    rows: BatchedRows,
-    n_clusters: int,
-    *,
-    n_init: int,
-    random_state: Any,
-    n_jobs: int,
-    verbose: int,
+    rows: BatchedRows, n_clusters: int, *, n_init: int, random_state: Any, n_jobs: int, verbose: int
 ) -> Float64:
     """Centers (k, p), bit for bit those of ``find_clustering`` with ``brief=True`` for the same rows in memory."""
     searched = SearchedBatches(rows, n_clusters)

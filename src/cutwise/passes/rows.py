@@ -52,7 +52,7 @@ Sums = tuple[Int64, Int64, Int64]
 MOST_BYTES = 1 << 26
 """Memory for the sums of one pass; it limits how many nodes a pass serves."""
 
-HELD_BYTES = MOST_BYTES
+LOADED_BYTES = MOST_BYTES
 """Memory for the values and costs of all rows; trees of a table that takes more are grown by passes."""
 
 _LIKELY = 1 << 13
@@ -226,16 +226,16 @@ class BatchedRows:
 
         ``mixed``: columns may be of any kind; unless all hold complete numbers, an extra pass finds their kinds.
         """
-        source = lazy, copies, weights, say, y, n_clusters
+        read = partial(cls._read, lazy, copies, weights, say, y, n_clusters)
         if mixed is None:
-            return cls._read(*source)
+            return read()
         rows: BatchedRows | None = None
         if not mixed.names_categories:
             with suppress(NotFiniteError, NotNumericError):
-                rows = cls._read(*source)
+                rows = read()
         if rows is None:
             sums = _kinds_of(lazy, TableSums(mixed.categorical), weights, y)
-            rows = cls._read(*source, None if sums.columns is None else sums.found())
+            rows = read(None if sums.columns is None else sums.found())
             rows._check_unchanged(sums.n_rows)
             rows.n_passes = 2
         warn_of_columns(rows.columns, rows._counts_rows)
@@ -683,7 +683,7 @@ class PreparedRows:
 
         def kernel(*, scale: float, wide: bool) -> tuple[Int64, Int64, Int64, int]:
             self.plan = replace(self.plan, scale=scale, wide=wide)
-            self._forget_costs()
+            self._remove_costs()
             add = partial(_add_cost_sums, of_label)
             found = all_rows.go_over("costs", Total(), add, "excess", "base", **self.where)
             sums, of_base, magnitude, of_label_costs = found.values
@@ -696,10 +696,10 @@ class PreparedRows:
             self._cap(costs.scale)
 
     @cached_property
-    def held(self) -> EncodedTable | None:
+    def loaded(self) -> EncodedTable | None:
         """All rows in memory, if the table is small; it may not leave an engine's workers."""
         rows, n = self.rows, self.rows.n_rows
-        if rows.engine is not None or 8 * n * (len(self.bins.begin) - 1 + self.n_clusters) > HELD_BYTES:
+        if rows.engine is not None or 8 * n * (len(self.bins.begin) - 1 + self.n_clusters) > LOADED_BYTES:
             return None
         known: dict[str, Any] = {name: self._all_of(name) for name in ("values", "weights") if name in self._stored}
         if "values" not in known:
@@ -709,7 +709,7 @@ class PreparedRows:
 
     @cached_property
     def labels_and_costs(self) -> tuple[Int32, FixedCosts]:
-        """Of all rows that are held."""
+        """Of all rows, where they are loaded."""
         costs = FixedCosts(self._all_of("excess"), self._all_of("base"), self.plan.scale)
         return self._all_of("labels").astype(np.int32), costs
 
@@ -733,7 +733,7 @@ class PreparedRows:
         table = encode_table(replace(rows.example, values=rows.sample), weights=rows.sample_weights, merge=False)
         return table, table.matrix if rows.measured is None else rows.measured.matrix
 
-    def _forget_costs(self) -> None:
+    def _remove_costs(self) -> None:
         for name in {"excess", "base"} & self._stored.keys():
             self._stored.pop(name).path.unlink()
 
@@ -749,7 +749,7 @@ class PreparedRows:
         cap = find_cap(np.concatenate(found[::2]), scale, self.rows.total_weight, np.concatenate(found[1::2]))
         if cap is not None:
             self.plan = replace(self.plan, cap=cap)
-            self._forget_costs()
+            self._remove_costs()
             self.rows.go_over("costs, capped", [], lambda *_: None, "excess", "base", **self.where)
 
     @property

@@ -92,8 +92,8 @@ def mistake_spread(
     low = np.full((tree.n_nodes, centers.shape[1]), np.inf)
     high = np.full((tree.n_nodes, centers.shape[1]), -np.inf)
     # A threshold in whole numbers can be below a center on its left, the lower end of its gap is not.
-    parting = replace(tree, threshold=np.where(tree.feature >= 0, gaps[:, 0], np.nan))
-    leaf = parting.apply(as_matrix(np.ascontiguousarray(centers)))
+    separating = replace(tree, threshold=np.where(tree.feature >= 0, gaps[:, 0], np.nan))
+    leaf = separating.apply(as_matrix(np.ascontiguousarray(centers)))
     np.minimum.at(low, leaf, centers)
     np.maximum.at(high, leaf, centers)
     spread, depth = 0.0, 0

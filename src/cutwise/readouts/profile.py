@@ -69,8 +69,8 @@ class Profile:
             return np.where(self.whole_std > 0, (self.mean - self.whole_mean) / self.whole_std, 0.0 * self.mean)
 
     @property
-    def telling(self) -> list[int]:
-        """Entries, ordered by how much a cluster differs from the whole, most first; see ``telling_columns``."""
+    def by_difference(self) -> list[int]:
+        """Entries, ordered by how much a cluster differs from the whole, most first; see ``distinguishing_columns``."""
         return _in_turns(self.difference)
 
     def of(self, places: Int64) -> Profile:
@@ -260,7 +260,7 @@ def _by_levels(found: Profile, by_level: Mapping[int, Int64], tested: TestedLeve
     places, sets = list[int](), list[tuple[int, ...]]()
     for place, column in enumerate(found.columns.tolist()):
         cells = by_level.get(column)
-        own = [()] if cells is None else _telling_sets(cells, found.size, tested.get(column, ()))
+        own = [()] if cells is None else _distinguishing_sets(cells, found.size, tested.get(column, ()))
         places += [place] * len(own)
         sets += own
     found = replace(found.of(np.array(places, dtype=np.int64)), levels=tuple(sets))
@@ -280,7 +280,7 @@ def _by_levels(found: Profile, by_level: Mapping[int, Int64], tested: TestedLeve
     return replace(found, edges=tuple(edges), counts=tuple(counts))
 
 
-def _telling_sets(cells: Int64, size: Int64, tested: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _distinguishing_sets(cells: Int64, size: Int64, tested: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Tested sets of levels, and the level that differs most from the whole in each cluster, the first of equals.
 
     ``cells`` (k, n_levels): rows by cluster and level. ``size`` (k,): rows of every cluster.
@@ -295,7 +295,7 @@ def _telling_sets(cells: Int64, size: Int64, tested: Sequence[tuple[int, ...]]) 
     return list(dict.fromkeys([*tested, *levels]))
 
 
-def telling_columns(
+def distinguishing_columns(
     table: Table, codes: npt.NDArray[np.integer], n_clusters: int, n_wanted: int | None = None
 ) -> list[int]:
     """Columns ordered by how much a cluster differs from the whole, most first; at least ``n_wanted``, or all.

@@ -32,7 +32,7 @@ _POLARS_LASTS = 2**63 / 1000
 """Microseconds of the first duration whose nanoseconds, which polars counts in SQL, are beyond 64 bits."""
 
 # Engines that distinguish quoted names by case.
-_TELLS_CASE = ("postgres", "snowflake", "oracle", "clickhouse")
+_CASE_SENSITIVE = ("postgres", "snowflake", "oracle", "clickhouse")
 
 
 def tree_sql(
@@ -181,7 +181,7 @@ def _comments(
         )
     if labeled.closed:
         lines.append(f"A row with a level not seen at fit gets {given}.")
-    if dialect not in _TELLS_CASE and labeled.columns.has_names and (alike := _alike_but_for_case(labeled)):
+    if dialect not in _CASE_SENSITIVE and labeled.columns.has_names and (alike := _alike_but_for_case(labeled)):
         lines.append(
             f"These names differ only by case, which {dialect} ignores: {alike}. Use those that your table has."
         )

@@ -198,7 +198,7 @@ def ratio_text(ratio: float) -> str:
     return "none" if math.isnan(ratio) else f"{ratio:.4f}"
 
 
-def kept_text(explained: float, reference_explained: float) -> str:
+def explained_text(explained: float, reference_explained: float) -> str:
     """Write the share explained in per cent; ``n/a`` if the clustering itself explains next to nothing."""
     return percent(math.nan if reference_explained < _EXPLAINS_NOTHING else explained)
 

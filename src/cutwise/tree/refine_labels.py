@@ -24,7 +24,7 @@ TABLE_BYTES, SPARSE_BYTES = 2**26, 2**22
 """Largest size of the tables of all leaves, which limits the number of bins.
 
 Most values of sparse tables are in one bin: beyond SPARSE_BINS tables take SPARSE_BYTES, or one byte a stored value."""
-N_STARTS, N_SWAPPED, N_KEPT = 5, 3, 2
+N_STARTS, N_SWAPPED, N_BEST = 5, 3, 2
 """Number of given trees to search from, of results to search with moved leaves, and of trees to return."""
 MANY_LABELS, FEWER_STARTS, FEWER_SWAPPED = 32, 3, 1
 """The first two numbers where there are many labels: others would take twice as long and hardly agree on more rows."""
@@ -86,7 +86,7 @@ def refine_agreement(
 
     best = {step.value: step.tree for step in reversed(run(cuts, False))}
     result = []
-    for step in run([best[value] for value in sorted(best)][:n_swapped], True)[:N_KEPT]:
+    for step in run([best[value] for value in sorted(best)][:n_swapped], True)[:N_BEST]:
         tree = part.restore(bins.unbinned(step.tree)).replay(MemoryProvider(table))
         result.append(prune_to_agreement(tree.finish(), labels, k, n_leaves, table.weights))
     return result

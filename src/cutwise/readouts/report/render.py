@@ -15,7 +15,7 @@ from typing import Any
 
 from cutwise.exceptions import optional_package
 from cutwise.readouts.shown import harmless, html_text
-from cutwise.readouts.words import COSTS_UNKNOWN, explained_words, kept_text, percent, ratio_words, rows
+from cutwise.readouts.words import COSTS_UNKNOWN, explained_text, explained_words, percent, ratio_words, rows
 
 PROFILE_ROWS = 6
 """Columns that a card shows at once; its table has the others."""
@@ -82,7 +82,7 @@ def _environment(jinja2: Any, is_html: bool) -> Any:
         explained_in_words=_explained_in_words,
         cart_in_words=_cart_in_words,
         markdown=_escape_markdown,
-        kept=lambda share, whole: kept_text(_figure(share), _figure(whole)),
+        kept=lambda share, whole: explained_text(_figure(share), _figure(whole)),
         breaks=_with_breaks,
         isolate=_isolated,
         copied=_to_be_copied,

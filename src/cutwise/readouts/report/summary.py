@@ -19,9 +19,9 @@ from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.profile import (
     Profile,
     TestedLevels,
+    distinguishing_columns,
     profile_batches,
     profile_clusters,
-    telling_columns,
     tested_levels,
 )
 from cutwise.readouts.rules import ClusterRules, build_rules
@@ -62,7 +62,7 @@ class DescribedRows:
         tree, k, others = labeled.tree, len(labeled.labels), list(range(table.n_columns))
         leaf = tree.apply(table)
         if table.n_columns > MOST_COLUMNS:
-            others = telling_columns(table, tree.cluster[leaf], k, MOST_COLUMNS + len(table.unread))
+            others = distinguishing_columns(table, tree.cluster[leaf], k, MOST_COLUMNS + len(table.unread))
         columns = [column for column in dict.fromkeys([*_tested(tree), *others]) if column not in table.unread]
         profile = profile_clusters(table, tree.cluster[leaf], k, columns[:MOST_COLUMNS], tested_levels(tree))
         return cls(table.n_rows, table.n_columns, count_rows(tree, leaf, weights), profile)
@@ -73,7 +73,7 @@ class DescribedRows:
         tree, k = labeled.tree, len(labeled.labels)
         profile = profile_batches(rows, lambda part: tree.predict(part.table), k, tested_levels(tree))
         wide = tree.n_features > MOST_COLUMNS
-        others = profile.columns[profile.telling].tolist() if wide else list(range(tree.n_features))
+        others = profile.columns[profile.by_difference].tolist() if wide else list(range(tree.n_features))
         columns = list(dict.fromkeys([*_tested(tree), *others]))[:MOST_COLUMNS]
         places = np.concatenate([np.flatnonzero(profile.columns == column) for column in columns])
         return cls(rows.n_rows, tree.n_features, in_leaves, profile.of(places))
@@ -203,7 +203,7 @@ def _cluster(
 ) -> dict[str, Any]:
     profile, tree = described.profile, labeled.tree
     difference, kinds = profile.difference[code], labeled.columns.kinds
-    order = _telling(profile, code, tested_levels(tree))
+    order = _distinguishing(profile, code, tested_levels(tree))
     color, share = cluster_color(code), described.share(tree.cluster[tree.leaves] == code)
     rows_in = dict(zip(tree.leaves.tolist(), map(int, described.in_leaves[0]), strict=True))
     columns = [
@@ -241,19 +241,19 @@ def _cluster(
     }
 
 
-def _telling(profile: Profile, code: int, tested: TestedLevels) -> list[int]:
+def _distinguishing(profile: Profile, code: int, tested: TestedLevels) -> list[int]:
     """Entries of a cluster to show, strongest difference first: of a category the tested set and a stronger level."""
     strength = np.nan_to_num(np.abs(profile.difference[code]))
     order: list[int] = np.argsort(-strength, kind="stable").tolist()
     said = set[tuple[int, bool]]()
-    telling = []
+    found = []
     for j in order:
         column, some = int(profile.columns[j]), profile.levels[j]
         is_tested = some in tested.get(column, ())
         if not some or not said & {(column, is_tested), (column, True)}:
-            telling.append(j)
+            found.append(j)
         said.add((column, is_tested))
-    return telling
+    return found
 
 
 def _sentence(

@@ -113,25 +113,25 @@ class LeastInduced:
 
     def modes_cut(
         self,
-        of: LevelSums,
-        levels: Int32,
-        groups: npt.NDArray[np.uint64],
-        losses: Int64,
+        by_level: LevelSums,
+        shares: tuple[Int32, npt.NDArray[np.uint64], Int64],
         weight: Int64,
         distinct: Int64,
         current: int,
         known_score: float | None,
         parts: Int32 | None = None,
     ) -> ModesCut | None:
-        """The best set of levels of a category, from the results of ``core.mode_shares`` for all rows of the node.
+        """The best set of levels of a category.
 
-        ``weight``, ``distinct`` (n_levels,): weight and number of distinct rows by level. ``current``: cost of the
-        node. ``parts`` (n_survivors,): see ``core.mode_shares``.
+        ``shares``: of ``core.mode_shares`` for all rows of the node. ``weight``, ``distinct`` (n_levels,): weight and
+        number of distinct rows by level. ``current``: cost of the node. ``parts`` (n_survivors,): see
+        ``core.mode_shares``.
         """
-        first, modes = of.category.columns[0], of.category.modes(self.nearest.coordinates)[self.node.survivors]
+        category, modes = by_level.category, by_level.category.modes(self.nearest.coordinates)[self.node.survivors]
+        kills_left, kills_right = (bool(kills[category.columns[0]]) for kills in (self.kills_left, self.kills_right))
         best: ModesCut | None = core.least_induced_modes(
-            levels, groups, losses, weight, distinct, modes, current, self.nearest.depth_penalty,
-            bool(self.kills_left[first]), bool(self.kills_right[first]), known_score, of.counts, of.limits, parts,
+            *shares, weight, distinct, modes, current, self.nearest.depth_penalty, kills_left, kills_right, known_score,
+            by_level.counts, by_level.limits, parts,
         )  # fmt: skip
         return best
 
@@ -190,33 +190,34 @@ class NearestTwoRows:
                 memory.levels, self._histogram, node.survivors, self._modes, first, current, nearest.depth_penalty,
                 search.kills_left, search.kills_right, known_score,
             )  # fmt: skip
-        for of in allowed_categories(memory, rows, node.limits, lambda _: None, parts):
-            category = of.category
+        for by_level in allowed_categories(memory, rows, node.limits, lambda _: None, parts):
+            category = by_level.category
             assert isinstance(category, CodedCategory)
             own = None if parts is None else parts[memory.categories.index(category)]
             modes = category.modes(nearest.coordinates)[node.survivors]
             if len(np.unique(modes)) > 1:
-                codes, weight = category.levels.codes(rows), self._weight(of, node)
+                codes, weight = category.levels.codes(rows), self._weight(by_level, node)
                 shares = core.mode_shares(codes, rows, self._excess, weight, node.survivors, modes, own)
                 rest = (current, known_score, own)
-                found = search.modes_cut(of, *shares, weight, np.full(len(weight), len(modes)), *rest)
+                found = search.modes_cut(by_level, shares, weight, np.full(len(weight), len(modes)), *rest)
                 if found is None:
                     continue
                 # Distinct rows matter only for sets that beat the known score, and few rows of a side show them.
-                matrix, inside = memory.table.matrix, np.isin(modes, found[3])
-                sides = np.isin(codes, found[3]).astype(np.int32)
+                *_, levels = found
+                matrix, inside = memory.table.matrix, np.isin(modes, levels)
+                sides = np.isin(codes, levels).astype(np.int32)
                 of_sides = core.distinct_by_level(matrix, rows, sides, 2, len(modes))
                 if of_sides[1] < inside.sum() or of_sides[0] < (~inside).sum():
                     distinct = core.distinct_by_level(matrix, rows, codes, len(weight), len(modes))
-                    found = search.modes_cut(of, *shares, weight, distinct, *rest)
+                    found = search.modes_cut(by_level, shares, weight, distinct, *rest)
                 yield category, found
 
-    def _weight(self, of: LevelSums, node: SeparationNode) -> Int64:
+    def _weight(self, by_level: LevelSums, node: SeparationNode) -> Int64:
         """Weight of every level of a category in a node."""
         if self._histogram is None or self._histogram.shape[2] == 1:
-            return of.weight()
-        assert isinstance(of.category, CodedCategory)
-        weight: Int64 = of.category.levels.sums(self._histogram)[:, node.survivors, 1].sum(axis=1)
+            return by_level.weight()
+        assert isinstance(by_level.category, CodedCategory)
+        weight: Int64 = by_level.category.levels.sums(self._histogram)[:, node.survivors, 1].sum(axis=1)
         return weight
 
     @cached_property

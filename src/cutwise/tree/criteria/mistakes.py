@@ -129,27 +129,26 @@ class FewestByModes:
         ``costs_of_sides``: gives the costs of the rows on each side of a threshold by every cluster.
         """
         best, best_second, survivors = self.cut, None, self.node.survivors
-        for of in sets:
-            category, allowed = of.category, (of.counts, of.limits)
+        for by_level in sets:
+            category, allowed = by_level.category, (by_level.counts, by_level.limits)
             modes = category.modes(self.mistakes.coordinates)[survivors]
             # Weights of levels break ties, which matter only once a set is as good as the best, and decide which modes
             # share a group if there are many.
-            is_settled = of.limits is None and len(survivors) <= core.MOST_MODE_GROUPS
-            weight = of.sums.sum(axis=1) if is_settled else of.weight()
-            found = core.fewest_mode_mistakes(of.sums, weight, survivors, modes, None, *allowed)
-            if found is None or (best is not None and found[0] > best.mistakes):
+            is_settled = by_level.limits is None and len(survivors) <= core.MOST_MODE_GROUPS
+            weight = by_level.sums.sum(axis=1) if is_settled else by_level.weight()
+            found = core.fewest_mode_mistakes(by_level.sums, weight, survivors, modes, None, *allowed)
+            if found is None:
                 continue
-            if (
-                best is not None
-                and searched is not None
-                and found[3] == 1
-                and _is_alike(best, of, found[2], modes, searched)
-            ):
+            mistakes, _, levels, n_tied = found
+            if best is not None and mistakes > best.mistakes:
                 continue
-            costs = of.costs()
-            found = core.fewest_mode_mistakes(of.sums, of.weight(), survivors, modes, costs, *allowed)
+            if best is not None and searched and n_tied == 1 and _is_alike(best, by_level, levels, modes, searched):
+                continue
+            costs = by_level.costs()
+            found = core.fewest_mode_mistakes(by_level.sums, by_level.weight(), survivors, modes, costs, *allowed)
             assert found is not None
-            if best is not None and found[0] == best.mistakes:
+            mistakes, second, levels, _ = found
+            if best is not None and mistakes == best.mistakes:
                 assert searched is not None
                 j, is_set = best.test.feature, best.test.levels is not None
                 source = j if is_set else int(searched.source[j])
@@ -160,22 +159,22 @@ class FewestByModes:
                     else:
                         left, right = costs_of_sides(best)
                     best_second = int(left[survivors[best.goes_left]].min() + right[survivors[~best.goes_left]].min())
-                if (best_second, source) <= (found[1], category.source):
+                if (best_second, source) <= (second, category.source):
                     continue
-            test = NodeTest(category.source, math.nan, levels=tuple(found[2]))
-            best, best_second = SeparatingCut(test, np.isin(modes, found[2]), mistakes=found[0]), found[1]
+            test = NodeTest(category.source, math.nan, levels=tuple(levels))
+            best, best_second = SeparatingCut(test, np.isin(modes, levels), mistakes=mistakes), second
         return best
 
 
 def _is_alike(
-    cut: SeparatingCut, of: LevelSums, levels: Sequence[int], modes: Int32, searched: SearchedColumns
+    cut: SeparatingCut, by_level: LevelSums, levels: Sequence[int], modes: Int32, searched: SearchedColumns
 ) -> bool:
     """Whether a cut of one level equals a set of levels, with the same centers on its side."""
-    j = cut.test.feature
-    if cut.test.levels is not None or searched.source[j] != of.category.source or len(of.category.columns) < 2:
+    j, category = cut.test.feature, by_level.category
+    if cut.test.levels is not None or searched.source[j] != category.source or len(category.columns) < 2:
         return False
-    is_own = np.isin(np.arange(of.category.n_levels), levels)
-    if is_own[searched.level[j]] == (is_own.sum() > 1) or is_own.sum() not in (1, of.category.n_levels - 1):
+    is_own = np.isin(np.arange(category.n_levels), levels)
+    if is_own[searched.level[j]] == (is_own.sum() > 1) or is_own.sum() not in (1, category.n_levels - 1):
         return False
     return bool((is_own[modes] == (is_own[searched.level[j]] != cut.goes_left)).all())
 

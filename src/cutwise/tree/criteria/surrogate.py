@@ -120,11 +120,11 @@ def best_of_cut_and_sets(
 
     ``by_label``: whether sums are weights by label, not costs. ``gini``: whether impurity decides between equal sets.
     """
-    for of in sets:
-        found = core.best_level_set(of.sums, by_label, gini, of.counts, of.limits)
+    for by_level in sets:
+        found = core.best_level_set(by_level.sums, by_label, gini, by_level.counts, by_level.limits)
         if found is None:
             continue
-        (cost, impurity, levels, left_label, right_label), source = found, of.category.source
+        (cost, impurity, levels, left_label, right_label), source = found, by_level.category.source
         if cut is not None:
             is_set = cut.test.levels is not None
             own = cut.test.feature if is_set or searched is None else int(searched.source[cut.test.feature])
