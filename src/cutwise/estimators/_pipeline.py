@@ -69,62 +69,58 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
             f"explain_pipeline takes a fitted Pipeline whose last step is a model, not {type(pipeline).__name__}."
         )
     model = fitted(pipeline.steps[-1][1], "explain_pipeline", "Give a pipeline that ends in one.")
-    steps = [step for _, step in pipeline.steps[:-1]]
-    first = len(steps)
-    while first and all(map(_is_invertible, _elementary(steps[first - 1]))):
-        first -= 1
-    undone = [step for step in steps[first:] if step not in (None, "passthrough")]
-    gaps = model._gaps
-    if not undone or gaps is None:
+    if model._gaps is None:
+        raise InvalidInputError("The model's tree was edited: fit the pipeline again.")
+    undone = _last_invertible([step for _, step in pipeline.steps[:-1]])
+    if not undone:
         raise InvalidInputError(
             "No step right in front of the model takes columns one by one and can be undone: its rules are already in "
             "the columns that it is given. For rules about other columns, give the steps as its preprocessor."
-            if gaps is not None
-            else "The model's tree was edited: fit the pipeline again."
         )
-    scaling = undone[0] if len(undone) == 1 else Pipeline([(f"step{i}", step) for i, step in enumerate(undone)])
-    inner = model.tree_.feature >= 0
-    columns = _ColumnsBefore.of(undone, model.tree_.feature[inner], model.n_features_in_, model._is_float32)
-    ends, source = columns.unscale_gaps(gaps[inner]), columns.source
-    nearest = np.rint(ends)
-    near = columns.scale_to(nearest, gaps[inner])  # scalers round, so an end may miss the value of a row
-    # The other end may be a center, so one whole end of two suffices for a column of whole numbers.
-    has_whole = near[:, :2].any(axis=1) & (np.isnan(ends[:, 2]) | near[:, 2:].any(axis=1))
-    whole = ~np.isin(model.tree_.feature[inner], model.tree_.feature[inner][~has_whole])
-    ends = np.where(near & whole[:, np.newaxis], nearest, ends)
-    threshold, lower = model.tree_.threshold.copy(), model.tree_.lower.copy()
-    kinds = model._columns_of_fit().kinds
-    names = getattr(undone[0], "feature_names_in_", None)
+    tree, kinds, names = model.tree_, model._columns_of_fit().kinds, getattr(undone[0], "feature_names_in_", None)
+    inner = tree.feature >= 0
+    columns = _ColumnsBefore.of(undone, tree.feature[inner], model.n_features_in_, model._is_float32)
+    source, n_before, gaps = columns.source, columns.n_before, model._gaps[inner]
+    ends, is_whole = columns.unscale_whole(gaps)
     elementary = [own for step in undone for own in _elementary(step)]
     if any(isinstance(own, FunctionTransformer) and own.func is not None for own in elementary):
         columns.check_increasing(ends, kinds, names)
-    for node, (a, b, c, d), is_whole in zip(np.flatnonzero(inner).tolist(), ends.tolist(), whole.tolist(), strict=True):
-        kind = kinds[model.tree_.feature[node]]
+    threshold, lower = tree.threshold.copy(), tree.lower.copy()
+    for node, (a, b, c, d), whole in zip(np.flatnonzero(inner).tolist(), ends.tolist(), is_whole.tolist(), strict=True):
+        kind = kinds[tree.feature[node]]
         if kind.name in ("date", "duration"):
             threshold[node] = place_threshold(a, b, kind)
         elif np.isfinite(a):  # a set of levels has no ends
-            threshold[node] = choose_threshold(a, b, is_whole and math.ceil(a) < b)
+            threshold[node] = choose_threshold(a, b, whole and math.ceil(a) < b)
         if np.isfinite(lower[node]):
-            lower[node] = choose_threshold(c, d, is_whole and math.ceil(c) < d)
-    explained = copy(model)
-    n_before, feature = columns.n_before, model.tree_.feature.copy()
-    kinds_before = np.full(n_before, NUMBER, dtype=object)
+            lower[node] = choose_threshold(c, d, whole and math.ceil(c) < d)
+    feature, kinds_before = tree.feature.copy(), np.full(n_before, NUMBER, dtype=object)
     feature[inner], kinds_before[source] = source[feature[inner]], kinds
+    explained = copy(model)
     explained.n_features_in_, explained._kinds = n_before, tuple(kinds_before)
-    explained.tree_ = replace(model.tree_, feature=feature, threshold=threshold, lower=lower, n_features=n_before)
+    explained.tree_ = replace(tree, feature=feature, threshold=threshold, lower=lower, n_features=n_before)
     explained._gaps = np.full((len(inner), 4), np.nan)
     explained._gaps[inner] = ends
     if model._column_spreads is not None:
-        explained._column_spreads = columns.unscale_spreads(model._column_spreads, gaps[inner])
+        explained._column_spreads = columns.unscale_spreads(model._column_spreads, gaps)
     explained._imm_applies = False  # distances are measured in other columns than those that are cut
     # Costs are still measured in the same space.
     own = getattr(model, "preprocessor_", None)
+    scaling = undone[0] if len(undone) == 1 else Pipeline([(f"step{i}", step) for i, step in enumerate(undone)])
     space = scaling if own is None else Pipeline([("scaling", scaling), ("preprocessor", own)])
     explained.preprocessor_ = explained.preprocessor = space
     explained._remember_params()
     if names is not None and len(names) == n_before:
         explained.feature_names_in_ = np.asarray(names, dtype=object)
     return explained
+
+
+def _last_invertible(steps: Sequence[Any]) -> list[Any]:
+    """The steps at the end that can be undone, without those that do nothing."""
+    first = len(steps)
+    while first and all(map(_is_invertible, _elementary(steps[first - 1]))):
+        first -= 1
+    return [step for step in steps[first:] if step not in (None, "passthrough")]
 
 
 def _elementary(step: Any) -> list[Any]:
@@ -222,6 +218,16 @@ class _ColumnsBefore:
 
         routes = partial(along, ahead, m, source[feature], feature), partial(along, back, m, feature, source[feature])
         return cls(feature, source, d, *routes, partial(along, ahead, slice(None)), is_float32)
+
+    def unscale_whole(self, gaps: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """``unscale_gaps``, with integers as ends in columns of integers; and whether each test has such a column."""
+        ends = self.unscale_gaps(gaps)
+        integers = np.rint(ends)
+        is_exact = self.scale_to(integers, gaps)  # scalers round, so an end may miss the value of a row
+        # The other end may be a center, so one whole end of two suffices for a column of integers.
+        has_integer = is_exact[:, :2].any(axis=1) & (np.isnan(ends[:, 2]) | is_exact[:, 2:].any(axis=1))
+        is_whole = ~np.isin(self.feature, self.feature[~has_integer])
+        return np.where(is_exact & is_whole[:, np.newaxis], integers, ends), is_whole
 
     def unscale_gaps(self, gaps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Gaps (m, 4) before scaling: largest values scaled to at most a lower end, smallest to at least an upper."""

@@ -14,6 +14,7 @@ from cutwise.passes.sources import as_lazy
 from cutwise.passes.spill import Copies
 from cutwise.plot.base import (
     Display,
+    Inks,
     fit_text,
     labeled_tree,
     make_room,
@@ -109,7 +110,7 @@ class ProfileDisplay(Display):
         need_matplotlib()
         everything = self.profile.difference.T  # column by cluster
         strength = np.nan_to_num(np.abs(everything)).max(axis=1)
-        k, most, room, font = everything.shape[1], self.max_columns, 99.0, 8.5
+        n_clusters, most, room, font = everything.shape[1], self.max_columns, 99.0, 8.5
         small = ax is not None
         if ax is not None:
             width, height = size_in_inches(ax)
@@ -121,55 +122,61 @@ class ProfileDisplay(Display):
         order = np.argsort(-strength, kind="stable")[:most]
         self.difference_ = shown = everything[order]
         self.columns_ = self.profile.columns[order]
-        m = len(shown)
-        cell = 0.5 if k <= 12 else 0.36
+        n_shown = len(shown)
+        cell = 0.5 if n_clusters <= 12 else 0.36
         short = ShortNames([self.names[i] for i in order])
-        names = [fit_text(partial(short, i), _NAME, room, font) for i in range(m)]
+        names = [fit_text(partial(short, i), _NAME, room, font) for i in range(n_shown)]
         clusters = [shorten(plain(title), 10 if small else 18) for title in self.titles]
         margin = max(text_width(name, font) for name in names) + 0.3
         if small:
-            cell = (width - margin) / k
+            cell = (width - margin) / n_clusters
         longest = max(text_width(title, font) for title in clusters)
         upright = longest > cell - 0.08
         head = (longest if upright else 0.2) + 0.45
-        ax, inks = self._start(ax, margin + max(cell * k, 1.6) + 1.1, head + max(_CELL * m, 1.6) + 0.35)
+        ax, inks = self._start(ax, margin + max(cell * n_clusters, 1.6) + 1.1, head + max(_CELL * n_shown, 1.6) + 0.35)
         if small:
             make_room(ax, left=margin, below=0.42, above=head - 0.1)
         limit = min(max(float(np.nanmax(np.abs(shown), initial=0.5)), 0.5), 2.5)
         image = ax.imshow(shown, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
-        said = k <= 12 and cell > text_width("+9.9", 6.0 if small else 7.5)
+        said = n_clusters <= 12 and cell > text_width("+9.9", 6.0 if small else 7.5)
         if said:
-            for (i, j), value in np.ndenumerate(shown):
-                if np.isfinite(value):
-                    ink = LIGHT if abs(value) > 0.62 * limit else DARK
-                    written = f"{value:+.1f}".replace("-", "−") if abs(value) >= 0.05 else "0.0"
-                    ax.text(j, i, written, ha="center", va="center",
-                            fontsize=6.0 if small else 7.5, color=ink)  # fmt: skip
-        ax.set_yticks(range(m), labels=names, fontsize=font, color=inks.text, parse_math=False)
-        ax.set_xticks(
-            range(k), labels=clusters, fontsize=font, color=inks.text, parse_math=False, rotation=90 if upright else 0
-        )
+            self._write_values(ax, 0.62 * limit, 6.0 if small else 7.5)
+        ax.set_yticks(range(n_shown), labels=names, fontsize=font, color=inks.text, parse_math=False)
+        turn = 90 if upright else 0
+        ax.set_xticks(range(n_clusters), clusters, fontsize=font, color=inks.text, parse_math=False, rotation=turn)
         ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, pad=7)
         ax.tick_params(axis="y", pad=4)
-        ax.set_xticks(np.arange(k + 1) - 0.5, minor=True)
-        ax.set_yticks(np.arange(m + 1) - 0.5, minor=True)
+        ax.set_xticks(np.arange(n_clusters + 1) - 0.5, minor=True)
+        ax.set_yticks(np.arange(n_shown + 1) - 0.5, minor=True)
         ax.grid(which="minor", color=inks.ground, linewidth=1.2)
         ax.tick_params(which="minor", length=0)
         for spine in ax.spines.values():
             spine.set_visible(False)
-        self._strip(ax, k)
+        self._strip(ax, n_clusters)
         what = "mean against all rows{},\nin standard deviations"
         if small:
             signs = what.format("" if said else " (red: above)")
             ax.set_xlabel(signs, fontsize=font - 0.5, color=inks.muted)
             return self
-        beyond = "both" if np.nanmax(np.abs(shown), initial=0.0) > limit else "neither"
-        shrink = min(1.0, 1.8 / max(_CELL * m, 1.6))
+        self._add_color_bar(image, ax, inks, what.format(""), limit)
+        return self
+
+    def _write_values(self, ax: Any, strong: float, font: float) -> None:
+        """Write the differences into the cells; from ``strong`` on cells are dark."""
+        for (i, j), value in np.ndenumerate(self.difference_):
+            if np.isfinite(value):
+                written = f"{value:+.1f}".replace("-", "−") if abs(value) >= 0.05 else "0.0"
+                ink = LIGHT if abs(value) > strong else DARK
+                ax.text(j, i, written, ha="center", va="center", fontsize=font, color=ink)
+
+    def _add_color_bar(self, image: Any, ax: Any, inks: Inks, label: str, limit: float) -> None:
+        """Explain the colors beside the cells; ``limit``: the largest difference with a color of its own."""
+        beyond = "both" if np.nanmax(np.abs(self.difference_), initial=0.0) > limit else "neither"
+        shrink = min(1.0, 1.8 / max(_CELL * len(self.difference_), 1.6))
         bar = self.figure_.colorbar(image, ax=ax, shrink=shrink, pad=0.02, extend=beyond, anchor=(0.0, 1.0), aspect=14)
-        bar.set_label(what.format(""), fontsize=8, color=inks.muted)
+        bar.set_label(label, fontsize=8, color=inks.muted)
         bar.ax.tick_params(labelsize=8, colors=inks.muted, length=2)
         bar.outline.set_visible(False)
-        return self
 
     def _strip(self, ax: Any, k: int) -> None:
         """The clusters' colors above the cells."""

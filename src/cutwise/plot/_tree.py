@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -14,6 +14,7 @@ from cutwise.estimators import TreeEstimator
 from cutwise.exceptions import InvalidInputError
 from cutwise.plot.base import (
     Display,
+    Inks,
     fit_text,
     labeled_tree,
     need_matplotlib,
@@ -139,8 +140,6 @@ class TreeDisplay(Display):
         """
         tree = self.tree
         need_matplotlib()
-        from matplotlib.patches import FancyBboxPatch
-
         from cutwise.plot._text import ScaledText
 
         labeled = LabeledTree(tree, self.names)
@@ -196,10 +195,18 @@ class TreeDisplay(Display):
                     markeredgewidth=1.1 * scale, zorder=4)  # fmt: skip
         beside = (0.09, "left") if lay.bar_x is None else (-0.09, "right")
         write(x[0] + beside[0], y[0], rows(int(size[0])), _SMALL, ha=beside[1], color=inks.muted)
+        self._draw_leaves(ax, inks, lay, write)
+        self._write_head(inks, lay, write)
+        line = [lay.leaf_x, lay.width - _MARGIN]
+        ax.plot(line, [lay.head - 0.07] * 2, color=inks.rule, linewidth=0.8 * scale)
+        return self
+
+    def _draw_leaves(self, ax: Any, inks: Inks, lay: _Layout, write: Callable[..., None]) -> None:
+        from matplotlib.patches import FancyBboxPatch
 
         most = max(int(self.leaf_rows.max()), 1)
-        for i, leaf in enumerate(tree.leaves.tolist()):
-            code, line = int(tree.cluster[leaf]), y[leaf]
+        for i, leaf in enumerate(self.tree.leaves.tolist()):
+            code, line = int(self.tree.cluster[leaf]), lay.y[leaf]
             color = cluster_color(code)
             corner, shape = (lay.leaf_x, line - lay.thick / 2), "round,pad=0,rounding_size=0.07"
             ax.add_patch(
@@ -215,6 +222,9 @@ class TreeDisplay(Display):
             ax.barh([line], [_BAR], height=0.14, left=lay.bar_x, color=inks.faint, zorder=2)
             ax.barh([line], [length], height=0.14, left=lay.bar_x, color=tint(color, 0.38, inks.ground), zorder=3)
             ax.barh([line], [length * pure], height=0.14, left=lay.bar_x, color=color, zorder=4)
+
+    def _write_head(self, inks: Inks, lay: _Layout, write: Callable[..., None]) -> None:
+        """What stands above the leaves, and below them."""
         head, right = lay.head * 0.55, lay.width - _MARGIN
         if lay.bar_x is None:
             write(right, head, "cluster, rows" + ", pure" * self._knows_purity, _SMALL, color=inks.muted, ha="right")
@@ -224,8 +234,6 @@ class TreeDisplay(Display):
             if self._knows_purity:
                 legend = "pale: rows that the reference has in other clusters"
                 write(right, lay.height - _MARGIN - 0.06, legend, _SMALL - 1, color=inks.muted, ha="right")
-        ax.plot([lay.leaf_x, right], [lay.head - 0.07] * 2, color=inks.rule, linewidth=0.8 * scale)
-        return self
 
     @property
     def _knows_purity(self) -> bool:

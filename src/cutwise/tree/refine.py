@@ -337,42 +337,18 @@ class SearchCheaper(SearchProblem):
         self, sample: SearchSample, plan: SearchPlan, price: SizePrice, rounds: Sequence[Sequence[CutTree]]
     ) -> list[Path]:
         """Choose cuts of the best starts again, then move leaves of the best results; see ``SearchPlan``."""
-        in_units, least_gain = sample.grid.in_units, sample.grid.in_units(sample.least_gain)
+        in_units, least_gain, say = sample.grid.in_units, sample.grid.in_units(sample.least_gain), self.progress
         search = core.TreeSearch(
-            sample.bins.codes,
-            sample.bins.n_bins,
-            sample.payload,
-            "squares",
-            least_gain,
-            *room(self.limits, sample.weight),
-            price.in_units(sample, sample.weight),
-        )
-        say = self.progress
+            sample.bins.codes, sample.bins.n_bins, sample.payload, "squares", least_gain,
+            *room(self.limits, sample.weight), price.in_units(sample, sample.weight),
+        )  # fmt: skip
         run = partial(
-            improve,
-            search,
-            n_leaves=self.n_leaves,
-            tolerance=in_units(TOLERANCE * sample.cost),
-            n_jobs=self.n_jobs,
+            improve, search, n_leaves=self.n_leaves, tolerance=in_units(TOLERANCE * sample.cost), n_jobs=self.n_jobs,
             progress=say and (lambda value: say(sample.cost_of(value) / sample.cost)),
-        )
-        # Expensive starts end as expensive trees.
-        chosen, waiting = list[list[CutTree]](), list[tuple[float, CutTree]]()
-        for trees in rounds:
-            waiting = sorted([*waiting, *((search.value(tree), tree) for tree in trees)], key=itemgetter(0))
-            n_near = sum(value <= waiting[0][0] + in_units(NEAR * sample.cost) for value, _ in waiting)
-            n_recut = FURTHER_STARTS if chosen else min(plan.n_recut, n_near)
-            chosen.append([tree for _, tree in waiting[:n_recut]])
-            waiting = waiting[n_recut:]
+        )  # fmt: skip
+        chosen = _starts_to_recut(search, plan, rounds, in_units(NEAR * sample.cost))
         work, paths = run(list(chain.from_iterable(chosen)), swaps=False)
-        # Starts often end in the same tree.
-        swapped, ends, reached = list[Step](), list[Step](), iter(paths)
-        for i, trees in enumerate(chosen):
-            ends += [path[-1] for path in islice(reached, len(trees)) if path]
-            for step in sorted(ends, key=attrgetter("value")):
-                is_new = all(abs(step.value - other.value) > least_gain for other in swapped)
-                if is_new and len(swapped) < plan.n_swapped + i:
-                    swapped.append(step)
+        swapped = _results_to_swap(plan, paths, list(map(len, chosen)), least_gain)
         most_work = plan.most_work // sample.payload.shape[1]
         further, paths = run([step.tree for step in swapped], swaps=True, most_work=most_work)
         if plan.is_long:
@@ -513,6 +489,32 @@ class SearchCheaper(SearchProblem):
         cluster = tree.cluster.copy()
         cluster[leaves] = _names(np.searchsorted(leaves, grown.leaf_of_row), len(leaves), labels, weights)
         return replace(grown, tree=replace(tree, cluster=cluster), leaf_clusters=cluster)
+
+
+def _starts_to_recut(
+    search: core.TreeSearch, plan: SearchPlan, rounds: Sequence[Sequence[CutTree]], near: float
+) -> list[list[CutTree]]:
+    """The best starts of each round, with those left from earlier ones; expensive starts end as expensive trees."""
+    chosen, waiting = list[list[CutTree]](), list[tuple[float, CutTree]]()
+    for trees in rounds:
+        waiting = sorted([*waiting, *((search.value(tree), tree) for tree in trees)], key=itemgetter(0))
+        n_near = sum(value <= waiting[0][0] + near for value, _ in waiting)
+        n_recut = FURTHER_STARTS if chosen else min(plan.n_recut, n_near)
+        chosen.append([tree for _, tree in waiting[:n_recut]])
+        waiting = waiting[n_recut:]
+    return chosen
+
+
+def _results_to_swap(plan: SearchPlan, paths: Sequence[Path], sizes: Sequence[int], least_gain: float) -> list[Step]:
+    """The best results after each round of so many starts; starts often end in the same tree."""
+    swapped, ends, reached = list[Step](), list[Step](), iter(paths)
+    for n_further, size in enumerate(sizes):
+        ends += [path[-1] for path in islice(reached, size) if path]
+        for step in sorted(ends, key=attrgetter("value")):
+            is_new = all(abs(step.value - other.value) > least_gain for other in swapped)
+            if is_new and len(swapped) < plan.n_swapped + n_further:
+                swapped.append(step)
+    return swapped
 
 
 def _cluster_sample(problem: SearchProblem, rows: SampledRows, n_runs: int) -> list[Float64]:
