@@ -464,13 +464,15 @@ struct InducedSearch {
     if (best.cut.feature < 0) search(n_jobs);
   }
 
-  void search(int n_jobs) {
+  using Heap = std::deque<Span>;  // not a vector, which takes up to three times its size when it grows
+
+  // A bound of every column, as a span without centers on the left; its own spans are found when it is the lowest.
+  Heap column_bounds(int n_jobs) const {
     const int32_t d = node.encoded.n_cols();
-    const bool is_sparse = node.encoded.sparse && node.histogram;
-    std::deque<Span> heap(d, Span{-1});  // not a vector, which takes up to three times its size when it grows
+    Heap heap(d, Span{-1});
     parallel_for(n_jobs, d, [&](int64_t f) {
       const auto feature = static_cast<int32_t>(f);
-      if (is_sparse && depth.penalty == 0.0) {  // this bound, which needs no sorted centers, rules out most columns
+      if (is_sparse() && depth.penalty == 0.0) {  // this bound, which needs no sorted centers, rules out most columns
         if (node.survivors.are_equal_along(feature) || !node.allows_column(feature)) return;
         const int64_t induced = current + least_loss_bound(node, feature);
         heap[f] = {
@@ -485,34 +487,48 @@ struct InducedSearch {
     });
     heap.erase(std::remove_if(heap.begin(), heap.end(), [](const Span &column) { return column.feature < 0; }), heap.end());
     std::make_heap(heap.begin(), heap.end());
-    const auto may_be_best = [&](const Key &bound) { return best.cut.feature < 0 || may_win(bound, best); };
-    const auto may_go_on = [&] { return !heap.empty() && may_be_best(heap.front().bound); };
-    // The spans of sparse columns share a pass over the rows. The first passes take few, as their cuts may rule out the others.
-    size_t size = is_sparse ? 4 : static_cast<size_t>(std::max(1, n_jobs));
-    for (; may_go_on(); size = is_sparse ? std::min(4 * size, kMostSpansAtOnce) : size) {
-      std::vector<Span> batch;
-      while (batch.size() < size && may_go_on()) {
-        std::pop_heap(heap.begin(), heap.end());
-        const Span lowest = heap.back();
-        heap.pop_back();
-        if (lowest.n_left == 0) {
-          std::vector<Span> found;
-          find_spans(lowest.feature, found);
-          for (const Span &span : found) {
-            if (!may_be_best(span.bound)) continue;
-            heap.push_back(span);
-            std::push_heap(heap.begin(), heap.end());
-          }
-        } else {
-          batch.push_back(lowest);
-        }
+    return heap;
+  }
+
+  bool is_sparse() const { return node.encoded.sparse && node.histogram; }
+  bool may_be_best(const Key &bound) const { return best.cut.feature < 0 || may_win(bound, best); }
+  bool may_go_on(const Heap &heap) const { return !heap.empty() && may_be_best(heap.front().bound); }
+
+  // Takes up to `size` spans of the lowest bounds.
+  std::vector<Span> take_lowest(Heap &heap, size_t size) const {
+    std::vector<Span> lowest, found;
+    while (lowest.size() < size && may_go_on(heap)) {
+      std::pop_heap(heap.begin(), heap.end());
+      const Span next = heap.back();
+      heap.pop_back();
+      if (next.n_left > 0) {
+        lowest.push_back(next);
+        continue;
       }
-      const size_t n = batch.size(), n_pieces = is_sparse ? std::min<size_t>(n, std::max(1, n_jobs)) : n;
-      if (is_sparse) std::sort(batch.begin(), batch.end(), [](const Span &a, const Span &b) { return a.feature < b.feature; });
+      found.clear();
+      find_spans(next.feature, found);
+      for (const Span &span : found) {
+        if (!may_be_best(span.bound)) continue;
+        heap.push_back(span);
+        std::push_heap(heap.begin(), heap.end());
+      }
+    }
+    return lowest;
+  }
+
+  void search(int n_jobs) {
+    Heap heap = column_bounds(n_jobs);
+    // The spans of sparse columns share a pass over the rows. The first passes take few, as their cuts may rule out the others.
+    size_t size = is_sparse() ? 4 : static_cast<size_t>(std::max(1, n_jobs));
+    for (; may_go_on(heap); size = is_sparse() ? std::min(4 * size, kMostSpansAtOnce) : size) {
+      std::vector<Span> batch = take_lowest(heap, size);
+      const size_t n = batch.size(), n_pieces = is_sparse() ? std::min<size_t>(n, std::max(1, n_jobs)) : n;
+      if (is_sparse())
+        std::sort(batch.begin(), batch.end(), [](const Span &a, const Span &b) { return a.feature < b.feature; });
       std::vector<Key> keys(n_pieces, best);
       parallel_for(n_jobs, static_cast<int64_t>(n_pieces), [&](int64_t i) {
         Span *spans = batch.data() + n * i / n_pieces;
-        if (is_sparse) evaluate_stored(spans, batch.data() + n * (i + 1) / n_pieces - spans, keys[i]);
+        if (is_sparse()) evaluate_stored(spans, batch.data() + n * (i + 1) / n_pieces - spans, keys[i]);
         else evaluate_valid(*spans, [&](Key &key) { evaluate(*spans, key); }, keys[i]);
       });
       for (const Key &key : keys)

@@ -49,9 +49,28 @@ struct MistakeSearch {
     best[feature] = std::move(mine);
   }
 
+  // Offers the best cuts of a column at the values of its sorted rows.
+  void scan_rows(int32_t feature, const CenterLine &line, AllowedCuts &allowed, ColumnBest &mine) {
+    const std::vector<RowValue> sorted = sorted_rows(node, feature);
+    Sweep sweep(node, line);
+    walk_rows(sweep, sorted, std::numeric_limits<double>::infinity(), [&](double threshold, const auto &at) {
+      if (at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold, fewest);
+    });
+  }
+
+  // The bins with rows that are already mistaken. Which these are is found out only with `exact`, for columns whose cuts tie;
+  // without it all bins may have some.
+  std::vector<uint8_t> bins_with_mistaken(const Column &column, bool exact) const {
+    const bool may_all = node.encoded.is_bins_only() || (!exact && !already_mistaken.empty());
+    std::vector<uint8_t> has_mistaken(column.n_bins, may_all);
+    if (!exact) return has_mistaken;
+    const BinReader bin_of(node.encoded, column);
+    for (int32_t row : already_mistaken) has_mistaken[bin_of(row)] = 1;
+    return has_mistaken;
+  }
+
   // Collects the best cuts of a column between bins, and returns the bins inside which such cuts may lie. Two cuts are
-  // different when only already mistaken rows lie between them. Which bins have such rows is found out only with `exact`, for
-  // columns whose cuts tie; without it all bins may have some.
+  // different when only already mistaken rows lie between them. exact: see bins_with_mistaken.
   std::vector<CandidateBin> scan_column(int32_t feature, bool exact) {
     const Column &column = node.encoded.columns[feature];
     ColumnBest mine;
@@ -60,27 +79,16 @@ struct MistakeSearch {
     if (node.encoded.sparse && node.histogram && fewest < kNone && least_loss_bound(node, feature) > fewest) return candidates;
     const CenterLine line = node.survivors.along(feature);
     AllowedCuts allowed = node.allowed_cuts(feature);
-    const double *low = node.encoded.low.data() + column.value_begin;
-    const double *high = node.encoded.high.data() + column.value_begin;
     if (node.prefers_rows(column)) {
-      const std::vector<RowValue> sorted = sorted_rows(node, feature);
-      Sweep sweep(node, line);
-      walk_rows(sweep, sorted, std::numeric_limits<double>::infinity(), [&](double threshold, const auto &at) {
-        if (at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold, fewest);
-      });
+      scan_rows(feature, line, allowed, mine);
       keep(feature, std::move(mine));
       return candidates;
     }
-    const bool may_have_mistaken = node.encoded.is_bins_only() || (!exact && !already_mistaken.empty());
-    std::vector<uint8_t> has_mistaken;
-    if (exact) {
-      has_mistaken.assign(column.n_bins, 0);
-      const BinReader bin_of(node.encoded, column);
-      for (int32_t row : already_mistaken) has_mistaken[bin_of(row)] = 1;
-    }
-    const auto has_already_mistaken = [&](int32_t bin) { return may_have_mistaken || (exact && has_mistaken[bin] != 0); };
+    const double *low = node.encoded.low.data() + column.value_begin;
+    const double *high = node.encoded.high.data() + column.value_begin;
+    const std::vector<uint8_t> has_mistaken = bins_with_mistaken(column, exact);
     walk_bins(
-        node, feature, line, has_already_mistaken,
+        node, feature, line, [&](int32_t bin) { return has_mistaken[bin] != 0; },
         [&](double threshold, const auto &at, bool passed) {
           if (passed && at.separates_centers() && allowed.holds(threshold, at.n_left()))
             mine.offer(at.loss(), threshold, fewest);
@@ -90,7 +98,7 @@ struct MistakeSearch {
           // Without centers in the bin, a cut inside it has rows on both sides, and separates one if all their centers are on
           // one side.
           const bool has_centers = at.more_centers() && at.next_center() <= high[bin];
-          const int64_t least = at.bin_is_of_one_side() && !has_centers && !has_already_mistaken(bin) ? 1 : 0;
+          const int64_t least = at.bin_is_of_one_side() && !has_centers && !has_mistaken[bin] ? 1 : 0;
           for (size_t i = at.n_left() == 0; i < bounds.size() && at.n_left() + i < line.size(); ++i)
             if (allowed.reaches(low[bin], high[bin], at.n_left() + i))
               bound = std::min(bound, bounds[i] + (i == 0 ? least : 0));
