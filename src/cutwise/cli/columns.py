@@ -347,28 +347,30 @@ def prepare(
         raise no_rows(source)
     by_name = {name for names in requested.values() for name in names}
     by_name.update(chosen_names(source, cut_only, "--cut-only"))
-    own = [scan for scan in scans if scan.name not in apart]
-    left_out = _columns_left_out(source, own, by_name, mixed=mixed)
-    used = [scan for scan in own if scan.name not in left_out]
+    describing = [scan for scan in scans if scan.name not in apart]
+    left_out = _columns_left_out(source, describing, by_name, mixed=mixed)
+    used = [scan for scan in describing if scan.name not in left_out]
     columns = [scan.name for scan in used]
     texts = {scan.name for scan in used if scan.kind == "text" and (scan.are_levels or not scan.words)}
     categories = [name for name in columns if name in requested["--category"] or name in texts]
-    others = {*categories, *(scan.name for scan in used if scan.kind in ("other", "ordered"))}
-    check_numbers(source, [scan for scan in used if not mixed or scan.name not in others])
+    not_numbers = {*categories, *(scan.name for scan in used if scan.kind in ("other", "ordered"))}
+    check_numbers(source, [scan for scan in used if not mixed or scan.name not in not_numbers])
     check_numbers(source, [scan for scan in scans if scan.name == table.weights], may_drop=False)
     has_gaps = not table.drop_missing and any(scan.n_known < scan.n_rows for scan in used)
-    is_mixed = mixed and (bool(others) or has_gaps)
+    is_mixed = mixed and (bool(not_numbers) or has_gaps)
     names = list(dict.fromkeys([*columns, *apart]))
-    checked = names if table.drop_missing or not mixed else apart
-    missing = {scan.name: n_rows - scan.n_known for scan in scans if scan.name in checked}
-    n = sum(len(batch.dropna()) for batch in source.batches(checked)) if any(missing.values()) else n_rows
-    check_complete(source, missing, n_rows, n, drop_missing=table.drop_missing, needed=apart)
+    must_be_known = names if table.drop_missing or not mixed else apart
+    missing = {scan.name: n_rows - scan.n_known for scan in scans if scan.name in must_be_known}
+    n_complete = n_rows
+    if any(missing.values()):
+        n_complete = sum(len(batch.dropna()) for batch in source.batches(must_be_known))
+    check_complete(source, missing, n_rows, n_complete, drop_missing=table.drop_missing, needed=apart)
     read = partial(_in_batches, is_mixed=is_mixed) if source.in_batches else _in_memory
-    rows = read(source, columns, names, table.weights, labels_from, drops=n < n_rows)
-    _say_what_is_used(source, own, left_out, by_name, mixed=mixed)
+    rows = read(source, columns, names, table.weights, labels_from, drops=n_complete < n_rows)
+    _say_what_is_used(source, describing, left_out, by_name, mixed=mixed)
     return Task(
-        source.name, columns=columns, n_rows=n, left_out=left_out, categories=categories if is_mixed else None,
-        numbers=requested["--number"], **rows,
+        source.name, columns=columns, n_rows=n_complete, left_out=left_out, numbers=requested["--number"],
+        categories=categories if is_mixed else None, **rows,
     )  # fmt: skip
 
 

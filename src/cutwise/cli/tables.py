@@ -43,11 +43,7 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 
 
-_COMPRESSED: dict[bytes, Callable[..., Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\x00": lzma.open,
-}
+_COMPRESSED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _PARQUET = b"PAR1"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter without any member
 
@@ -134,31 +130,33 @@ class Source:
 
 def find_files(given: Sequence[str]) -> list[str]:
     """The files of paths, folders and patterns such as ``part-*.parquet``."""
-    found: list[str] = []
-    for path in given:
-        own = [path]
-        if os.path.isdir(path):
-            names = [os.path.join(path, name) for name in sorted(os.listdir(path)) if not name.startswith(".")]
-            own = [name for name in names if name.endswith(".parquet")]
-            texts = [name for name in names if name.endswith((".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip"))]
-            if own and texts:
-                raise InvalidInputError(
-                    f"{path} holds {_parts(own)} and {_parts(texts)}. Give one kind: "
-                    f"'{os.path.join(path, '*.parquet')}' or '{os.path.join(path, '*.csv')}'."
-                )
-            own = own or texts
-            if not own:
-                raise InvalidInputError(f"{path} is a directory without *.parquet or *.csv files. Give files.")
-        elif has_magic(path) and not os.path.exists(path):
-            own = sorted(name for name in glob(path, recursive=True) if os.path.isfile(name))
-            if not own:
-                raise InvalidInputError(f"No file matches {path}. Check the folder and the ending.")
-        found += own
+    found = [name for path in given for name in _files_of(path)]
     if len(set(found)) < len(found):
         raise InvalidInputError(
             f"{listed(sorted({p for p in found if found.count(p) > 1}))} was given twice. Give it once."
         )
     return found
+
+
+def _files_of(path: str) -> list[str]:
+    if os.path.isdir(path):
+        names = [os.path.join(path, name) for name in sorted(os.listdir(path)) if not name.startswith(".")]
+        tables = [name for name in names if name.endswith(".parquet")]
+        texts = [name for name in names if name.endswith((".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip"))]
+        if tables and texts:
+            raise InvalidInputError(
+                f"{path} holds {_parts(tables)} and {_parts(texts)}. Give one kind: "
+                f"'{os.path.join(path, '*.parquet')}' or '{os.path.join(path, '*.csv')}'."
+            )
+        if not tables and not texts:
+            raise InvalidInputError(f"{path} is a directory without *.parquet or *.csv files. Give files.")
+        return tables or texts
+    if has_magic(path) and not os.path.exists(path):
+        matching = sorted(name for name in glob(path, recursive=True) if os.path.isfile(name))
+        if not matching:
+            raise InvalidInputError(f"No file matches {path}. Check the folder and the ending.")
+        return matching
+    return [path]
 
 
 def _parts(files: Sequence[str]) -> str:
@@ -200,7 +198,7 @@ def scan_source(given: Sequence[str], paths: Sequence[str], known: Format) -> So
         holding = [own for file, own in zip(files, orders, strict=True) if file.column_types.get(name, "texts")]
         for file in files:
             file.orders |= {name: levels} if all(own.get(name) == levels for own in holding) else {}
-    source, columns = _looked(given, files, known)
+    source, columns = _inspect(given, files, known)
     schema = getattr(files[0], "schema", None)
     same = all(isinstance(file, Parquet) and file.schema.equals(schema) for file in source.files)
     frame = next(source.batches(columns), pd.DataFrame(columns=columns))[:0]
@@ -211,7 +209,7 @@ def read_files(given: Sequence[str], files: Sequence[File], known: Format) -> So
     """Read a table, possibly without rows, into memory."""
     import pandas as pd
 
-    source, columns = _looked(given, files, known)
+    source, columns = _inspect(given, files, known)
     words = [name for name, reading in source.readings.items() if reading.are_words]
     frames = list(source.batches(columns, words))
     cells = {name: pd.concat([own[name] for own in frames], ignore_index=True) for name in words}
@@ -228,7 +226,7 @@ def read_files(given: Sequence[str], files: Sequence[File], known: Format) -> So
     return replace(source, frame=frame, readings={**source.readings, **readings}, files=(), values={})
 
 
-def _looked(given: Sequence[str], files: Sequence[File], known: Format) -> tuple[Source, list[str]]:
+def _inspect(given: Sequence[str], files: Sequence[File], known: Format) -> tuple[Source, list[str]]:
     """A table whose cells were looked at, and its columns.
 
     A column that is text somewhere is text everywhere; in Parquet files text is read only for columns that a model
@@ -256,28 +254,25 @@ def _looked(given: Sequence[str], files: Sequence[File], known: Format) -> tuple
     frames = (frame for file in filled if texts for frame in file.frames(texts, texts))
     values, read = read_cells_of(frames, texts, decimal, known.cells, MOST_ITEMS if files[0].rows else math.inf)
     shown = " ".join(given) if len(given) < 4 else f"{given[0]} ... {given[-1]}"
+    name = files[0].name if len(files) == 1 else f"{shown} ({len(files)} files)"
+    line_of, layout = (None, None) if text is None else (text.line_of if len(files) == 1 else None, text.layout)
     source = Source(
-        pd.DataFrame(),
-        files[0].name if len(files) == 1 else f"{shown} ({len(files)} files)",
-        text.line_of if text is not None and len(files) == 1 else None,
-        readings | read,
-        files=filled,
-        values=values,
-        layout=None if text is None else text.layout,
+        pd.DataFrame(), name, line_of, readings | read, files=filled, values=values, layout=layout,
         differing=_differing(files),
-    )
+    )  # fmt: skip
     return source, list(kinds)
 
 
 def _kinds_of_cells(files: Sequence[File], known: Format) -> dict[str, set[str]]:
     """The kinds of cells of every column over all files, which need the same columns."""
-    looks = [file.look(known) for file in files]
-    for file, own in zip(files, looks, strict=True):
-        lacks, more = [c for c in looks[0] if c not in own], [c for c in own if c not in looks[0]]
+    of_files = [file.scan(known) for file in files]
+    first = of_files[0]
+    for file, own in zip(files, of_files, strict=True):
+        lacks, more = [c for c in first if c not in own], [c for c in own if c not in first]
         if lacks or more:
             what = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)} too"
             raise InvalidInputError(f"{file.name} {what}, unlike {files[0].name}. All files need the same columns.")
-    return {column: set().union(*(own[column] for own in looks)) - {"nothing"} for column in looks[0]}
+    return {column: set().union(*(own[column] for own in of_files)) - {"nothing"} for column in first}
 
 
 def _open_files(paths: Sequence[str], known: Format, rows: int | None = None) -> list[File]:
@@ -374,7 +369,7 @@ def read_cells_of(
     for column, cells in counts.items():
         found, reading = read_cells(list(cells), list(cells.values()), decimal, known.get(column))
         if column not in many:
-            values[column], readings[column] = partial(_looked_up, pd.Series(found.array, index=list(cells))), reading
+            values[column], readings[column] = partial(_values_of, pd.Series(found.array, index=list(cells))), reading
         elif found.isna().all():
             values[column], readings[column] = partial(_as_numbers, decimal), reading
         else:
@@ -382,7 +377,7 @@ def read_cells_of(
     return values, readings
 
 
-def _looked_up(values: pd.Series, cells: pd.Series) -> pd.Series:
+def _values_of(values: pd.Series, cells: pd.Series) -> pd.Series:
     import pandas as pd
 
     codes, distinct = pd.factorize(cells.fillna(""))
@@ -567,8 +562,8 @@ class Parquet:
         self.frame: pd.DataFrame | None = None  # as in ``Text``
         self.rows: int | None = None
 
-    def look(self, known: Format = UNKNOWN) -> dict[str, set[str]]:
-        """Kinds of the cells of every column, by its type; see ``Text.look``."""
+    def scan(self, known: Format = UNKNOWN) -> dict[str, set[str]]:
+        """Kinds of the cells of every column, by its type; see ``Text.scan``."""
         kinds = {"numbers": "numbers", "true and false": "truth values", "": "nothing"}
         return {column: {kinds.get(what, "texts")} for column, what in self.column_types.items()}
 

@@ -108,7 +108,7 @@ class Text:
     orders: dict[str, list[str]] = field(default_factory=dict)  # of Parquet files
     frame: pd.DataFrame | None = None  # all rows, if ``look`` read them at once
 
-    def look(self, known: Format = UNKNOWN) -> dict[str, set[str]]:
+    def scan(self, known: Format = UNKNOWN) -> dict[str, set[str]]:
         """Find the kinds of cells in every column, and the lines that are no rows."""
         kinds = dict[str, set[str]]()
         no_rows: dict[str, list[int]] = {}
@@ -487,10 +487,7 @@ def _no_rows(
     alone = np.flatnonzero((n_values == 1) & first.notna() & (first.dtype.kind not in "iufb"))  # few, most often
     words = first.iloc[alone].astype(str).str.strip()
     is_comment = words.str.startswith("#").to_numpy(dtype=bool)
-    found = {
-        "without a value": np.flatnonzero(n_values == 0).tolist(),
-        "of comments": alone[is_comment].tolist(),
-    }
+    found = {"without a value": np.flatnonzero(n_values == 0).tolist(), "of comments": alone[is_comment].tolist()}
     if whole is None:
         return found
     rows = np.setdiff1d(np.flatnonzero(n_values), alone[is_comment], assume_unique=True)
@@ -502,19 +499,26 @@ def _no_rows(
     numbers = first.iloc[above][:-1].dropna()  # lines of totals may be between the table and the notes
     if are_below and (width > 2 or not len(lone) or (_are_numbers(numbers) | numbers.astype(str).map(_is_total)).all()):
         found["of notes below the table"], rows = notes.tolist(), above
-    below = list[str]()
-    while len(below) + 2 < len(rows) and (word := _word_of_total(frame, rows[-1 - len(below)], levels)):
-        below.append(word)
-    if below:
-        left_out = frame.iloc[found.get("of notes below the table", [])]
-        n = _n_totals(frame.iloc[rows[-len(below) :]], left_out, whole, text.layout.decimal)
-        found["of totals"] = rows[len(rows) - n :].tolist()
-        if not n:
-            note(
-                f"the last line of {text.name} says {below[0]!r} but has no sum or mean of the numbers above; "
-                "kept as a row"
-            )
-    return found
+    left_out = frame.iloc[found.get("of notes below the table", [])]
+    return found | {"of totals": _totals_at_end(frame, rows, left_out, text, levels, whole)}
+
+
+def _totals_at_end(
+    frame: pd.DataFrame, rows: npt.NDArray[np.intp], left_out: pd.DataFrame, text: Text, levels: Collection[str],
+    whole: Iterable[pd.DataFrame],
+) -> list[int]:  # fmt: skip
+    """The last rows that are totals by their first cells and by their numbers; parameters as in ``_no_rows``."""
+    words = list[str]()
+    while len(words) + 2 < len(rows) and (word := _word_of_total(frame, rows[-1 - len(words)], levels)):
+        words.append(word)
+    if not words:
+        return []
+    n = _n_totals(frame.iloc[rows[-len(words) :]], left_out, whole, text.layout.decimal)
+    if not n:
+        said = f"the last line of {text.name} says {words[0]!r} but has no sum or mean of the numbers above"
+        note(f"{said}; kept as a row")
+    totals: list[int] = rows[len(rows) - n :].tolist()
+    return totals
 
 
 def _split_notes(frame: pd.DataFrame, rows: npt.NDArray[np.intp]) -> set[int]:
