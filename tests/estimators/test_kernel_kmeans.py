@@ -56,6 +56,19 @@ def test_the_linear_kernel_is_k_means():
     assert adjusted_rand_score(model.labels_, plain.labels_) == 1.0
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_small_clusters_are_found_as_k_means_finds_them(weighted):
+    # Starts in feature space alone leave some clusters together, since their runs end in local optima.
+    rng = np.random.default_rng(0)
+    sizes = np.concatenate([np.full(15, 2), np.full(15, 18)])
+    X = (10 * rng.normal(size=(30, 4))).repeat(sizes, axis=0) + rng.normal(size=(300, 4))
+    weights = rng.integers(1, 50, 300) if weighted else None
+    best = KMeans(30, n_init=50, random_state=0).fit(X, sample_weight=weights).inertia_
+    for seed in range(3):
+        model = KernelKMeans(30, kernel="linear", random_state=seed).fit(X, sample_weight=weights)
+        assert model.cost_ <= 1.005 * best
+
+
 def test_it_finds_clusters_that_k_means_does_not():
     X, truth = make_moons(300, noise=0.05, random_state=0)
     found = KernelKMeans(2, gamma=7.5, init="random", n_init=30, random_state=2).fit(X)
@@ -150,6 +163,8 @@ def test_what_cannot_be_used_is_refused(monkeypatch):
     given = KernelKMeans(2, kernel="precomputed", random_state=0).fit(np.eye(4))
     with pytest.raises(ColumnMismatchError, match="X has 3 features, but KernelKMeans is expecting 4"):
         given.predict(np.eye(3))
+    with pytest.raises(InvalidInputError, match="are beyond float64"):
+        KernelKMeans(2, kernel="polynomial", gamma=1).fit(BLOBS * 1e50)
     monkeypatch.setattr(resources, "available_memory", lambda: 10_000)
     with pytest.raises(InvalidInputError, match="nystroem"):
         KernelKMeans(2).fit(BLOBS)

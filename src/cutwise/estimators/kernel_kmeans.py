@@ -95,6 +95,7 @@ class KernelRecipe:
 
     def cluster(self, space: FeatureSpace, n_clusters: int, stages: Stages) -> Partition:
         """Cluster the rows of a feature space."""
+        _check_sums(space)
         formula = space.kernel.formula
         if formula is not None and formula.has_unit_diagonal and space.n_rows > n_clusters:
             _check_similarity(space, self.constants["gamma"] is None)
@@ -105,6 +106,16 @@ class KernelRecipe:
             )  # fmt: skip
         _check_weights(space, found.cost)
         return found
+
+
+def _check_sums(space: FeatureSpace) -> None:
+    """Raise an error if sums of the kernel over all pairs of rows, from which costs come, may be beyond float64."""
+    weight = float(space.weights.sum())
+    if space.scale > np.finfo(np.float64).max / max(weight, 1.0) ** 2:
+        raise InvalidInputError(
+            f"The kernel of a row with itself is {space.scale:.6g}, and sums of so large values over all pairs of rows "
+            "are beyond float64. Scale the columns, or choose another kernel."
+        )
 
 
 def _check_weights(space: FeatureSpace, cost: float) -> None:
@@ -155,9 +166,10 @@ class KernelKMeans(CenterClusterer):
         ``"chi2"``. The other kernels have none.
     {degree, coef0, beta}
     init : {"k-means++", "random"}, default="k-means++"
-        Starts from rows far apart in feature space, or from random labels.
+        Starts from k-means along the main directions of feature space and from rows far apart, or from random labels.
     n_init : int or "auto", default=10
-        Number of starts (``"auto"`` is 10); the clustering of the lowest cost is kept.
+        Number of starts (``"auto"`` is 10); the clustering of the lowest cost is kept. With ``"k-means++"`` the starts
+        are those of k-means along the main directions, and half as many more are made in feature space itself.
     max_iter : int, default=300
         Iterations of a start at most, and as many moves of single rows after them.
     approximation : {None, "nystroem"}, default=None

@@ -19,6 +19,9 @@ from .search import each, find_clustering
 
 INITS = ("k-means++", "random")
 
+SPARE_COORDINATES, INITS_PER_START = 8, 2
+"""Main coordinates beyond the number of clusters, and how many in ``n_init`` make a start besides the one from them."""
+
 MOVING_ROWS = 20_000
 """Up to so many rows, single ones are moved at the end of a run. In larger tables no row has a weight in its cluster's
 mean that could hold it there."""
@@ -50,11 +53,12 @@ def kernel_kmeans(
 ) -> Partition:
     """The best of several runs of kernel k-means.
 
-    ``n_clusters``: at most the number of its rows. ``init``: a run starts from rows drawn by greedy k-means++ in
-    feature space, or from labels drawn uniformly. ``n_init``: runs. ``max_iter``: iterations of a run at most.
-    ``n_jobs``: runs at the same time; the result does not depend on it. ``verbose``: above 0, a line a run is printed
-    to standard error. Returns ``partition``: every cluster has a row, and they are numbered by
-    decreasing weight. Where the run converged, no row is nearer to another cluster's mean than to its own.
+    ``n_clusters``: at most the number of its rows. ``init``: a run starts from the best of ``n_init`` k-means
+    clusterings of the main coordinates, and half as many from rows drawn by greedy k-means++ in feature space; or
+    ``n_init`` start from labels drawn uniformly. ``max_iter``: iterations of a run at most. ``n_jobs``: runs at the
+    same time; the result does not depend on it. ``verbose``: above 0, a line a run is printed to standard error.
+    Returns ``partition``: every cluster has a row, and they are numbered by decreasing weight. Where the run
+    converged, no row is nearer to another cluster's mean than to its own.
 
     A row is part of its own cluster's mean, and so nearer to it than it would be otherwise: in feature spaces of many
     dimensions enough to hold most rows where they happen to start. So when the iterations end, rows are moved one by
@@ -80,27 +84,35 @@ def kernel_kmeans(
             return finish(stream.integers(0, n_clusters, space.n_rows).astype(np.int32))
         return finish(_seeded(space, n_clusters, stream))
 
-    features = space.gram.features if init == "k-means++" and isinstance(space.gram, FeatureGram) else None
-    if features is not None and count_distinct_rows(as_matrix(features), n_clusters) >= n_clusters:
-        # Points with coordinates are k-means' own case, and our k-means restarts large tables on samples.
-        found = find_clustering(
-            read_table(features),
-            n_clusters,
-            brief=True,
-            n_init=n_init,
-            random_state=int(rng.integers(2**31 - 1)),
-            sample_weight=space.weights,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        ).reference
-        with one_thread():
-            return _largest_first(space, finish(found.labels), n_clusters)
-    streams = rng.spawn(n_init)
+    runs = list[Partition]()
+    # Points with coordinates are k-means' own case, whose search finds more than single runs do. Points without any
+    # have nearly the same clusters along their main directions.
+    if init == "k-means++":
+        if is_whole := isinstance(space.gram, FeatureGram):
+            points = space.gram.features
+        else:  # in units of the largest, whose square is far from the ends of float64
+            points = space.main_coordinates(n_clusters + SPARE_COORDINATES) / np.sqrt(space.scale or 1.0)
+        if count_distinct_rows(as_matrix(points), n_clusters) >= n_clusters:
+            found = find_clustering(
+                read_table(points),
+                n_clusters,
+                brief=True,
+                n_init=n_init,
+                random_state=int(rng.integers(2**31 - 1)),
+                sample_weight=space.weights,
+                n_jobs=n_jobs,
+                verbose=verbose,
+            ).reference
+            with one_thread():
+                runs.append(finish(found.labels))
+            n_init = 0 if is_whole else n_init // INITS_PER_START
     with one_thread():
-        runs = each(run, streams, n_jobs)
+        runs += each(run, rng.spawn(n_init), n_jobs)
     if verbose:
         for i, partition in enumerate(runs):
-            line = f"kernel k-means run {i + 1} of {n_init}: cost {partition.cost:.6g}, {partition.n_iter} iterations"
+            line = (
+                f"kernel k-means run {i + 1} of {len(runs)}: cost {partition.cost:.6g}, {partition.n_iter} iterations"
+            )
             print(line, file=sys.stderr, flush=True)
     return _largest_first(space, min(runs, key=lambda partition: partition.cost), n_clusters)
 
