@@ -49,10 +49,12 @@ COUNTED_WEIGHT = 2**26
 
 FURTHER_STARTS = 2
 """Number of starts that a further round adds."""
-MANY_ROWS, MANY_LEAVES, MANY_VALUES, MOST_VALUES = 80_000, 32, 20_000, 250_000_000
+MANY_ROWS, MANY_LEAVES, MANY_VALUES = 80_000, 32, 20_000
 """Beyond this many distinct rows or leaves, or columns times leaves squared, a search starts only from the given trees
-and moves leaves only in the best tree: more would take longer than growing the given trees. With fewer than FEW_ROWS
-distinct rows so if rows in the sample (plus ROWS_AS_BINS) times columns times leaves squared exceed MOST_VALUES."""
+and moves leaves only in the best tree: more would take longer than growing the given trees."""
+SMALL_VALUES, SMALL_MANY_VALUES = 110_000_000, 64_000_000
+"""With fewer than FEW_ROWS distinct rows so if these (plus ROWS_AS_BINS) times columns times leaves squared exceed
+SMALL_VALUES, or SMALL_MANY_VALUES beyond MANY_LEAVES or MANY_VALUES: more would take longer than 0.3 s."""
 LARGE_VALUES, LARGE_SHARE, LARGE_WORK = 8_000_000, 20, 4
 """Not so for tables of many values, which take longer to grow on: those with so many more than LARGE_VALUES that
 LARGE_SHARE times these are at least the sampled rows (plus ROWS_AS_BINS) times columns times leaves squared. LARGE_WORK
@@ -62,9 +64,9 @@ FEW_ROWS, FURTHER_VALUES, ROWS_AS_BINS, MOST_FURTHER = 10_000, 42_000_000, 2_000
 ROWS_AS_BINS for the sums by bin) times columns times leaves squared add up to FURTHER_VALUES: about 0.1 s."""
 WHOLE_VALUES = 21_000_000
 """With at most this many of these values a search uses all rows."""
-MOST_WORK, LESS_WORK = 80_000_000, 20_000_000
-"""Number of additions, about 0.08 s, after which no more leaves of a tree are moved, unless with more effort; and the
-number if leaves of several trees are moved on FEW_ROWS distinct rows or more, or if there are more than MANY_ROWS."""
+MOST_WORK, LESS_WORK = 40_000_000, 20_000_000
+"""Number of additions, about 0.04 s, after which no more leaves of a tree are moved, unless with more effort; and the
+number from FEW_ROWS distinct rows on. If leaves of a single tree are moved, twice MOST_WORK on up to MANY_ROWS."""
 
 
 def sample_sizes(n_leaves: int, n_columns: int) -> tuple[int, int]:
@@ -112,14 +114,16 @@ class SearchPlan:
             n_sampled = max(FEWER_ROWS, ROWS_A_CLUSTER * n_leaves)
         elif is_small and (n_all + ROWS_AS_BINS) * n_values <= WHOLE_VALUES:
             n_sampled = FEW_ROWS
-        n_sums = (min(n_all, n_sampled) + ROWS_AS_BINS) * n_values
+        n_sums, is_many = (n_all + ROWS_AS_BINS) * n_values, n_leaves > MANY_LEAVES or n_values > MANY_VALUES
         if is_small:
-            is_short = n_sums > MOST_VALUES
+            is_short = n_sums > (SMALL_MANY_VALUES if is_many else SMALL_VALUES)
         else:
-            is_short = n_all > MANY_ROWS or n_leaves > MANY_LEAVES or n_values > MANY_VALUES
-            is_short &= n_sums > LARGE_SHARE * (n_table - LARGE_VALUES)
-        has_one_tree = is_short and n_all <= MANY_ROWS
-        most_work = max(MOST_WORK if is_small or has_one_tree else LESS_WORK, LARGE_WORK * n_table)
+            n_sampled_sums = (n_sampled + ROWS_AS_BINS) * n_values
+            is_short = (is_many or n_all > MANY_ROWS) and n_sampled_sums > LARGE_SHARE * (n_table - LARGE_VALUES)
+        most_work = MOST_WORK if is_small else LESS_WORK
+        if is_short and n_all <= MANY_ROWS:
+            most_work = 2 * MOST_WORK
+        most_work = max(most_work, LARGE_WORK * n_table)
 
         def with_rows(n_rows: int, **how: Any) -> SearchPlan:
             takes_all = n_all / 2 < n_rows <= FEW_ROWS
