@@ -237,6 +237,27 @@ def test_a_large_wide_table_needs_no_further_tree_than_one_that_keeps_the_refere
     assert whole.cost_ == searched.cost_
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_large_table_needs_no_search_if_merged_clusters_cost_more_than_all(monkeypatch, weighted):
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 6, 600)
+    X = 20 * rng.normal(size=(6, 5))[groups] + rng.normal(size=(600, 5))
+    weights = rng.integers(1, 5, 600) / 4 if weighted else None
+    whole = ExplainableKMeans(6, random_state=0).fit(X, sample_weight=weights)
+    assert whole.search_.n_starts > len(PAPERS)
+    monkeypatch.setattr("cutwise.estimators.explainable_kmeans.QUICK_VALUES", X.size - 1)
+    model = ExplainableKMeans(6, random_state=0).fit(X, sample_weight=weights)
+    assert (model.labels_ == model.reference_.labels).all()
+    assert model.search_.n_starts == 1
+    assert model.cost_ == pytest.approx(whole.cost_, rel=1e-12)
+    if not weighted:
+        lazy = ExplainableKMeans(6, random_state=0).fit(Batches(lambda: iter((X[:90], X[90:]))))
+        assert lazy.tree_.equals(model.tree_)
+        assert lazy.search_ == model.search_
+    # A small cluster is merged cheaply, and another could be divided instead.
+    assert ExplainableKMeans(7, random_state=0).fit(np.vstack([X, X[:1] + 10])).search_.n_starts > len(PAPERS)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of other processes")
 def test_an_interrupt_ends_a_long_search_at_once():
     code = (

@@ -162,7 +162,7 @@ class LazyContext(FitContext):
         labels, nobody = KMEANS.assign(metric, centers)[0], cast("Any", None)
         return SearchByPasses(
             table, metric, centers, labels, self.coordinates, nobody, self.provider(), self.n_clusters,
-            batches=self.batches,
+            batches=self.batches, cost=self.reference.cost,
         )  # fmt: skip
 
     def of(self, grown: GrownTree) -> LazyContext:

@@ -136,6 +136,10 @@ QUICK_VALUES = 2**20
 """Values up to which a table is so quick that every tree is grown."""
 
 
+def _is_large(context: FitContext) -> bool:
+    return context.counted[0][0] * context.table.n_columns > QUICK_VALUES
+
+
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:
     """Check bounds on the average conditions and tests of a rule, as two numbers; a single number bounds both."""
     if isinstance(max_size, np.ndarray):
@@ -203,8 +207,8 @@ def grow_starts(
 
     # On large tables the rest is not grown if a tree equals the reference. Of such trees ExShallow's is nearly always
     # the shortest, and then IMM's. Another may cost less only if the reference is bad, as that of few distinct rows.
-    is_large = context.table.n_rows * context.table.n_columns > QUICK_VALUES
-    for name in ("exshallow", "imm") if is_large and search.ends_at_reference else ():
+    quick = ("exshallow", "imm") if search.ends_at_reference and _is_large(context) else ()
+    for name in quick if context.in_memory else ():
         if not is_over():
             try_each(name)
     if not is_over():
@@ -213,6 +217,10 @@ def grow_starts(
         further = ("cart",) if spec.max_leaves > k else ()
         try_each(*(name for name in (*names, *further) if name not in tried))
     trees = {name: tree for name, tree in tried.items() if isinstance(tree, GrownTree)}
+    for i, name in enumerate(quick):  # the same ones if all were grown together, which takes fewer passes over the rows
+        if name in trees and search.is_over([trees[name]]):
+            trees = {name: trees[name] for name in quick[: i + 1] if name in trees}
+            break
     grown_by = {name: trees[name] for name in names if name in trees}
     refused = [error for error in tried.values() if isinstance(error, InfeasibleLimitsError)]
     if refused and max(grown.tree.n_leaves for grown in grown_by.values()) < k:
@@ -357,9 +365,9 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
         context, k, max_leaves = fit.context, fit.context.n_clusters, fit.max_leaves
         search = context.search()
         needs_more = self.search_effort > 1 or self.size_penalty > 0 or self.max_size is not None
-        # A tree equal to the reference ends a search that would not use all columns, if the reference is our own and
-        # only the cost counts.
-        may_end = fit.reference_is_own and not needs_more and search.table.matrix.n_cols > MOST_COLUMNS
+        # A tree equal to the reference may end a search, if the reference is our own and only the cost counts.
+        is_wide = search.table.matrix.n_cols > MOST_COLUMNS
+        may_end = fit.reference_is_own and not needs_more and (is_wide or _is_large(context))
         search = replace(
             search,
             effort=self.search_effort,
@@ -371,7 +379,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
             progress=fit.stages.searching,
         )
         # Trees with more than k leaves are grown later, unless a start ends the search.
-        first = k if may_end else max_leaves
+        first = k if may_end and is_wide else max_leaves
         grown_by, others = grow_starts(context, replace(spec, max_leaves=first), search)
         starts = [truncate_growth(grown, sizes_of_growth(grown, k)[0]) for grown in grown_by.values()]
         max_size = check_max_size(self.max_size)

@@ -499,6 +499,7 @@ class FitContext:
         return SearchCheaper(
             rows.encoded, metric, reference.centers, reference.labels, self.coordinates, self.cost_of_each,
             MemoryProvider(rows.encoded), self.n_clusters, objective=self.objective,
+            cost=reference.cost * rows.weight_scale,
         )  # fmt: skip
 
     def of(self, grown: GrownTree) -> FitContext:

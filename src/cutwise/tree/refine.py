@@ -170,8 +170,9 @@ class SearchCheaper(SearchProblem):
     leaves with rows. ``effort``: see ``SearchPlan``. ``depth_penalty``: penalty of "exshallow", which grows further
     starts. ``size_penalty``: price of one condition in every rule, as a share of the reference's cost; a level of
     depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and of tests; several prices
-    of size are then tried. ``ends_at_reference``: whether a start that equals the reference ends the search.
-    ``progress``: called twice a second with the cost ratio of the cheapest tree on the sample.
+    of size are then tried. ``ends_at_reference``: whether a start that equals the reference ends a search that would
+    not use all columns or could not move a leaf. ``cost``: of the reference, by the table's weights. ``progress``:
+    called twice a second with the cost ratio of the cheapest tree on the sample.
     """
 
     judge: Callable[[Int32, Sequence[Int32]], list[float]]
@@ -182,6 +183,7 @@ class SearchCheaper(SearchProblem):
     size_penalty: float = 0.0
     max_size: tuple[float, float] | None = None
     ends_at_reference: bool = False
+    cost: float = math.inf
     progress: Callable[[float], None] | None = None
 
     def search(self, starts: Sequence[GrownTree]) -> tuple[GrownTree, SearchRecord, list[Judged]]:
@@ -227,7 +229,10 @@ class SearchCheaper(SearchProblem):
 
     def is_over(self, starts: Sequence[GrownTree]) -> bool:
         """Whether no search is needed; see ``ends_at_reference``."""
-        return self.ends_at_reference and any(map(self._equals_reference, starts))
+        is_wide = self.table.matrix.n_cols > MOST_COLUMNS
+        return self.ends_at_reference and any(
+            self._equals_reference(start) and (is_wide or self._is_settled(start)) for start in starts
+        )
 
     def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[FoundTree], float]:
         """Search from some trees; return the number of starts, the best trees, and the price of a condition."""
@@ -476,6 +481,16 @@ class SearchCheaper(SearchProblem):
         labels, weights = self._by_label(grown)
         differs = grown.codes != labels
         return grown.tree.n_leaves == self.n_leaves and not (differs if weights is None else weights[differs]).any()
+
+    @np.errstate(over="ignore")
+    def _is_settled(self, grown: GrownTree) -> bool:
+        """Whether no leaf can be moved: to merge any two of the reference's clusters would cost more than it does."""
+        weight = np.bincount(*self._by_label(grown), minlength=len(self.centers)).astype(np.float64)
+        for i in range(1, len(weight) if weight.all() else 0):  # most often the first pairs decide
+            merged = ((self.centers[:i] - self.centers[i]) ** 2).sum(axis=1) / (1.0 / weight[:i] + 1.0 / weight[i])
+            if not merged.min() > self.cost:
+                return False
+        return self.objective is KMEANS and bool(weight.all())
 
     def _name_leaves(self, grown: GrownTree, *, anew: bool = False) -> GrownTree:
         """Give every leaf its own cluster, to agree with the reference on most weight.
