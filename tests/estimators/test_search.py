@@ -186,6 +186,29 @@ def test_one_row_far_away_hides_no_better_tree():
     assert found.cost_ < 0.99 * found.search_.start_cost
 
 
+def test_groups_far_apart_exchange_leaves_and_bounds_that_do_not_bind_change_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 3)) * 3
+    X[400:, 0] += 1e5
+    uneven, even = np.vstack([X[:6], X[400:402]]), np.vstack([X[:4], X[400:404]])
+    costs = [ExplainableKMeans(8, reference=centers).fit(X).cost_ for centers in (uneven, even)]
+    assert costs[0] <= 1.01 * costs[1]
+    model = ExplainableKMeans(9, random_state=0).fit(X)
+    assert model.cost_ < model.search_.start_cost
+    for params in ({"max_depth": model.depth_}, {"min_samples_leaf": 2}, {"max_size": 9}, {"search_effort": 2}):
+        assert ExplainableKMeans(9, random_state=0, **params).fit(X).cost_ <= (1 + 1e-12) * model.cost_
+    front = model.front(X).to_dict()
+    assert min(c for c, n in zip(front["cost"], front["n_leaves"], strict=True) if n == 9) <= (1 + 1e-12) * model.cost_
+
+
+def test_a_far_center_without_rows_is_the_same_in_batches():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    model = ExplainableKMeans(6, reference=np.vstack([X[:5], [[1e3, 2e3, 3e3]]]))
+    whole = model.fit(X).tree_
+    assert model.fit(Batches([X[:700], X[700:]])).tree_.equals(whole)
+
+
 def test_a_tree_that_keeps_our_own_reference_ends_the_search_of_a_wide_table():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 300)) + 8 * rng.normal(size=(4, 300))[np.arange(200) % 4]

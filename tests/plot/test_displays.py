@@ -220,6 +220,8 @@ def test_what_a_map_holds_is_given_as_people_write_it_or_refused_with_what_is_ne
         assert "income = unknown" in display.caption
         same = table.assign(income=np.nan, region="east", owns_home=True, since=pd.Timestamp("2021-01-01"), children=2)
         assert display.is_shown.tolist() == (model.apply(same) == model.apply(table)).tolist()
+    with pytest.raises(InvalidInputError, match="Give values by column"):
+        PartitionDisplay.from_estimator(model, table, columns=("visit", "school"), fixed=[1])
     for wrong, needed in (
         ({"since": "soon"}, "cannot be 'soon'. Give a date"),
         ({"region": "nowhere"}, "Give one of its levels: 'east', 'north'"),
@@ -235,6 +237,17 @@ def test_what_a_map_holds_is_given_as_people_write_it_or_refused_with_what_is_ne
     for columns, said in ((("visit", "visit"), "one column twice"), (("region", 0), "holds categories")):
         with pytest.raises(InvalidInputError, match=said):
             PartitionDisplay.from_estimator(model, table, columns=columns)
+
+
+@pytest.mark.parametrize("missing", [None, pd.NaT, np.timedelta64("NaT"), np.datetime64("NaT")])
+def test_a_map_can_be_fixed_at_a_missing_value_however_it_is_written(missing):
+    group = np.arange(120) % 4
+    table = pd.DataFrame({"a": group % 2 * 9.0 + np.arange(120) / 120, "b": np.arange(120) / 9.0})
+    table["t"] = pd.to_timedelta(group // 2 * 50, "h").where(np.arange(120) % 7 > 0)
+    model = ExplainableKMeans(5, random_state=0).fit(table)
+    assert 2 in model.tree_.feature
+    display = PartitionDisplay.from_estimator(model, table, columns=("a", "b"), fixed={"t": missing})
+    assert "t = unknown" in display.caption
 
 
 def test_dates_at_the_end_of_the_calendar_have_a_margin_within_it():

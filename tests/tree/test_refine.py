@@ -275,7 +275,7 @@ def test_groups_of_clusters_far_apart_are_searched_apart():
     assert all(fit.record.cost < fit.record.start_cost for fit in apart)
     moved = ([each + i * 2.0**28 for i, each in enumerate(part)] for part in (parts, centers))
     fit = Fit(*map(np.vstack, moved))
-    assert fit.record.cost == pytest.approx(sum(each.record.cost for each in apart), rel=1e-6)
+    assert fit.record.cost <= (1 + 1e-6) * sum(each.record.cost for each in apart)
 
 
 def test_distances_may_be_measured_elsewhere():

@@ -145,6 +145,8 @@ class PartitionDisplay(Display):
                     f"A map has no axis for {labeled.columns.describe(column)}, which {what}. Draw two others "
                     "(columns=), or the tree instead: TreeDisplay.from_estimator(model)."
                 )
+        if fixed is not None and not isinstance(fixed, Mapping):
+            raise InvalidInputError(f"fixed is {fixed!r}. Give values by column, such as {{'age': 40}}.")
         given = {_position(labeled, column, "fixed"): value for column, value in (fixed or {}).items()}
         given = {column: _fixed_value(labeled.columns, column, value) for column, value in given.items()}
         if both := [column for column in given if column in (across, up)]:
@@ -332,9 +334,11 @@ def _fixed_value(columns: Columns, column: int, value: Any) -> float:
 
 def _as_tested(value: Any, kind: ColumnKind) -> float | None:
     """The number by which a tree tests a value of a column, read as a column of that one value; None if it has none."""
+    if is_missing(value) and kind.levels is None:
+        return math.nan if kind.has_gaps else None
     cell = np.empty(1, dtype=object)  # np.array would take a list for several values
     cell[0] = value
-    if kind.name == "date" and not is_missing(value):
+    if kind.name == "date":
         text = str(np.datetime_as_string(value) if isinstance(value, np.datetime64) else value)
         instant = dt.datetime.fromisoformat(text)
         if instant.tzinfo is None and kind.zone is not None:

@@ -19,8 +19,9 @@ from .search import each, find_clustering
 
 INITS = ("k-means++", "random")
 
-SPARE_COORDINATES, INITS_PER_START = 8, 2
-"""Main coordinates beyond the number of clusters, and how many in ``n_init`` make a start besides the one from them."""
+SPARE_COORDINATES, INITS_PER_START, ROWS_PER_CLUSTER = 8, 2, 10
+"""Main coordinates beyond the number of clusters, how many in ``n_init`` make a start besides the one from them, and
+rows per cluster from which on they are used: many coordinates take longer than starts."""
 
 MOVING_ROWS = 20_000
 """Up to so many rows, single ones are moved at the end of a run. In larger tables no row has a weight in its cluster's
@@ -87,10 +88,10 @@ def kernel_kmeans(
     runs = list[Partition]()
     # Points with coordinates are k-means' own case, whose search finds more than single runs do. Points without any
     # have nearly the same clusters along their main directions.
-    if init == "k-means++":
-        if is_whole := isinstance(space.gram, FeatureGram):
-            points = space.gram.features
-        else:  # in units of the largest, whose square is far from the ends of float64
+    features = space.gram.features if isinstance(space.gram, FeatureGram) else None
+    if init == "k-means++" and (features is not None or ROWS_PER_CLUSTER * n_clusters <= space.n_rows):
+        points = features
+        if points is None:  # in units of the largest, whose square is far from the ends of float64
             points = space.main_coordinates(n_clusters + SPARE_COORDINATES) / np.sqrt(space.scale or 1.0)
         if count_distinct_rows(as_matrix(points), n_clusters) >= n_clusters:
             found = find_clustering(
@@ -105,7 +106,7 @@ def kernel_kmeans(
             ).reference
             with one_thread():
                 runs.append(finish(found.labels))
-            n_init = 0 if is_whole else n_init // INITS_PER_START
+            n_init = n_init // INITS_PER_START if features is None else 0
     with one_thread():
         runs += each(run, rng.spawn(n_init), n_jobs)
     if verbose:

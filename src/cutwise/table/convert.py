@@ -91,7 +91,7 @@ def is_missing(value: object) -> bool:
         return True
     if isinstance(value, Decimal):
         return value.is_nan()
-    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+    return isinstance(value, float | np.floating | np.datetime64 | np.timedelta64) and bool(np.isnan(value))
 
 
 def find_non_numeric(items: Sequence[object]) -> NonNumericValue | None:

@@ -238,17 +238,30 @@ class SearchCheaper(SearchProblem):
         """Search from some trees; return the number of starts, the best trees, and the price of a condition."""
         known = [tree for start in starts if (tree := CutTree.of(start.tree, self.table.searched)) is not None]
         drawn, n_given = self.draw(self.n_leaves), len(starts)
-        bounded = self.limits is not None or self.max_size is not None or self.size_penalty > 0.0
-        if bounded or self.n_leaves > len(self.centers) or not np.isfinite(self.coordinates).all():
+        if self.n_leaves != len(self.centers) or not np.isfinite(self.coordinates).all():
             return self._find_near(drawn, known, n_given)
-        has_rows = np.bincount(self._by_label(starts[0])[0], minlength=self.n_leaves) > 0
-        return self._find_apart(drawn, known, n_given, has_rows)
+        has_rows = np.bincount(*self._by_label(starts[0]), minlength=self.n_leaves) > 0
+        if self.limits is not None or self.max_size is not None or self.size_penalty > 0.0:
+            n_starts, found, price = self._find_near(drawn, known, n_given)
+        else:
+            n_starts, found, price = self._find_apart(drawn, known, n_given, has_rows, groups=False)
+        far, *_ = cut_off_far(self, has_rows, drawn, groups=True)
+        if any(len(each.clusters) > 1 for each in far):
+            # Each group has its own digits and bins, but as many leaves as the reference has clusters there. More
+            # effort may end elsewhere, so the trees of the default are among its trees.
+            for effort in sorted({min(self.effort, 1.0), self.effort}):
+                limits = self.limits and replace(self.limits, max_depth=None)
+                apart = replace(self, effort=effort, limits=limits, size_penalty=0.0, max_size=None)
+                n_further, further, _ = apart._find_apart(drawn, known, n_given, has_rows, groups=True)
+                n_starts, found = n_starts + n_further, [*found, *further]
+        return n_starts, found, price
 
     def _find_apart(
-        self, drawn: DrawnRows, known: list[CutTree], n_given: int, has_rows: npt.NDArray[np.bool_]
+        self, drawn: DrawnRows, known: list[CutTree], n_given: int, has_rows: npt.NDArray[np.bool_], *, groups: bool
     ) -> tuple[int, list[FoundTree], float]:
-        """Search as ``_find_near``, apart in groups of clusters that are far from each other."""
-        far, near, drawn = cut_off_far(self, has_rows, drawn)
+        """Search as ``_find_near``, without clusters that are far from the others, and in far groups by themselves."""
+        n_rows = len(drawn.rows)
+        far, near, drawn = cut_off_far(self, has_rows, drawn, groups=groups)
         if not far:
             return self._find_near(drawn, known, n_given)
 
@@ -256,14 +269,16 @@ class SearchCheaper(SearchProblem):
             rows = as_matrix(core.gather_rows(self.table.matrix, drawn.first))
             parts = (tree.reached_by(tree.apply(rows)) for tree in known if len(clusters) > 1)
             centers, coordinates = self.centers[clusters], self.coordinates[clusters]
-            problem = replace(self, centers=centers, coordinates=coordinates, n_leaves=len(clusters))
+            total = max(1, round(self.limits.total * len(drawn.rows) / n_rows)) if self.limits else 1
+            limits = self.limits and replace(self.limits, total=total)
+            problem = replace(self, centers=centers, coordinates=coordinates, limits=limits, n_leaves=len(clusters))
             return problem, [part for part in parts if part.n_leaves <= len(clusters)]
 
         problem, own = within(near, drawn)
         n_starts, found, price = problem._find_near(drawn, own, n_given)
         for cut, is_above, clusters, rows in reversed(far):
             problem, own = within(clusters, rows)
-            n_further, others, _ = problem._find_apart(rows, own, n_given, has_rows[clusters])
+            n_further, others, _ = problem._find_apart(rows, own, n_given, has_rows[clusters], groups=groups)
             n_starts += n_further
             others = [*(FoundTree(each, None, []) for each in own if each.n_leaves == len(clusters)), *others]
             if not (found and others):

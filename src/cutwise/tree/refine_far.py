@@ -18,7 +18,7 @@ from .threshold_tree import NodeTest
 FAR, FAR_SHARE, GROUP_FAR = 500.0, 0.02, 2.0**14
 """A cluster is far if its squared distance to the others is at least FAR times the average cost of a row, and at least
 the average cost times FAR_SHARE of the total weight. A group of clusters is far if the square of a gap is at least
-GROUP_FAR times that: nearer groups may exchange leaves."""
+GROUP_FAR times that: nearer ones share digits and bins without loss."""
 
 
 class FarClusters(NamedTuple):
@@ -32,15 +32,17 @@ class FarClusters(NamedTuple):
 
 @np.errstate(over="ignore")  # a distance beyond float64 is far
 def cut_off_far(
-    problem: SearchProblem, has_rows: npt.NDArray[np.bool_], drawn: DrawnRows
+    problem: SearchProblem, has_rows: npt.NDArray[np.bool_], drawn: DrawnRows, *, groups: bool
 ) -> tuple[list[FarClusters], Int64, DrawnRows]:
-    """Cut single clusters and groups off, the farthest first; also return the remaining clusters and their rows.
+    """Cut single clusters off, the farthest first; also return the remaining clusters and their rows.
 
-    ``has_rows`` (k,): clusters without rows are not cut off. ``drawn``: the rows to use. Groups need rows of every
-    cluster among them.
+    ``has_rows`` (k,): clusters without rows are not cut off. ``drawn``: the rows to use. ``groups``: whether to cut off
+    groups of clusters as well, if all of them have rows among these.
     """
     columns = select_columns(problem.centers, np.empty(0, dtype=np.int32))
     centers, coordinates = np.ascontiguousarray(problem.centers[:, columns]), problem.coordinates
+    if problem.limits is not None and problem.limits.columns is not None:
+        coordinates = np.where(problem.limits.columns > 0, coordinates, 0.0)  # no gap is there
 
     def nearest(drawn: DrawnRows) -> tuple[Int32, float]:
         rows = as_matrix(core.gather_rows(problem.metric, drawn.first, columns))
@@ -51,10 +53,10 @@ def cut_off_far(
     if len(left) == 1:
         return found, left, drawn
     labels, least = nearest(drawn.begin(COVARIANCE_ROWS))  # few rows suffice almost always
-    while len(left) > 1 and (is_far := _farthest(centers[left], least)) is not None:
+    while len(left) > 1 and (is_far := _farthest(centers[left], least, groups)) is not None:
         if not found:
             labels, least = nearest(drawn)
-            if (is_far := _farthest(centers[left], least)) is None:
+            if (is_far := _farthest(centers[left], least, groups)) is None:
                 break
         far, others = left[is_far], left[~is_far]
         if not (np.isin(far, labels).all() or (len(far) == 1 and has_rows[far[0]])):
@@ -69,7 +71,7 @@ def cut_off_far(
     return found, left, drawn
 
 
-def _farthest(centers: Float64, least: float) -> npt.NDArray[np.bool_] | None:
+def _farthest(centers: Float64, least: float, groups: bool) -> npt.NDArray[np.bool_] | None:
     """The cluster with the largest distance to the next one along any column, or all beyond the widest gap; if far."""
     along = np.sort(centers, axis=0)
     gaps = np.diff(along, axis=0)
@@ -79,7 +81,7 @@ def _farthest(centers: Float64, least: float) -> npt.NDArray[np.bool_] | None:
         return single
     last, column = np.unravel_index(np.argmax(gaps), gaps.shape)
     is_beyond: npt.NDArray[np.bool_] = centers[:, column] > along[last, column]
-    return is_beyond if gaps[last, column] ** 2 > GROUP_FAR * least else None
+    return is_beyond if groups and gaps[last, column] ** 2 > GROUP_FAR * least else None
 
 
 def _cut_between(far: Float64, others: Float64) -> tuple[NodeTest, bool]:

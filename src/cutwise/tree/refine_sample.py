@@ -66,7 +66,7 @@ WHOLE_VALUES = 21_000_000
 """With at most this many of these values a search uses all rows."""
 MOST_WORK, LESS_WORK = 40_000_000, 20_000_000
 """Number of additions, about 0.04 s, after which no more leaves of a tree are moved, unless with more effort; and the
-number from FEW_ROWS distinct rows on. If leaves of a single tree are moved, twice MOST_WORK on up to MANY_ROWS."""
+number from FEW_ROWS distinct rows on. A single tree on up to MANY_ROWS takes as many as three others."""
 
 
 def sample_sizes(n_leaves: int, n_columns: int) -> tuple[int, int]:
@@ -122,7 +122,7 @@ class SearchPlan:
             is_short = (is_many or n_all > MANY_ROWS) and n_sampled_sums > LARGE_SHARE * (n_table - LARGE_VALUES)
         most_work = MOST_WORK if is_small else LESS_WORK
         if is_short and n_all <= MANY_ROWS:
-            most_work = 2 * MOST_WORK
+            most_work = cls.n_swapped * LESS_WORK  # for a single tree
         most_work = max(most_work, LARGE_WORK * n_table)
 
         def with_rows(n_rows: int, **how: Any) -> SearchPlan:
