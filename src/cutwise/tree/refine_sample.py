@@ -52,9 +52,9 @@ FURTHER_STARTS = 2
 MANY_ROWS, MANY_LEAVES, MANY_VALUES = 80_000, 32, 20_000
 """Beyond this many distinct rows or leaves, or columns times leaves squared, a search starts only from the given trees
 and moves leaves only in the best tree: more would take longer than growing the given trees."""
-SMALL_VALUES, SMALL_MANY_VALUES = 110_000_000, 64_000_000
-"""With fewer than FEW_ROWS distinct rows so if these (plus ROWS_AS_BINS) times columns times leaves squared exceed
-SMALL_VALUES, or SMALL_MANY_VALUES beyond MANY_LEAVES or MANY_VALUES: more would take longer than 0.3 s."""
+SMALL_VALUES = 64_000_000
+"""Not so with fewer than FEW_ROWS distinct rows, if these (plus ROWS_AS_BINS) times columns times leaves squared are at
+most SMALL_VALUES: that takes less than 0.3 s."""
 LARGE_VALUES, LARGE_SHARE, LARGE_WORK = 8_000_000, 20, 4
 """Not so for tables of many values, which take longer to grow on: those with so many more than LARGE_VALUES that
 LARGE_SHARE times these are at least the sampled rows (plus ROWS_AS_BINS) times columns times leaves squared. LARGE_WORK
@@ -116,7 +116,7 @@ class SearchPlan:
             n_sampled = FEW_ROWS
         n_sums, is_many = (n_all + ROWS_AS_BINS) * n_values, n_leaves > MANY_LEAVES or n_values > MANY_VALUES
         if is_small:
-            is_short = n_sums > (SMALL_MANY_VALUES if is_many else SMALL_VALUES)
+            is_short = is_many and n_sums > SMALL_VALUES
         else:
             n_sampled_sums = (n_sampled + ROWS_AS_BINS) * n_values
             is_short = (is_many or n_all > MANY_ROWS) and n_sampled_sums > LARGE_SHARE * (n_table - LARGE_VALUES)
