@@ -40,9 +40,11 @@ def cut_off_far(
     groups of clusters as well, if all of them have rows among these.
     """
     columns = select_columns(problem.centers, np.empty(0, dtype=np.int32))
-    centers, coordinates = np.ascontiguousarray(problem.centers[:, columns]), problem.coordinates
-    if problem.limits is not None and problem.limits.columns is not None:
-        coordinates = np.where(problem.limits.columns > 0, coordinates, 0.0)  # no gap is there
+    centers, limits = np.ascontiguousarray(problem.centers[:, columns]), problem.limits
+    allowed = np.arange(problem.coordinates.shape[1])
+    if limits is not None and limits.columns is not None:
+        allowed = np.flatnonzero(limits.columns)
+    coordinates = problem.coordinates[:, allowed]
 
     def nearest(drawn: DrawnRows) -> tuple[Int32, float]:
         rows = as_matrix(core.gather_rows(problem.metric, drawn.first, columns))
@@ -61,7 +63,8 @@ def cut_off_far(
         far, others = left[is_far], left[~is_far]
         if not (np.isin(far, labels).all() or (len(far) == 1 and has_rows[far[0]])):
             break
-        cut, is_above = _cut_between(coordinates[far], coordinates[others])
+        column, threshold, is_above = _cut_between(coordinates[far], coordinates[others])
+        cut = NodeTest(int(allowed[column]), threshold)
         values = core.gather_rows(problem.table.matrix, drawn.first, np.array([cut.feature]))[:, 0]
         is_near = ~np.isin(labels, far)
         if not np.array_equal((values > cut.threshold) != is_above, is_near):  # also if there is no gap
@@ -84,8 +87,8 @@ def _farthest(centers: Float64, least: float, groups: bool) -> npt.NDArray[np.bo
     return is_beyond if groups and gaps[last, column] ** 2 > GROUP_FAR * least else None
 
 
-def _cut_between(far: Float64, others: Float64) -> tuple[NodeTest, bool]:
-    """Cut in the middle of the widest gap, relative to the column's extent; far (m, d), others (k, d)."""
+def _cut_between(far: Float64, others: Float64) -> tuple[int, float, bool]:
+    """The column of the widest gap relative to its extent, its middle, and whether far (m, d) is above others (k, d)."""
     ends = [(clusters.min(axis=0), clusters.max(axis=0)) for clusters in (far, others)]
     (far_low, far_high), (low, high) = ends
     reach = np.maximum(high, far_high) - np.minimum(low, far_low)
@@ -93,4 +96,4 @@ def _cut_between(far: Float64, others: Float64) -> tuple[NodeTest, bool]:
     column = int(np.argmax(gaps / np.maximum(reach, np.finfo(np.float64).tiny)))
     is_above = bool(far_low[column] > high[column])
     near, beyond = (high, far_low) if is_above else (low, far_high)
-    return NodeTest(column, float(beyond[column] + (near[column] - beyond[column]) / 2)), is_above
+    return column, float(beyond[column] + (near[column] - beyond[column]) / 2), is_above
