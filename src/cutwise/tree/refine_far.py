@@ -88,7 +88,7 @@ def _farthest(centers: Float64, least: float, groups: bool) -> npt.NDArray[np.bo
 
 
 def _cut_between(far: Float64, others: Float64) -> tuple[int, float, bool]:
-    """The column of the widest gap relative to its extent, its middle, and whether far (m, d) is above others (k, d)."""
+    """The column of the widest gap in relation to its extent, its middle, and whether far (m, d) is above others."""
     ends = [(clusters.min(axis=0), clusters.max(axis=0)) for clusters in (far, others)]
     (far_low, far_high), (low, high) = ends
     reach = np.maximum(high, far_high) - np.minimum(low, far_low)
