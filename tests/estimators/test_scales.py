@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_iris, load_wine, make_circles
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
@@ -124,8 +124,8 @@ def test_the_root_of_0_levels_and_dates_are_undone():
 
 
 def test_both_ends_of_an_interval_are_undone():
-    rows = np.random.default_rng(0).normal(size=(200, 2)) * [1, 30]
-    model = ExplainableKernelKMeans(3, algorithm="imm", gamma=3, random_state=0)
+    rows = make_circles(200, factor=0.3, noise=0.05, random_state=0)[0] * [1, 30]
+    model = ExplainableKernelKMeans(2, algorithm="imm", gamma=1, random_state=0)
     pipeline = make_pipeline(StandardScaler(), model).fit(rows)
     tree = explain_pipeline(pipeline).tree_
     assert np.isfinite(tree.lower).any()
