@@ -137,6 +137,7 @@ QUICK_VALUES = 2**20
 
 
 def _is_large(context: FitContext) -> bool:
+    """Whether to grow a tree takes long, by the rows that take part; the same in memory and in batches."""
     return context.counted[0][0] * context.table.n_columns > QUICK_VALUES
 
 

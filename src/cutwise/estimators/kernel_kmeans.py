@@ -169,7 +169,8 @@ class KernelKMeans(CenterClusterer):
         Starts from k-means along the main directions of feature space and from rows far apart, or from random labels.
     n_init : int or "auto", default=10
         Number of starts (``"auto"`` is 10); the clustering of the lowest cost is kept. With ``"k-means++"`` the starts
-        are those of k-means along the main directions, and half as many more are made in feature space itself.
+        are those of k-means along the main directions, and half as many more are made in feature space itself; with
+        fewer than ten rows per cluster all are made there.
     max_iter : int, default=300
         Iterations of a start at most, and as many moves of single rows after them.
     approximation : {None, "nystroem"}, default=None

@@ -55,11 +55,11 @@ def kernel_kmeans(
     """The best of several runs of kernel k-means.
 
     ``n_clusters``: at most the number of its rows. ``init``: a run starts from the best of ``n_init`` k-means
-    clusterings of the main coordinates, and half as many from rows drawn by greedy k-means++ in feature space; or
-    ``n_init`` start from labels drawn uniformly. ``max_iter``: iterations of a run at most. ``n_jobs``: runs at the
-    same time; the result does not depend on it. ``verbose``: above 0, a line a run is printed to standard error.
-    Returns ``partition``: every cluster has a row, and they are numbered by decreasing weight. Where the run
-    converged, no row is nearer to another cluster's mean than to its own.
+    clusterings of the main coordinates, and half as many (all, with few rows per cluster) from rows drawn by greedy
+    k-means++ in feature space; or ``n_init`` start from labels drawn uniformly. ``max_iter``: iterations of a run at
+    most. ``n_jobs``: runs at the same time; the result does not depend on it. ``verbose``: above 0, a line a run is
+    printed to standard error. Returns ``partition``: every cluster has a row, and they are numbered by decreasing
+    weight. Where the run converged, no row is nearer to another cluster's mean than to its own.
 
     A row is part of its own cluster's mean, and so nearer to it than it would be otherwise: in feature spaces of many
     dimensions enough to hold most rows where they happen to start. So when the iterations end, rows are moved one by

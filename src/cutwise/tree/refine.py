@@ -259,7 +259,7 @@ class SearchCheaper(SearchProblem):
     def _find_apart(
         self, drawn: DrawnRows, known: list[CutTree], n_given: int, has_rows: npt.NDArray[np.bool_], *, groups: bool
     ) -> tuple[int, list[FoundTree], float]:
-        """Search as ``_find_near``, without clusters that are far from the others, and in far groups by themselves."""
+        """Search as ``_find_near``, without single far clusters, and if ``groups``, in far groups by themselves."""
         n_rows = len(drawn.rows)
         far, near, drawn = cut_off_far(self, has_rows, drawn, groups=groups)
         if not far:
@@ -501,11 +501,13 @@ class SearchCheaper(SearchProblem):
     def _is_settled(self, grown: GrownTree) -> bool:
         """Whether no leaf can be moved: to merge any two of the reference's clusters would cost more than it does."""
         weight = np.bincount(*self._by_label(grown), minlength=len(self.centers)).astype(np.float64)
-        for i in range(1, len(weight) if weight.all() else 0):  # most often the first pairs decide
+        if self.objective is not KMEANS or not weight.all():
+            return False
+        for i in range(1, len(weight)):  # most often the first pairs decide
             merged = ((self.centers[:i] - self.centers[i]) ** 2).sum(axis=1) / (1.0 / weight[:i] + 1.0 / weight[i])
             if not merged.min() > self.cost:
                 return False
-        return self.objective is KMEANS and bool(weight.all())
+        return True
 
     def _name_leaves(self, grown: GrownTree, *, anew: bool = False) -> GrownTree:
         """Give every leaf its own cluster, to agree with the reference on most weight.
