@@ -423,3 +423,23 @@ def total_depth(points: int, left_points: int, centers: int, left_centers: int) 
         return n + below(n_left, k_left) + below(n - n_left, k - k_left)
 
     return below(points, centers, root=True)
+
+
+@each("seed", range(40))
+def test_cuts_divide_alike_where_they_put_the_same_rows_and_centers_together(seed: int) -> None:
+    rng = np.random.default_rng([6, seed])
+    values = rng.integers(0, 3, (12, 1)).astype(np.float64)
+    values = np.hstack([values, 2.0 * values, -values, values + (rng.random((12, 1)) < 0.1)])
+    coordinates = values[rng.choice(12, 4)]
+    coordinates[:, int(rng.integers(4))] += rng.choice([0.0, 0.0, 1.0], 4)
+    rows = np.flatnonzero(rng.random(12) < 0.7).astype(np.int32)
+    survivors = np.flatnonzero(rng.random(4) < 0.8).astype(np.int32) if seed % 2 else np.arange(4, dtype=np.int32)
+    survivors = survivors if len(survivors) else np.arange(1, dtype=np.int32)
+    features = np.sort(rng.choice(4, 2, replace=False)).astype(np.int32)
+    thresholds = np.array([0.5, 1.0, -0.5, 0.5])[features]
+    both = np.vstack([values[rows], coordinates[survivors]])
+    one, other = (both[:, features] <= thresholds).T
+    alike = core.divide_alike(
+        core.encode(as_matrix(values)), as_matrix(values), rows, coordinates, survivors, features, thresholds
+    )
+    assert alike == bool((one == other).all() or (one != other).all())

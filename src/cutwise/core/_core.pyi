@@ -822,6 +822,21 @@ def best_clique_cuts(
     label, right label; by column, then by threshold. Their scores differ by no more than rounding.
     """
 
+def divide_alike(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: NDArray[numpy.int32],
+    coordinates: NDArray[numpy.float64],
+    survivors: NDArray[numpy.int32],
+    features: NDArray[numpy.int32],
+    thresholds: NDArray[numpy.float64],
+) -> bool:
+    """
+    Whether all cuts divide rows and surviving centers as the first does; their sides may be exchanged.
+
+    Arguments as in cheapest_tied_cut.
+    """
+
 @overload
 def cheapest_tied_cut(
     encoded: Encoded,

@@ -32,17 +32,74 @@ CUTWISE_CLONES SideCosts side_costs(const int64_t *sums, const int64_t *total, c
 }
 
 // coordinates (k, d): of the centers. features, thresholds (n_cuts,): the cuts, by column, then by threshold. The rows are
-// those that are added one by one.
+// those that are compared or added one by one.
+struct TiedCuts : NodeRows {
+  const In2<double> &coordinates;
+  std::vector<int32_t> survivors;
+  const In1<int32_t> &features;
+  const In1<double> &thresholds;
+
+  TiedCuts(const NodeRows &node, const In2<double> &centers, const In1<int32_t> &left, const In1<int32_t> &columns,
+           const In1<double> &values)
+      : NodeRows(node), coordinates(centers), features(columns), thresholds(values) {
+    require(has_shape(coordinates, coordinates.shape(0), encoded.n_cols()), "coordinates is of shape (k, d)");
+    survivors = survivors_of(left, static_cast<int64_t>(coordinates.shape(0)));
+    require(has_shape(thresholds, features.size()), "features and thresholds have one length");
+    for (size_t i = 0; i < features.size(); ++i)
+      require(features(i) >= 0 && features(i) < encoded.n_cols() && (i == 0 || features(i - 1) <= features(i)),
+              "features are columns of the table, in increasing order");
+  }
+
+  // Whether all cuts divide the survivors and the rows as the first does; their sides may be exchanged.
+  bool divide_alike() const {
+    const auto n_cuts = static_cast<int64_t>(features.size());
+    const auto is_left = [&](int64_t cut, int32_t c) { return coordinates(c, features(cut)) <= thresholds(cut); };
+    std::vector<int32_t> first;
+    std::vector<bool> is_exchanged(n_cuts);
+    for (int64_t cut = 1; cut < n_cuts; ++cut) {
+      is_exchanged[cut] = is_left(cut, survivors[0]) != is_left(0, survivors[0]);
+      for (const int32_t c : survivors)
+        if ((is_left(cut, c) != is_left(0, c)) != is_exchanged[cut]) return false;
+    }
+    for (int64_t cut = 0; cut < n_cuts; ++cut) {
+      std::vector<int32_t> segment_of_row = segments(cut, cut + 1);
+      if (cut == 0) first = std::move(segment_of_row);
+      else
+        for (int64_t i = 0; i < n; ++i)
+          if ((segment_of_row[i] != first[i]) != is_exchanged[cut]) return false;
+    }
+    return true;
+  }
+
+  // The segment of every row of the node: the number of cuts that are left of the row.
+  std::vector<int32_t> segments(int64_t begin, int64_t end) const {
+    if (n == 0) return {};
+    const int32_t feature = features(begin);
+    const Column &column = encoded.columns[feature];
+    const double *low = encoded.low.data() + column.value_begin, *high = encoded.high.data() + column.value_begin;
+    const double *first = thresholds.data() + begin, *last = thresholds.data() + end;
+    const auto segment = [&](double value) { return static_cast<int32_t>(std::lower_bound(first, last, value) - first); };
+    std::vector<int32_t> of_bin(column.n_bins);  // -1: a cut goes through the bin
+    for (int32_t bin = 0; bin < column.n_bins; ++bin)
+      of_bin[bin] = segment(low[bin]) == segment(high[bin]) ? segment(low[bin]) : -1;
+    const BinReader bin_of(encoded, column);
+    std::vector<int32_t> found(n);
+    matrix.visit([&](auto values) {
+      for (int64_t i = 0; i < n; ++i) {
+        found[i] = of_bin[bin_of(rows[i])];
+        if (found[i] < 0) found[i] = segment(values(rows[i], feature));
+      }
+    });
+    return found;
+  }
+};
+
 template <class Cost>
-struct TieSettler : NodeRows {
+struct TieSettler : TiedCuts {
   const Cost *costs;  // (n_rows, k), none negative
   const std::optional<In2<int64_t>> &of_clusters;
   int64_t k;
-  const In2<double> &coordinates;
-  std::vector<int32_t> survivors;
   std::vector<int64_t> total;  // by survivor: the costs of the node's rows
-  const In1<int32_t> &features;
-  const In1<double> &thresholds;
   int64_t best = -1, best_score = kNone;
 
   int64_t run() {
@@ -99,28 +156,6 @@ struct TieSettler : NodeRows {
     }
   }
 
-  // The segment of every row of the node: the number of cuts that are left of the row.
-  std::vector<int32_t> segments(int64_t begin, int64_t end) const {
-    if (n == 0) return {};
-    const int32_t feature = features(begin);
-    const Column &column = encoded.columns[feature];
-    const double *low = encoded.low.data() + column.value_begin, *high = encoded.high.data() + column.value_begin;
-    const double *first = thresholds.data() + begin, *last = thresholds.data() + end;
-    const auto segment = [&](double value) { return static_cast<int32_t>(std::lower_bound(first, last, value) - first); };
-    std::vector<int32_t> of_bin(column.n_bins);  // -1: a cut goes through the bin
-    for (int32_t bin = 0; bin < column.n_bins; ++bin)
-      of_bin[bin] = segment(low[bin]) == segment(high[bin]) ? segment(low[bin]) : -1;
-    const BinReader bin_of(encoded, column);
-    std::vector<int32_t> found(n);
-    matrix.visit([&](auto values) {
-      for (int64_t i = 0; i < n; ++i) {
-        found[i] = of_bin[bin_of(rows[i])];
-        if (found[i] < 0) found[i] = segment(values(rows[i], feature));
-      }
-    });
-    return found;
-  }
-
   void add_row(int32_t row, std::vector<int64_t> &sums) const {
     const Cost *of_row = costs + static_cast<int64_t>(row) * k;
     for (size_t j = 0; j < survivors.size(); ++j) sums[j] += of_row[survivors[j]];
@@ -133,6 +168,18 @@ struct TieSettler : NodeRows {
 using namespace cutwise;
 
 void bind_ties(nb::module_ &m) {
+  m.def(
+      "divide_alike",
+      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<double> coordinates, In1<int32_t> survivors,
+         In1<int32_t> features, In1<double> thresholds) {
+        const TiedCuts cuts(NodeRows(encoded, matrix, rows), coordinates, survivors, features, thresholds);
+        const GilRelease release;
+        return cuts.divide_alike();
+      },
+      "encoded"_a, "matrix"_a, "rows"_a, "coordinates"_a, "survivors"_a, "features"_a, "thresholds"_a,
+      R"(Whether all cuts divide rows and surviving centers as the first does; their sides may be exchanged.
+
+Arguments as in cheapest_tied_cut.)");
   for_types<int32_t, int64_t>(
       R"(The index of the first of the given cuts whose sides cost least, each served by its best surviving center.
 
@@ -147,27 +194,15 @@ cluster, where all of them are on the side of their center in every cut; rows ar
                const std::optional<In2<int64_t>> &of_clusters, In2<double> coordinates, In1<int32_t> survivors,
                In1<int32_t> features, In1<double> thresholds) {
               require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
-              require(has_shape(coordinates, costs.shape(1), encoded.n_cols()), "coordinates is of shape (k, d)");
               const auto k = static_cast<int64_t>(costs.shape(1));
+              require(has_shape(coordinates, k, encoded.n_cols()), "coordinates is of shape (k, d)");
               require(has_shape(totals, k), "totals has one entry per cluster");
               require(!of_clusters || has_shape(*of_clusters, k, k), "of_clusters has one line and one column per cluster");
-              require(has_shape(thresholds, features.size()), "features and thresholds have one length");
-              for (size_t i = 0; i < features.size(); ++i)
-                require(features(i) >= 0 && features(i) < encoded.n_cols() && (i == 0 || features(i - 1) <= features(i)),
-                        "features are columns of the table, in increasing order");
-              std::vector<int32_t> clusters = survivors_of(survivors, k);
+              TiedCuts cuts(NodeRows(encoded, matrix, rows), coordinates, survivors, features, thresholds);
               std::vector<int64_t> total;
-              for (const int32_t c : clusters) total.push_back(totals(c));
+              for (const int32_t c : cuts.survivors) total.push_back(totals(c));
               const GilRelease release;
-              TieSettler<Cost> settler{NodeRows(encoded, matrix, rows),
-                                       costs.data(),
-                                       of_clusters,
-                                       k,
-                                       coordinates,
-                                       std::move(clusters),
-                                       std::move(total),
-                                       features,
-                                       thresholds};
+              TieSettler<Cost> settler{std::move(cuts), costs.data(), of_clusters, k, std::move(total)};
               return settler.run();
             },
             "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "totals"_a, "of_clusters"_a.none(), "coordinates"_a,

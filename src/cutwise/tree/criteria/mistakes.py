@@ -226,16 +226,17 @@ class MistakeRows:
 
     def cheapest(self, tie: CheapestTie, rows: Int32) -> int:
         """See :class:`CheapestTie`."""
-        table, excess, node = self._memory.table, self._memory.costs.excess, tie.node
+        table, node = self._memory.table, tie.node
         mistaken = self._already_mistaken[node.number]
+        cuts = (self._coordinates, node.survivors, tie.features, tie.thresholds)
+        if core.divide_alike(table.encoded, table.matrix, rows if tie.n_separated else mistaken, *cuts):
+            return 0  # such as by columns for yes and for no: costs by every center may not be needed at all
+        excess = self._memory.costs.excess
         (of_mistaken,) = core.level_costs(np.zeros_like(mistaken), mistaken, excess, 1)
         totals, of_clusters = of_mistaken + self._costs[node.survivors].sum(axis=0), None
         if not tie.n_separated:
             rows, of_clusters = mistaken, self._costs
-        return core.cheapest_tied_cut(
-            table.encoded, table.matrix, rows, excess, totals, of_clusters, self._coordinates, node.survivors,
-            tie.features, tie.thresholds,
-        )  # fmt: skip
+        return core.cheapest_tied_cut(table.encoded, table.matrix, rows, excess, totals, of_clusters, *cuts)
 
     @cached_property
     def _costs(self) -> Int64:
