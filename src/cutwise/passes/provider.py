@@ -479,14 +479,8 @@ class PassProvider:
 
     def _open_bins(self, kind: str, pending: Mapping[Node, Int64]) -> None:
         """Open closed ranges of nodes: by value, or with many rows by parts of equal length in the order of float64."""
-        nodes, taken = list(pending), list[Int64]()
-        room = at_once = min(OPENED, self._source.most_bytes // (8 * (4 + _width(kind, self._k))))
-        for node, wanted in pending.items():
-            n_rows = node.pieces[kind].sums[wanted, 0]
-            cells = np.append(0, np.cumsum(np.where(n_rows <= TALLIED, n_rows, PARTS)))
-            n_taken = max(int(np.searchsorted(cells, room, side="right")) - 1, 0 if taken else 1)
-            taken.append(np.sort(wanted[:n_taken]))
-            room -= cells[n_taken]
+        at_once = min(OPENED, self._source.most_bytes // (8 * (4 + _width(kind, self._k))))
+        nodes, taken = list(pending), _ranges_within(at_once, kind, pending)
         first = np.cumsum([0, *map(len, taken)])
         ranges = [(node.pieces[kind], own) for node, own in zip(nodes, taken, strict=True)]
         column, low, high = (
@@ -496,7 +490,7 @@ class PassProvider:
         parts = np.where(n_rows > TALLIED, PARTS, 0).astype(np.uint64)
         step = np.maximum((place_of(high) - place_of(low)) // np.maximum(parts, 1), 1)
         step[parts == 0] = 1
-        layers, k, width, bottom = self._layers(nodes), self._k, _width(kind, self._k), place_of(low)
+        layers, k, bottom = self._layers(nodes), self._k, place_of(low)
         order = np.array([node.order for node in nodes] if kind == SIDES else [])
 
         def add(found: Tallies, rows: Slice, numbers: Int32) -> None:
@@ -504,17 +498,8 @@ class PassProvider:
                 at, which, x = core.rows_in_ranges(rows.read("matrix"), layer[numbers], first, column, low, high)
                 if not len(at):
                     continue
-                sums = np.empty((len(at), width), dtype=np.int64)
-                sums[:, 0] = 1
-                sums[:, 1] = 1 if rows.read("weights") is None else rows.read("weights")[at]
-                if kind == SIDES:
-                    place = np.searchsorted(first, which, side="right") - 1
-                    along = np.take_along_axis(rows.read("excess")[at], order[place, column[which]], axis=1)
-                    sums[:, 2] = along.min(axis=1)
-                    sums[:, 3 : 2 + k] = np.minimum.accumulate(along, axis=1)[:, :-1]
-                    sums[:, 2 + k :] = np.minimum.accumulate(along[:, ::-1], axis=1)[:, -2::-1]
-                else:
-                    sums[:, 2:] = _payload(rows, kind, k)[at]
+                along = order[np.searchsorted(first, which, side="right") - 1, column[which]] if kind == SIDES else None
+                sums = _sums_of_rows(rows, at, kind, k, along)
                 found.add(Opened(which, (place_of(x) - bottom[which]) // step[which], x, x, sums), 2 * at_once)
 
         opened = self._go_over("ranges of values", Tallies(), add, column.tolist()).merged()
@@ -784,6 +769,33 @@ def _payload(rows: Slice, kind: str | None, k: int) -> npt.NDArray[Any]:
 def _width(kind: str | None, k: int) -> int:
     """Width of sums: number of rows, weight, and payload."""
     return 2 + {SIDES: 2 * k - 1, BASE: 1}.get(str(kind), k)
+
+
+def _sums_of_rows(rows: Slice, at: Int32, kind: str, k: int, order: Int64 | None) -> Int64:
+    """What each of some rows adds; ``order`` (n_rows, k): for ``SIDES``, the centers along the column of each row."""
+    weights = rows.read("weights")
+    sums = np.empty((len(at), _width(kind, k)), dtype=np.int64)
+    sums[:, 0], sums[:, 1] = 1, 1 if weights is None else weights[at]
+    if order is None:
+        sums[:, 2:] = _payload(rows, kind, k)[at]
+    else:
+        along = np.take_along_axis(rows.read("excess")[at], order, axis=1)
+        sums[:, 2] = along.min(axis=1)
+        sums[:, 3 : 2 + k] = np.minimum.accumulate(along, axis=1)[:, :-1]
+        sums[:, 2 + k :] = np.minimum.accumulate(along[:, ::-1], axis=1)[:, -2::-1]
+    return sums
+
+
+def _ranges_within(room: int, kind: str, pending: Mapping[Node, Int64]) -> list[Int64]:
+    """The ranges of each node that are opened together, within so many cells; at least one."""
+    taken = list[Int64]()
+    for node, wanted in pending.items():
+        n_rows = node.pieces[kind].sums[wanted, 0]
+        cells = np.append(0, np.cumsum(np.where(n_rows <= TALLIED, n_rows, PARTS)))
+        n_taken = max(int(np.searchsorted(cells, room, side="right")) - 1, 0 if taken else 1)
+        taken.append(np.sort(wanted[:n_taken]))
+        room -= int(cells[n_taken])
+    return taken
 
 
 def _of_node(search: Any, node: Node) -> Any:
