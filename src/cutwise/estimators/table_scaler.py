@@ -104,7 +104,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
             table, weights = replace(table, values=table.values[weights > 0]), weights[weights > 0]
         means, variances = moments(np.asarray(table.values), weights)
         columns = list(np.asarray(table.values, dtype=np.float64).T)
-        known = [np.unique(values[~np.isnan(values)]) for values in columns]
+        known = [_known(values, every=self.numbers == "robust") for values in columns]
         spreads = [
             _spread(x, values, weights) if self.numbers == "robust" and len(x) else (mean, math.sqrt(variance))
             for x, values, mean, variance in zip(known, columns, means, variances, strict=True)
@@ -284,6 +284,16 @@ def moments(values: npt.NDArray[Any], weights: Float64 | None) -> tuple[Float64,
             of_columns[j] = core.cluster_means(column, group, 2, of_sums, *around)[0][0, 0]
         found.append(of_columns)
     return found[0], found[1]
+
+
+def _known(values: Float64, *, every: bool) -> Float64:
+    """The distinct known values; unless ``every``, at most the extremes and one between them."""
+    known = values[~np.isnan(values)]
+    if len(known) and not every:
+        low, high = known.min(), known.max()
+        between = (known > low) & (known < high)
+        known = np.array([low, *known[between][:1], high])
+    return np.unique(known)
 
 
 def _spread(x: Float64, values: Float64, weights: Float64 | None) -> tuple[float, float]:

@@ -222,8 +222,13 @@ class TrainingRows:
     ) -> tuple[Float64, Float64]:
         values, weights, every_row = self.encoded.values, self._summing_weights, np.arange(self.n_rows, dtype=np.int32)
         assert values is not None
+        complete = [column for column, kind in enumerate(searched.kinds) if not kind.places_missing]
+        together = as_matrix(np.ascontiguousarray(values[:, complete]))
+        of_complete = objective.centers(together, labels, n_clusters, weights, self.n_jobs)
 
         def of_column(column: int) -> Any:
+            if column in complete:
+                return of_complete[0][:, complete.index(column)], of_complete[1]
             if searched.kinds[column].name == "category":
                 return self.encoded.levels(column).count(every_row, self.weights, labels, n_clusters).T
             known = np.isfinite(values[:, column])
