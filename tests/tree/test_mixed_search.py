@@ -6,6 +6,7 @@ import pytest
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, cost_curve
 from cutwise.tree.cut_tree import CutTree
+from cutwise.tree.refine import SearchCheaper
 from tests.each import each
 from tests.tree.test_mixed_cuts import shapes
 
@@ -85,6 +86,17 @@ def test_more_leaves_and_curves_start_at_the_tree_that_was_found():
     np.testing.assert_array_equal(more.predict(X), more.labels_)
 
 
+def test_trees_of_more_leaves_are_searched_too(monkeypatch):
+    def costs():
+        return np.array([ExplainableKMeans(4, max_leaves=8, random_state=0).fit(planted(s)).cost_ for s in range(4)])
+
+    searched = costs()
+    monkeypatch.setattr(SearchCheaper, "cheaper_clusters", lambda *_: None)
+    ratio = searched / costs()
+    assert ratio.max() <= 1 + 1e-12
+    assert ratio.min() < 0.997
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_medians_are_searched_beside_trees_that_ask_for_sets_of_levels(seed):
     rng = np.random.default_rng(seed)
@@ -105,7 +117,7 @@ def test_tests_in_the_searched_columns_part_rows_as_the_tree_does(seed, algorith
         named = [grown.tree.test(node).levels or () for node in np.flatnonzero(grown.tree.feature >= 0)]
         assert max(map(len, named)) > 1
         return
-    column, threshold, right = tests
+    (column, threshold, right), cluster = tests
     values = p.values
     if searched is not None:
         x, level = p.values[:, searched.source], searched.level
@@ -117,5 +129,6 @@ def test_tests_in_the_searched_columns_part_rows_as_the_tree_does(seed, algorith
         while column[at] >= 0:
             at = at + 1 if values[row, column[at]] <= threshold[at] else right[at]
         leaf[row] = at
+    np.testing.assert_array_equal(cluster[leaf], grown.codes)
     pairs = {(int(a), int(b)) for a, b in zip(leaf, grown.leaf_of_row, strict=True)}
     assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})

@@ -406,9 +406,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
             found = search.cheaper_clusters(tree)
             return None if found is None else with_leaves(found)
 
-        # The search with several leaves a cluster handles thresholds only.
-        takes_more = self.expansion == "exkmc" and search.table.searched is None
-        expanded = replace(with_leaves(grown), others=others, improve=improve if takes_more else None)
+        expanded = replace(with_leaves(grown), others=others, improve=improve if self.expansion == "exkmc" else None)
         return replace(growth, grown=expanded)
 
     def _check_penalty(self) -> float | None:

@@ -31,11 +31,14 @@ class CutTree(NamedTuple):
     right: Int32
 
     @classmethod
-    def of(cls, tree: ThresholdTree, searched: SearchedColumns | None = None) -> CutTree | None:
-        """A threshold tree as cuts of the searched columns; None if a test is of several levels of a category."""
+    def of(cls, tree: ThresholdTree, searched: SearchedColumns | None = None) -> tuple[CutTree, Int32] | None:
+        """A threshold tree as cuts of the searched columns, and the cluster of every node.
+
+        None if a test is of several levels of a category.
+        """
         if searched is None:
-            return cls(tree.feature, tree.threshold, tree.children_right)
-        column, threshold, right = list[int](), list[float](), list[int]()
+            return cls(tree.feature, tree.threshold, tree.children_right), tree.cluster
+        column, threshold, right, order = list[int](), list[float](), list[int](), list[int]()
         pending = [(0, -1)]  # a node, and the new number of its parent if it is a right child
         while pending:
             node, parent = pending.pop()
@@ -45,6 +48,7 @@ class CutTree(NamedTuple):
             column.append(-1)
             threshold.append(math.nan)
             right.append(-1)
+            order.append(node)
             if tree.feature[node] < 0:
                 continue
             test = tree.test(node)
@@ -60,7 +64,8 @@ class CutTree(NamedTuple):
                 cut = cut_of(test, searched)
                 column[here], threshold[here] = cut.feature, cut.threshold
             pending += [(sides[1], here), (sides[0], -1)]
-        return cls(np.array(column, dtype=np.int32), np.array(threshold), np.array(right, dtype=np.int32))
+        found = cls(np.array(column, dtype=np.int32), np.array(threshold), np.array(right, dtype=np.int32))
+        return found, tree.cluster[order]
 
     @property
     def n_nodes(self) -> int:

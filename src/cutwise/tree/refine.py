@@ -236,7 +236,7 @@ class SearchCheaper(SearchProblem):
 
     def _find(self, starts: Sequence[GrownTree]) -> tuple[int, list[FoundTree], float]:
         """Search from some trees; return the number of starts, the best trees, and the price of a condition."""
-        known = [tree for start in starts if (tree := CutTree.of(start.tree, self.table.searched)) is not None]
+        known = [own[0] for start in starts if (own := CutTree.of(start.tree, self.table.searched)) is not None]
         drawn, n_given = self.draw(self.n_leaves), len(starts)
         if self.n_leaves != len(self.centers) or not np.isfinite(self.coordinates).all():
             return self._find_near(drawn, known, n_given)
@@ -402,15 +402,14 @@ class SearchCheaper(SearchProblem):
         return found
 
     def cheaper_clusters(self, start: GrownTree) -> GrownTree | None:
-        """A cheaper tree by a search from a tree whose clusters may have several leaves, in the table's columns.
+        """A cheaper tree by a search from a tree whose clusters may have several leaves.
 
-        None if a leaf is empty: then thresholds have no neighboring values.
+        None if a leaf is empty, for then thresholds have no neighboring values, or if a test is of several levels.
         """
-        if start.n_empty:
+        if start.n_empty or (given := CutTree.of(start.tree, self.table.searched)) is None:
             return None
-        given = CutTree(start.tree.feature, start.tree.threshold, start.tree.children_right)
         drawn = self.draw(self.n_leaves).begin(max(DESCENT_ROWS, ROWS_A_CLUSTER * self.n_leaves))
-        if (descended := self._descend([given], [start.tree.cluster], drawn)) is None:
+        if (descended := self._descend([given[0]], [given[1]], drawn)) is None:
             return None
         replayed = descended[0].replay(self.rows.anew(), descended[1])
         if not all(replayed.provider.size(leaf) for leaf in replayed.leaves()):
