@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise import ExplainableKMeans, ExplainableKMedians, cost_curve
+from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians, cost_curve
 from cutwise.tree.cut_tree import CutTree
 from cutwise.tree.refine import SearchCheaper
 from tests.each import each
@@ -95,6 +95,21 @@ def test_trees_of_more_leaves_are_searched_too(monkeypatch):
     ratio = searched / costs()
     assert ratio.max() <= 1 + 1e-12
     assert ratio.min() < 0.997
+
+
+def test_a_search_for_labels_makes_fewer_mistakes_and_routes_rows_as_it_says():
+    growths = []
+    for seed in range(4):
+        X = planted(seed)
+        labels = ExplainableKMeans(6, algorithm="imm", random_state=0).fit(X).reference_.labels
+        model = ClusterExplainer(max_leaves=9).fit(X, labels)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        assert model.agreement_ == np.mean(model.labels_ == labels) == max(model.candidates_.values())
+        order = np.random.default_rng(seed).permutation(len(X))
+        again = ClusterExplainer(max_leaves=9).fit(X.iloc[order], labels[order])
+        assert again.tree_.equals(model.tree_, counts=False)
+        growths.append(model.growth_)
+    assert "search" in growths
 
 
 @pytest.mark.parametrize("seed", [1, 2])

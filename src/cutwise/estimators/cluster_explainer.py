@@ -36,7 +36,7 @@ from cutwise.table.intake import (
     read_weights,
 )
 from cutwise.table.labels import Labels, read_labels
-from cutwise.table.table import Table, are_plain
+from cutwise.table.table import Table
 from cutwise.tree.growing import LEVELS_A_CONDITION, GrownTree
 from cutwise.tree.provider import GrowthSpec
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, recipes_for, unless_refused
@@ -149,8 +149,7 @@ def _n_never_heaviest(context: FitContext) -> int:
 def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> dict[str, Candidate]:
     """The candidates, and the best tree that a search finds from them, unless more clusters would lack a leaf."""
     best, context = best_candidate(candidates), problem.context
-    takes_search = context.in_memory and are_plain(context.rows.encoded.kinds)  # complete numbers
-    if not takes_search or best.agreement == context.total_weight:
+    if not context.in_memory or best.agreement == context.total_weight:
         return candidates
     starts = sorted(candidates.values(), key=lambda candidate: candidate.rank)
     trees = refine_agreement(
@@ -233,8 +232,8 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
     algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"}, default="auto"
         How the tree grows. ``"auto"`` grows several trees, takes the one that agrees with ``y`` on most rows (among
         equals one that gives every cluster a leaf, then one with the shortest rules), and ``growth_`` names its
-        algorithm. The trees include plain CART's; in memory also the best subtree of a larger CART tree and, for
-        complete numbers, a tree that a search makes from the best three by new cuts and moved leaves.
+        algorithm. The trees include plain CART's; in memory also the best subtree of a larger CART tree, and a tree
+        that a search makes from the best five by new cuts and moved leaves, with single levels of categories.
         ``"expand"`` minimizes the rows whose cluster differs from ``y``; ``"spex"`` separates few pairs of rows of one
         cluster, relative to the size of the sides; ``"cart"`` is plain CART: the tree of a DecisionTreeClassifier with
         as many leaves, except where cuts tie or values are equal in float32, which scikit-learn compares. The others

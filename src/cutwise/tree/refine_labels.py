@@ -47,16 +47,20 @@ def refine_agreement(
 
     ``labels`` (m,) int32: clusters. ``coordinates`` (k, d) float64: the clusters in the columns that are cut; of very
     many columns the search uses those in which the clusters differ most. ``starts``: trees of these rows, the best
-    first. ``limits``: limits of the search; its trees may exceed them, since it uses a sample. Returns ``trees``: the
-    best trees of the search, pruned to leaves that improve the agreement; none if too few bins fit in memory. Nothing
-    is random, and the result does not depend on the order of rows or threads.
+    first; those with tests of several levels are left out. ``limits``: limits of the search; its trees may exceed them,
+    since it uses a sample. Returns ``trees``: the best trees of the search, pruned to leaves that improve the
+    agreement; none if too few bins fit in memory, or no start is left. Nothing is random, and the result does not
+    depend on the order of rows or threads.
     """
     k = len(coordinates)
     n_starts, n_swapped = (FEWER_STARTS, FEWER_SWAPPED) if k > MANY_LABELS else (N_STARTS, N_SWAPPED)
-    starts = starts[:n_starts]
+    read = (CutTree.of(grown.tree, table.searched) for grown in starts)
+    given = [own[0] for own in read if own is not None][:n_starts]
+    if not given:
+        return []
     width = 4 * -(-(k + 1) // 4)
     drawn = draw_distinct(core.row_hashes(table.matrix, n_jobs), max(SEARCHED_ROWS, 150 * n_leaves))
-    columns = select_columns(coordinates, np.concatenate([grown.tree.feature for grown in starts]), limits)
+    columns = select_columns(coordinates, np.concatenate([tree.column for tree in given]), limits)
     part = SearchedPart(table, table.matrix, columns, columns, is_same=True)
     a_bin = 8 * width * len(columns) * n_leaves
     n_bins = min(MOST_BINS, TABLE_BYTES // a_bin)
@@ -69,8 +73,7 @@ def refine_agreement(
     payload = np.zeros((len(rows.weights), width))
     payload[:, 0] = rows.weights
     payload[:, 1 : k + 1] = np.bincount(cell, weights=own, minlength=len(payload) * k).reshape(-1, k)
-    trees = [part.place(CutTree(g.tree.feature, g.tree.threshold, g.tree.children_right)) for g in starts]
-    bins, cuts = bin_rows(rows.values, payload[:, 0].copy(), trees, n_bins, n_jobs)
+    bins, cuts = bin_rows(rows.values, payload[:, 0].copy(), list(map(part.place, given)), n_bins, n_jobs)
     del rows  # large where columns are many
     total = payload[:, 0].sum()
     least, depth = room(limits, total)
