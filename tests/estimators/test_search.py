@@ -220,6 +220,15 @@ def test_a_far_center_without_rows_is_the_same_in_batches():
     assert model.fit(Batches([X[:700], X[700:]])).tree_.equals(whole)
 
 
+def test_leaves_of_far_clusters_without_rows_are_used_elsewhere():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    spread, single = np.vstack([X, X + [1e6, 0]]), [[0, 0], [0, -1e5], [0, -1e5 - 2]]
+    one = ExplainableKMeans(3, reference=single).fit(X)  # all rows are in one cluster
+    assert one.cost_ < one.search_.start_cost
+    both = ExplainableKMeans(6, reference=[*single, [0, -1e5 - 4], [0, -1e5 - 6], [1e6, 0]]).fit(spread)
+    assert np.unique(both.predict(spread[40:])).size > 1  # where most is saved, not beside the other group alone
+
+
 def test_a_tree_that_keeps_our_own_reference_ends_the_search_of_a_wide_table():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 300)) + 8 * rng.normal(size=(4, 300))[np.arange(200) % 4]

@@ -241,11 +241,14 @@ class SearchCheaper(SearchProblem):
         if self.n_leaves != len(self.centers) or not np.isfinite(self.coordinates).all():
             return self._find_near(drawn, known, n_given)
         has_rows = np.bincount(*self._by_label(starts[0]), minlength=self.n_leaves) > 0
-        if self.limits is not None or self.max_size is not None or self.size_penalty > 0.0:
-            n_starts, found, price = self._find_near(drawn, known, n_given)
-        else:
-            n_starts, found, price = self._find_apart(drawn, known, n_given, has_rows, groups=False)
         far, *_ = cut_off_far(self, has_rows, drawn, groups=True)
+        bounded = self.limits is not None or self.max_size is not None or self.size_penalty > 0.0
+        n_starts, found, price = 0, list[FoundTree](), 0.0
+        if bounded or (far and not has_rows.all()):  # a leaf without rows may be of use among the far ones
+            n_starts, found, price = self._find_near(drawn, known, n_given)
+        if not bounded:
+            n_further, further, _ = self._find_apart(drawn, known, n_given, has_rows, groups=False)
+            n_starts, found = n_starts + n_further, [*found, *further]
         if any(len(each.clusters) > 1 for each in far):
             # Each group has its own digits and bins, but as many leaves as the reference has clusters there. More
             # effort may end elsewhere, so the trees of the default are among its trees.

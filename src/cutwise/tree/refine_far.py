@@ -67,7 +67,8 @@ def cut_off_far(
         cut = NodeTest(int(allowed[column]), threshold)
         values = core.gather_rows(problem.table.matrix, drawn.first, np.array([cut.feature]))[:, 0]
         is_near = ~np.isin(labels, far)
-        if not np.array_equal((values > cut.threshold) != is_above, is_near):  # also if there is no gap
+        # Also if there is no gap. Clusters without any rows need leaves among those of the others.
+        if not is_near.any() or not np.array_equal((values > cut.threshold) != is_above, is_near):
             break
         found.append(FarClusters(cut, is_above, far, drawn.part(~is_near)))
         left, labels, drawn = others, labels[is_near], drawn.part(is_near)
