@@ -341,7 +341,7 @@ def test_a_zip_archive_of_one_table_is_unpacked(read):
         (zipped(**{"a.csv": "a\n1\n", "b.csv": "b\n1\n"}), r"zip archive of 2 files \('a.csv', 'b.csv'\)"),
         (zipped(**{"[Content_Types].xml": "<x/>", "xl/workbook.xml": "<x/>"}), "Excel workbook"),
         (zipped(**{"a.csv": "a\n1\n"})[:40], "cannot be read"),
-        (zipped(), "zip archive of 0 files"),
+        (zipped(), "zip archive without files"),
     ],
     ids=["two tables", "workbook", "cut short", "none"],
 )

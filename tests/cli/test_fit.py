@@ -228,15 +228,15 @@ def test_rows_that_take_no_part_are_told(cutwise, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,lab,w\n1,0,1\n2,0,0\n3,-1,0\n8,1,1\n9,1,0\n")
     noisy = cutwise("fit", path, "--labels-from", "lab", "--drop", "w")
-    assert "1 of 5 rows are labeled -1 (noise)" in noisy.err
+    assert "rows labeled -1 (noise): 1 of 5" in noisy.err
     words = tmp_path / "words.csv"
     words.write_text("a,lab\n1,low\n2,low\n3,-1\n8,high\n9,high\n")
     told = cutwise("fit", words, "--labels-from", "lab")
-    assert "1 of 5 rows are labeled -1 (noise)" in told.err
+    assert "rows labeled -1 (noise): 1 of 5" in told.err
     assert told.out.startswith(f"{words}: 5 rows")
     assert "2 clusters" in told.out
     weighed = cutwise("fit", path, "-k", 2, "--drop", "lab", "--weights", "w")
-    assert "3 of 5 rows have weight 0" in weighed.err
+    assert "rows of weight 0: 3 of 5" in weighed.err
 
 
 def test_identifiers_that_rows_share_are_used_where_an_option_names_them(cutwise, tmp_path):

@@ -116,7 +116,7 @@ def test_a_table_that_is_read_in_batches_gives_the_model_file_of_memory(cutwise,
     assert first.out == second.out
     said = [line for line in second.err.splitlines() if "read in batches" not in line]
     assert [line.replace("memory", "batches") for line in first.err.splitlines()] == said
-    assert any("have weight 0" in line for line in said) == ("--weights" in options)
+    assert any("of weight 0" in line for line in said) == ("--weights" in options)
     left_out = "left out: row_id (a row identifier), same (the same value in every row), none (no value)"
     assert left_out in first.err
     assert left_out in second.err

@@ -195,7 +195,7 @@ def test_growth_that_gains_nothing_more_ends_the_curve():
     ("first", "model"),
     [
         (2, ExplainableKMeans(3, algorithm="exshallow", reference=[[0.0, 2.0], [0.0, 2.0], [3.0, 2.0]])),
-        (2, ExplainableKMeans(4, min_samples_leaf=4, size_penalty=1.0, n_init=1, random_state=0)),
+        (4, ExplainableKMeans(4, min_samples_leaf=4, size_penalty=1.0, n_init=1, random_state=0)),
         (6, ExplainableKMeans(6, max_depth=3, n_init=1, random_state=0)),
     ],
     ids=["inseparable centers", "short rules", "an empty leaf"],

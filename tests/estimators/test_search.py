@@ -175,6 +175,15 @@ def test_what_cannot_be_meant_is_refused(params, words):
         ExplainableKMeans(3, **params).fit(DIGITS)
 
 
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_no_price_of_conditions_removes_a_cluster(seed):
+    X = np.random.default_rng(seed).normal(size=(60, 2))
+    reference = [[0.0, 0.0], [50.0, 50.0], [0.5, 80.0]]  # one tree of the papers ends with a leaf less
+    model = ExplainableKMeans(3, reference=reference, size_penalty=1.0).fit(X)
+    assert len(np.unique(model.labels_)) == model.n_leaves_ == 3
+
+
 def test_one_row_far_away_hides_no_better_tree():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(10, 16))[rng.integers(10, size=9_000)] + rng.normal(size=(9_000, 16))

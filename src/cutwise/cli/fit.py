@@ -115,9 +115,9 @@ def command(
     counts = model._leaf_counts
     n_noise = int(counts.n_noise.sum())
     weightless = task.n_rows - int(counts.n_rows.sum()) - n_noise
-    for n, what in ((n_noise, "are labeled -1 (noise)"), (weightless, "have weight 0")):
+    for n, what in ((n_noise, "labeled -1 (noise)"), (weightless, "of weight 0")):
         if n:
-            note(f"{n} of {task.n_rows} rows {what}; sizes and figures exclude them")
+            note(f"rows {what}: {n} of {task.n_rows}; sizes and figures exclude them")
     if as_json:
         from cutwise.estimators import model_document
 

@@ -533,6 +533,8 @@ def _only_member(file: IO[bytes], name: str) -> IO[bytes]:
             f"{name} is a zip archive or an Excel workbook that cannot be read: {error}. "
             "Save the table as CSV or Parquet."
         ) from error
+    if not members:
+        raise InvalidInputError(f"{name} is a zip archive without files. Give the file of the table.")
     if "[Content_Types].xml" in members:
         raise InvalidInputError(f"{name} is an Excel workbook. Save the table as CSV or Parquet.")
     raise InvalidInputError(

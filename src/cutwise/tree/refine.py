@@ -205,6 +205,10 @@ class SearchCheaper(SearchProblem):
                     break
         judged = [Judged(each, *way) for each, way in zip(self._judge(starts, trees), ways, strict=True)]
         start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
+        if self.size_penalty > 0.0 or self.max_size is not None:  # only a bound may leave a cluster without rows
+            used = [start.tree.n_leaves - (self.max_size is None) * start.n_empty for start in starts]
+            used += [tree.n_leaves for tree in trees]
+            judged = [tree for tree, n_leaves in zip(judged, used, strict=True) if n_leaves == max(used)]
         judged.sort(key=attrgetter("n_further_levels"))  # a front has the first of equal trees
 
         def rank(tree: Judged) -> tuple[float, float]:
