@@ -51,6 +51,7 @@ struct SurrogateSearch : NodeRows {
   int64_t k;
   std::vector<int64_t> total;
   const NodeLimits *limits;
+  int64_t uncut = sums.left(total.data());  // the cost of the node, the most that a cut costs
   std::vector<int32_t> zero_cost_rows{};
   BestCut best{};
   std::mutex best_mutex{};
@@ -136,8 +137,8 @@ struct SurrogateSearch : NodeRows {
     return histogram + static_cast<int64_t>(column.slot_of(bin)) * k;
   }
 
-  std::vector<Cell> default_cells(const Column &column) const {
-    std::vector<Cell> rest;
+  const std::vector<Cell> &default_cells(const Column &column) const {
+    thread_local std::vector<Cell> rest;  // reused, since tables of texts have many thousand columns
     if (column.default_bin < 0) return rest;
     rest.assign(total.begin(), total.end());
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
@@ -152,8 +153,11 @@ struct SurrogateSearch : NodeRows {
   std::vector<CandidateBin> walk_column(int32_t feature, BestCut &mine) const {
     std::vector<CandidateBin> candidates;
     const Column &column = encoded.columns[feature];
-    const std::vector<Cell> rest = default_cells(column);
-    std::vector<uint8_t> present(column.n_bins, encoded.is_bins_only());
+    const std::vector<Cell> &rest = default_cells(column);
+    thread_local std::vector<uint8_t> present;
+    thread_local std::vector<int64_t> part, before;
+    present.assign(column.n_bins, encoded.is_bins_only());
+    part.assign(k, 0);
     for (int32_t row : zero_cost_rows) present[encoded.bin(row, column)] = 1;
     int32_t first = -1, last = -1;
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
@@ -163,7 +167,6 @@ struct SurrogateSearch : NodeRows {
       if (first < 0) first = bin;
       last = bin;
     }
-    std::vector<int64_t> part(k, 0), before;
     AllowedCuts allowed = allowed_cuts(feature);
     int64_t left = 0;
     for (int32_t bin = 0; bin <= last; ++bin) {
@@ -173,13 +176,16 @@ struct SurrogateSearch : NodeRows {
       const int64_t left_before = left, right = sums.right(total.data(), part.data());
       left = sums.left(part.data());
       const double low = encoded.low[column.value_begin + bin], high = encoded.high[column.value_begin + bin];
-      // A weak bound first, as it costs nothing. The first bin is always a candidate, for take_lowest().
-      const bool may_win = bin == first || left_before + right <= mine.score;
-      if (low < high && may_win && allowed.reaches(low, high, 1)) {
+      // A weak bound first, as it costs nothing. Until a cut gains anything, take_lowest() may need the first bin.
+      const bool is_first = bin == first && !sums.has_secondary() && mine.score >= uncut;
+      if (low < high && (is_first || left_before + right <= mine.score) && allowed.reaches(low, high, 1)) {
         before = part;
         for (int64_t j = 0; j < k; ++j) before[j] -= here[j];
-        const double secondary = sums.secondary(total.data(), before.data(), part.data()) * (1.0 - kRounding);
-        candidates.push_back({bin, bound_inside(before.data(), part.data()), bin == first, secondary});
+        const int64_t bound = bound_inside(before.data(), part.data());
+        if (is_first || bound <= mine.score) {
+          const double secondary = sums.secondary(total.data(), before.data(), part.data()) * (1.0 - kRounding);
+          candidates.push_back({bin, bound, is_first, secondary});
+        }
       }
       if (bin < last) offer(feature, high, left + right, part.data(), allowed, mine);
     }
@@ -191,12 +197,12 @@ struct SurrogateSearch : NodeRows {
   // have to be sorted.
   int64_t bound_inside(const int64_t *before, const int64_t *after) const {
     const int64_t bound = sums.bound_of_different_labels(total.data(), before, after);
-    return sums.has_secondary() ? std::min(bound, sums.left(total.data())) : bound;
+    return sums.has_secondary() ? std::min(bound, uncut) : bound;
   }
 
   void search_inside(const SortedBins &sorted) {
     const Column &column = encoded.columns[sorted.feature];
-    const std::vector<Cell> rest = default_cells(column);
+    const std::vector<Cell> &rest = default_cells(column);
     BestCut mine = known();
     std::vector<int64_t> part(k, 0);
     AllowedCuts allowed = allowed_cuts(sorted.feature);
@@ -222,8 +228,7 @@ struct SurrogateSearch : NodeRows {
       else sort_column(feature, mine);
       share(mine);
     });
-    // No cut costs more than the uncut node. Cuts of equal cost may have one label on both sides, which the bounds leave out.
-    const int64_t uncut = sums.left(total.data());
+    // Cuts that cost as much as the uncut node may have one label on both sides, which the bounds leave out.
     const auto may_win = [&](int32_t feature, const CandidateBin &bin) {
       const BestCut best_so_far = known();
       if (!sums.has_secondary() && best_so_far.score >= uncut) return bin.bound < uncut;

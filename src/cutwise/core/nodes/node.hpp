@@ -221,7 +221,7 @@ void search_inside_bins(const NodeRows &node, const CandidateBins &candidates, i
   }
   // Columns share a pass over the rows. The first passes take few columns, since the cuts found there may rule out the others.
   std::vector<SortedBins> sorted;
-  for (int64_t begin = 0, size = 4; begin < n_columns; begin += size, size = std::min<int64_t>(4 * size, 1024)) {
+  for (int64_t begin = 0, size = 16; begin < n_columns; begin += size, size = std::min<int64_t>(16 * size, 1024)) {
     sorted.clear();
     for (int64_t i = begin; i < std::min(n_columns, begin + size); ++i) {
       sorted.push_back(within(i));

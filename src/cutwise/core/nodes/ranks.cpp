@@ -21,6 +21,7 @@ std::vector<RowValue> sorted_rows(const NodeRows &node, int32_t feature) {
 namespace {
 
 constexpr int64_t kCollectedAhead = 16;
+constexpr int64_t kReadPerLookup = 64;  // stored values that are read in the time that the lookup of one column takes
 
 template <class Table>
 void collect(const Table &values, const Encoded &encoded, const int32_t *rows, int64_t n, SortedBins *sorted, size_t n_sorted) {
@@ -62,13 +63,23 @@ void collect(const Csr<T> &values, const Encoded &encoded, const int32_t *rows, 
       if (here->bins[j] != column.default_bin)  // the default bin holds zeros only, so there is nothing to sort
         lists[begin[here->feature] + column.slot_of(here->bins[j]) - column.slot_begin] = &here->rows[j];
   }
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t p = values.indptr[rows[i]]; p < values.indptr[rows[i] + 1]; ++p) {
-      const int32_t first = begin[values.indices[p]];
-      if (first < 0) continue;
-      std::vector<RowValue> *list = lists[first + encoded.codes[p]];
-      if (list != nullptr) list->push_back({static_cast<double>(values.data[p]), rows[i]});
+  const auto collect_at = [&](int64_t p, int32_t row) {
+    const int32_t first = begin[values.indices[p]];
+    if (first < 0) return;
+    std::vector<RowValue> *list = lists[first + encoded.codes[p]];
+    if (list != nullptr) list->push_back({static_cast<double>(values.data[p]), row});
+  };
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t first = values.indptr[rows[i]], last = values.indptr[rows[i] + 1];
+    if (last - first < kReadPerLookup * static_cast<int64_t>(n_sorted)) {
+      for (int64_t p = first; p < last; ++p) collect_at(p, rows[i]);
+      continue;
     }
+    for (const SortedBins *here = sorted; here < sorted + n_sorted; ++here) {
+      const int64_t p = std::lower_bound(values.indices + first, values.indices + last, here->feature) - values.indices;
+      if (p < last && values.indices[p] == here->feature) collect_at(p, rows[i]);
+    }
+  }
 }
 
 }  // namespace
