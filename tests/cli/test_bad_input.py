@@ -188,6 +188,9 @@ def test_files_beside_others_and_columns_that_centers_lack_are_refused_in_the_wo
     )
     told = refused("predict", "model.json", "tab*.csv")
     assert "clusters of several files go to a folder. Add --out FOLDER" in told
+    assert "go to a folder, not to a file. Use --out c." in refused(
+        "predict", "model.json", "tab*.csv", "--out", "c.csv"
+    )
     pd.read_csv(table).to_parquet("table.parquet")
     told = refused("fit", ".", "-k", 2)
     assert ". holds 1 *.parquet file and 2 *.csv files. Give one kind: './*.parquet' or './*.csv'." in told

@@ -104,6 +104,10 @@ def _predict_each(model: str, files: list[str], out: str | None, read: Callable[
     """Write the clusters of each file to a file in a folder, which appears once all are complete."""
     if out is None or out == "-":
         raise InvalidInputError("The clusters of several files go to a folder. Add --out FOLDER.")
+    if out.lower().endswith(".csv"):
+        raise InvalidInputError(
+            f"The clusters of several files go to a folder, not to a file. Use --out {Path(out).stem}."
+        )
     if Path(out).exists():
         raise InvalidInputError(f"{out} already exists, and nothing in it is replaced. Name a new folder.")
     check_place(Path(out).absolute())
