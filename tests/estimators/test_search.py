@@ -359,6 +359,18 @@ def test_a_front_holds_the_trees_that_none_beats_in_cost_and_size(estimator, tmp
         front.model(len(front))
 
 
+@pytest.mark.parametrize("seed", [13, 24])
+def test_a_front_beats_or_has_the_tree_of_the_fit_where_clusters_are_far_apart(seed):
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 9, 400)
+    X = rng.normal(size=(9, 3))[z] * 2 + rng.normal(size=(400, 3))
+    X[z < 2, 0] += 1e4
+    X[z == 3, 1] -= 1e6
+    model = ExplainableKMeans(7, random_state=0, n_init=1).fit(X)
+    front, own = model.front(X), weighted_average_explanation_size(model, X)
+    assert ((front.cost <= model.cost_ * (1 + 1e-9)) & (front.waes <= own * (1 + 1e-9))).any()
+
+
 def test_trees_of_a_front_are_the_searchs_whatever_grew_the_tree_of_the_fit():
     model = ExplainableKMeans(6, algorithm="imm", random_state=0).fit(DIGITS[:300])
     shortest = model.front(DIGITS[:300]).model(0)

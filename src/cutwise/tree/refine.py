@@ -248,18 +248,19 @@ class SearchCheaper(SearchProblem):
         far, *_ = cut_off_far(self, has_rows, drawn, groups=True)
         bounded = self.limits is not None or self.max_size is not None or self.size_penalty > 0.0
         n_starts, found, price = 0, list[FoundTree](), 0.0
-        if bounded or (far and not has_rows.all()):  # a leaf without rows may be of use among the far ones
+        if not far or bounded or not has_rows.all():  # a leaf without rows may be of use among the far clusters
             n_starts, found, price = self._find_near(drawn, known, n_given)
-        if not bounded:
-            n_further, further, _ = self._find_apart(drawn, known, n_given, has_rows, groups=False)
-            n_starts, found = n_starts + n_further, [*found, *further]
-        if any(len(each.clusters) > 1 for each in far):
+        if far:
             # Each group has its own digits and bins, but as many leaves as the reference has clusters there. More
             # effort may end elsewhere, so the trees of the default are among its trees.
-            for effort in sorted({min(self.effort, 1.0), self.effort}):
-                limits = self.limits and replace(self.limits, max_depth=None)
-                apart = replace(self, effort=effort, limits=limits, size_penalty=0.0, max_size=None)
-                n_further, further, _ = apart._find_apart(drawn, known, n_given, has_rows, groups=True)
+            limits = self.limits and replace(self.limits, max_depth=None)
+            apart = replace(self, limits=limits, size_penalty=0.0, max_size=None)
+            efforts = [(self.effort, False)]
+            if any(len(each.clusters) > 1 for each in far):
+                efforts += [(effort, True) for effort in sorted({min(self.effort, 1.0), self.effort})]
+            for effort, groups in efforts:
+                problem = replace(apart, effort=effort)
+                n_further, further, _ = problem._find_apart(drawn, known, n_given, has_rows, groups=groups)
                 n_starts, found = n_starts + n_further, [*found, *further]
         return n_starts, found, price
 
