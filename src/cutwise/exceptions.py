@@ -437,6 +437,7 @@ _ENCODE = "Encode it (cutwise.TableScaler, or sklearn.preprocessing.OneHotEncode
 # The next step for a column that is not numeric, by what it holds.
 _TO_NUMBERS = {
     "text": _ENCODE,
+    "other text": "Name it in categorical_features too",
     "categories": _ENCODE,
     "numbers written as text": "Turn it into numbers (pandas.to_numeric)",
     "text with missing values": _ENCODE,

@@ -469,7 +469,7 @@ def _raw_columns(X: Any, columns: Columns, categories: set[int] | None, what: st
         refuses_text = categories is not None and not is_explicit
         if refuses_text and isinstance(raw, RawColumn) and raw.name == "category" and not raw.is_empty:
             row = int(np.flatnonzero(np.array([item is not None for item in raw.items])[raw.codes])[0])
-            return convert.NonNumericValue(row, raw.items[raw.codes[row]], "text")
+            return convert.NonNumericValue(row, raw.items[raw.codes[row]], "other text")
         return raw
 
     given = ((i, (column, i in (categories or ()))) for i, column in enumerate(_columns_of(X)))
