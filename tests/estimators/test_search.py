@@ -410,6 +410,13 @@ def test_more_leaves_go_on_where_only_two_cuts_together_gain_something(k):
     assert model.cost_ratio_ <= 1 + 1e-9 < ended.cost_ratio_
 
 
+@pytest.mark.parametrize("seed", [6, 8, 9])
+def test_the_cheapest_tree_of_a_front_costs_no_more_than_that_of_a_fit_with_as_many_leaves(seed):
+    X = np.random.default_rng(seed).normal(size=(100, 4))
+    front = ExplainableKMeans(4, random_state=0).front(X)
+    assert front.cost[-1] <= ExplainableKMeans(4, max_leaves=8, random_state=0).fit(X).cost_ * (1 + 1e-9)
+
+
 def test_a_front_searches_at_few_of_many_sizes_and_measures_all_their_trees(monkeypatch):
     sizes, search = [], SearchCheaper.cheaper_clusters
     monkeypatch.setattr(
@@ -417,7 +424,8 @@ def test_a_front_searches_at_few_of_many_sizes_and_measures_all_their_trees(monk
     )
     X = np.random.default_rng(0).normal(size=(300, 3))
     front = ExplainableKMeans(4, random_state=0).front(X, max_leaves=60)
-    assert (min(sizes), len(set(sizes))) == (5, 16)
+    assert sizes[:3] == [8, 16, 32]  # those of a fit first
+    assert (min(sizes), len(set(sizes))) == (5, 17)
     assert max(front.n_leaves) > 25
     models = [front.model(i) for i in range(len(front))]
     assert front.cost.tolist() == [model.cost_ for model in models]

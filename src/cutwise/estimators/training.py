@@ -637,8 +637,8 @@ class FitContext:
             return trees
         k, most = self.n_clusters, max(sizes[0] for _, sizes in growths)
         sizes = [k * 2**n for n in range(1, (most // k).bit_length())]
-        if every:
-            sizes = np.linspace(k + 1, most, min(most - k, _MOST_SIZES)).round().astype(int).tolist()
+        if every:  # after those of a fit, so that its tree is among these
+            sizes += np.linspace(k + 1, most, min(most - k, _MOST_SIZES)).round().astype(int).tolist()
         for size in sizes:
             show_progress(f"sizes: searching trees of {size} leaves", 0.7 * size / most)
             known = sorted((tree for tree in trees if tree.size == size), key=attrgetter("cost"))
