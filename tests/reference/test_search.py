@@ -116,6 +116,18 @@ def test_far_clusters_at_many_scales_are_found():
     assert sorted(np.bincount(reference.labels))[:5] == [4, 4, 4, 4, 4]
 
 
+def test_small_clusters_near_by_are_found_besides_far_rows():
+    rng = np.random.default_rng(37)
+    near = rng.normal(size=(7000, 3))
+    near[:2000] += 6
+    near[2000:2060, 0] += 25
+    near[2060:2100, 1] -= 30
+    far = [distance * rng.normal(size=3) for distance in (1e9, 1e10, 1e11)]
+    for seed in range(3):
+        cost = find_reference(read_table(np.vstack([near, far])), 7, random_state=seed).cost
+        assert cost <= 1.001 * find_reference(read_table(near), 4, random_state=0).cost
+
+
 # ---- what a result does not depend on
 
 

@@ -626,6 +626,8 @@ class _Search:
         stop = Stop(MIDDLE, self.max_iter)
         if sample.n_rows < len(self.rows):
             if _agree(best, runs):
+                if not known:  # a sample may miss small clusters
+                    sample = self._sample(len(self.rows), matters)
                 return self._improve(sample, best, Stop(COARSE, self.max_iter)), sample
             # Clusters fit the rows that they were found on, but less so in larger samples.
             sample = self._sample(LAST_ROWS * _final_rows(self.n_clusters) if known else len(self.rows), matters)
