@@ -69,6 +69,8 @@ MEASURED, FINER_PREPROCESSOR = "the preprocessor's output", "use a preprocessor 
 _MAKE_NUMBERS = "Use TableScaler(), or a ColumnTransformer that makes complete numbers of texts, dates and gaps."
 _DENSE_VALUES = 2**16
 """Number of values that are made dense at a time: trees of many labels test many columns."""
+_TOGETHER = 8
+"""Number of columns whose centers are found together, in a copy of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,20 +225,25 @@ class TrainingRows:
         values, weights, every_row = self.encoded.values, self._summing_weights, np.arange(self.n_rows, dtype=np.int32)
         assert values is not None
         complete = [column for column, kind in enumerate(searched.kinds) if not kind.places_missing]
-        together = as_matrix(np.ascontiguousarray(values[:, complete]))
-        of_complete = objective.centers(together, labels, n_clusters, weights, self.n_jobs)
+        own, of_complete = self.weight_of(labels, n_clusters), dict[int, Float64]()
+        for some in (complete[i : i + _TOGETHER] for i in range(0, len(complete), _TOGETHER)):
+            matrix = as_matrix(np.ascontiguousarray(values[:, some]))
+            centers, _ = objective.centers(matrix, labels, n_clusters, weights, self.n_jobs)
+            of_complete |= zip(some, centers.T, strict=True)
 
         def of_column(column: int) -> Any:
-            if column in complete:
-                return of_complete[0][:, complete.index(column)], of_complete[1]
+            if column in of_complete:
+                return of_complete[column], own
             if searched.kinds[column].name == "category":
                 return self.encoded.levels(column).count(every_row, self.weights, labels, n_clusters).T
             known = np.isfinite(values[:, column])
-            own, of_known = as_matrix(values[known, column][:, np.newaxis]), None if weights is None else weights[known]
-            center, weight = objective.centers(own, labels[known], n_clusters, of_known, self.n_jobs)
+            matrix, of_known = (
+                as_matrix(values[known, column][:, np.newaxis]),
+                None if weights is None else weights[known],
+            )
+            center, weight = objective.centers(matrix, labels[known], n_clusters, of_known, self.n_jobs)
             return center[:, 0], weight
 
-        own = self.weight_of(labels, n_clusters)
         return searched.centers(own, of_column), own.astype(np.float64)
 
     def costs(self, objective: Objective, centers: Float64, labels: Int32) -> Float64:
