@@ -199,8 +199,8 @@ def same_through_any_door(data):
         labels = np.where(rng.random(n) < 0.1, rng.integers(-1, 3, n), cluster)
         frame = frame.with_columns(pl.Series("y", labels))
         options |= {
-            "max_leaves": None,  # not "auto", which chooses among more trees in memory
-            "algorithm": data.draw(st.sampled_from(["expand", "cart", *RECIPES[:4]])),
+            "max_leaves": None,
+            "algorithm": data.draw(st.sampled_from(["auto", "expand", "cart", *RECIPES[:4]])),
         }
     else:
         options |= {
@@ -219,6 +219,7 @@ def same_through_any_door(data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("cutwise.passes.rows.LOADED_BYTES", data.draw(st.sampled_from([0, 1 << 26])))
         if explains:
+            patch.setattr("cutwise.estimators.training.FitContext.in_memory", False)  # as few trees for "auto"
             models = [fitted(ClusterExplainer(**options), X, "y", sample_weight=name) for X in (door, frame)]
         else:
             models = [fitted(ExplainableKMeans(k, **options), X, sample_weight=name) for X in (door, frame)]

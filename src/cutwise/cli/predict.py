@@ -105,9 +105,8 @@ def _predict_each(model: str, files: list[str], out: str | None, read: Callable[
     if out is None or out == "-":
         raise InvalidInputError("The clusters of several files go to a folder. Add --out FOLDER.")
     if out.lower().endswith(".csv"):
-        raise InvalidInputError(
-            f"The clusters of several files go to a folder, not to a file. Use --out {Path(out).stem}."
-        )
+        folder = Path(out).with_suffix("")
+        raise InvalidInputError(f"The clusters of several files go to a folder, not to a file. Use --out {folder}.")
     if Path(out).exists():
         raise InvalidInputError(f"{out} already exists, and nothing in it is replaced. Name a new folder.")
     check_place(Path(out).absolute())

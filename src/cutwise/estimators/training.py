@@ -629,7 +629,7 @@ class FitContext:
         return cheapest_by_size(self._with_searched(grown, growths))[-1].get()
 
     def trees_by_size(self, grown: GrownTree, *, every: bool = False) -> list[SizedTree]:
-        """All trees of a fit's growths; ``every``: with a search at each size, or at ``_MOST_SIZES``, not at a few."""
+        """All trees of a fit's growths; ``every``: with a search at each size too, or at ``_MOST_SIZES``."""
         show_progress("sizes: costs of trees")
         return self._with_searched(grown, self._sizes_of_growths(grown), every=every)
 

@@ -618,19 +618,20 @@ class _Search:
     def _best_of_sample(self, matters: Sequence[Importance], known: list[Centers]) -> tuple[Run, Points]:
         """The best run from restarts and known centers, and the sample that it was found on.
 
-        Restarts use a small sample. If they disagree, the best of them continue on a larger one.
+        Restarts use a small sample. If they disagree, the best of them continue on a larger one, and in any case on all
+        rows of a table that is searched whole.
         """
         n_rows = _final_rows if self._is_searched_whole else _restart_rows
         sample = self._sample(n_rows(self.n_clusters), matters)
         best, runs = self._restarts(sample, known)
         stop = Stop(MIDDLE, self.max_iter)
         if sample.n_rows < len(self.rows):
-            if _agree(best, runs):
-                if not known:  # a sample may miss small clusters
-                    sample = self._sample(len(self.rows), matters)
+            agree = _agree(best, runs)
+            if not (known and agree):
+                # Clusters fit the rows that they were found on, but less so in larger ones, and a sample may miss some.
+                sample = self._sample(LAST_ROWS * _final_rows(self.n_clusters) if known else len(self.rows), matters)
+            if agree:
                 return self._improve(sample, best, Stop(COARSE, self.max_iter)), sample
-            # Clusters fit the rows that they were found on, but less so in larger samples.
-            sample = self._sample(LAST_ROWS * _final_rows(self.n_clusters) if known else len(self.rows), matters)
             unlike = (r for r in runs if AGREED * best.cost < r.cost <= HOPELESS * best.cost)
             finalists = [best, *islice(unlike, FINALISTS - 1)]
             best, *others = (sample.iterate(run.centers, stop, self.n_jobs) for run in finalists)
