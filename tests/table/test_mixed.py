@@ -151,6 +151,16 @@ def test_plain_numbers_are_read_as_ever_and_numbers_of_rows_are_named():
     assert read(frame.to_numpy()).values.base is not None  # not copied, and not second-guessed
 
 
+def test_numbers_with_gaps_are_read_where_they_are_and_stay_as_they_are():
+    X = np.column_stack([np.where(GAPS, np.nan, np.arange(N)), RNG.normal(size=N)])
+    assert np.shares_memory(read_table(X, mixed=MixedOptions()).values, X)
+    X[:, 1] = np.nan  # a column without a value is left out, and zeros in the table
+    with pytest.warns(IdentifierWarning, match="x1 is left out: no value"):
+        table = read_table(X, mixed=MixedOptions())
+    np.testing.assert_array_equal(table.values, np.column_stack([X[:, 0], np.zeros(N)]))
+    assert np.isnan(X[:, 1]).all()
+
+
 def test_more_levels_than_codes_are_grouped_by_weight_and_the_rare_ones_are_never_named():
     texts = [f"{i:03}" for i in range(300) for _ in range(2 + (i >= 100))]
     (kind,) = read(pd.DataFrame({"code": texts})).kinds

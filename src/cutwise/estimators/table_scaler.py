@@ -23,7 +23,7 @@ from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.words import quoted
 from cutwise.reference.objective import sum_weights
 from cutwise.table.intake import MixedOptions, check_option, read_table, read_weights
-from cutwise.table.table import ColumnKind, Table, as_matrix
+from cutwise.table.table import ColumnKind, Table, as_matrix, side_by_side
 
 NUMBERS = ("standard", "robust", "minmax", "none")
 DISTANCES = ("squared", "absolute")
@@ -269,20 +269,20 @@ def _dense(table: Table) -> Table:
 
 def moments(values: npt.NDArray[Any], weights: Float64 | None) -> tuple[Float64, Float64]:
     """Mean and variance of the known values of every column, from exact sums that do not depend on row order."""
-    gaps, of_sums = np.isnan(values), sum_weights(weights)
-    with_gaps = np.flatnonzero(gaps.any(axis=0)).tolist() if gaps.any() else []
-    found = list[Float64]()
-    for squares in (False, True):
-        mean = found[0] if squares else np.zeros(values.shape[1])
-        around: Any = (1, None, mean) if squares else ()  # the core's last arguments
-        filled = np.where(gaps, mean, values) if with_gaps else values
-        one = np.zeros(len(values), dtype=np.int32)
-        of_columns = core.cluster_means(as_matrix(filled), one, 1, of_sums, *around)[0][0]
-        for j in with_gaps:  # missing values form a second cluster
-            column, group = as_matrix(np.ascontiguousarray(filled[:, [j]])), gaps[:, j].astype(np.int32)
-            around = (1, None, mean[[j]]) if squares else ()
-            of_columns[j] = core.cluster_means(column, group, 2, of_sums, *around)[0][0, 0]
-        found.append(of_columns)
+    with np.errstate(over="ignore", invalid="ignore"):
+        has_gaps = np.isnan(values.sum(axis=0))  # or huge values
+    found, of_sums = np.empty((2, values.shape[1])), sum_weights(weights)
+
+    def add(some: slice, rows: npt.NDArray[Any], weights: Int64 | Float64 | None) -> None:
+        matrix, one = as_matrix(rows), np.zeros(len(rows), dtype=np.int32)
+        found[0, some] = core.cluster_means(matrix, one, 1, weights)[0]
+        found[1, some] = core.cluster_means(matrix, one, 1, weights, 1, None, found[0, some])[0]
+
+    for some in side_by_side(~has_gaps):
+        add(some, values[:, some], of_sums)
+    for j in np.flatnonzero(has_gaps).tolist():
+        known = ~np.isnan(values[:, j])
+        add(slice(j, j + 1), values[known, j][:, np.newaxis], None if of_sums is None else of_sums[known])
     return found[0], found[1]
 
 

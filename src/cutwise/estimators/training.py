@@ -46,6 +46,7 @@ from cutwise.table.table import (
     as_matrix,
     encode_table,
     numbered_names,
+    side_by_side,
 )
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
@@ -69,8 +70,6 @@ MEASURED, FINER_PREPROCESSOR = "the preprocessor's output", "use a preprocessor 
 _MAKE_NUMBERS = "Use TableScaler(), or a ColumnTransformer that makes complete numbers of texts, dates and gaps."
 _DENSE_VALUES = 2**16
 """Number of values that are made dense at a time: trees of many labels test many columns."""
-_TOGETHER = 8
-"""Number of columns whose centers are found together, in a copy of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,12 +223,10 @@ class TrainingRows:
     ) -> tuple[Float64, Float64]:
         values, weights, every_row = self.encoded.values, self._summing_weights, np.arange(self.n_rows, dtype=np.int32)
         assert values is not None
-        complete = [column for column, kind in enumerate(searched.kinds) if not kind.places_missing]
         own, of_complete = self.weight_of(labels, n_clusters), dict[int, Float64]()
-        for some in (complete[i : i + _TOGETHER] for i in range(0, len(complete), _TOGETHER)):
-            matrix = as_matrix(np.ascontiguousarray(values[:, some]))
-            centers, _ = objective.centers(matrix, labels, n_clusters, weights, self.n_jobs)
-            of_complete |= zip(some, centers.T, strict=True)
+        for some in side_by_side([not kind.places_missing for kind in searched.kinds]):
+            centers, _ = objective.centers(as_matrix(values[:, some]), labels, n_clusters, weights, self.n_jobs)
+            of_complete |= zip(range(some.start, some.stop), centers.T, strict=True)
 
         def of_column(column: int) -> Any:
             if column in of_complete:

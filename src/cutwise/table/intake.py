@@ -439,21 +439,26 @@ def _columns_of(X: Any) -> list[Items]:
 
 def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> Table:
     """Read a table for fit: as a matrix if all columns are numbers without gaps, else column by column."""
-    categories = options.categories(columns)
+    categories, numbers = options.categories(columns), None
     if not categories and _may_be_numbers(X):
         try:
             values, kinds = _convert(X, columns, what)
             if is_all_finite(values):
                 return _warned(Table(values, columns.names, columns.has_names, kinds, convert.library_of(X)))
+            numbers = values if isinstance(values, np.ndarray) and values.dtype == np.float64 else None
+            del values  # before another matrix is made
         except NotNumericError:
             pass  # columns are read one by one
     weights = read_weights(options.sample_weight, len(X))
     sums, kinds_found = _sums_of(columns, categories), list[ColumnKind]()
-    read = np.zeros(X.shape, order="F")
+    read = np.zeros(X.shape, order="F") if numbers is None else numbers  # numbers with gaps stay where they are
     for i, raw in _raw_columns(X, columns, categories, what):
         sums[i].update(raw, weights)
         kinds_found.append(kind := sums[i].kind())
-        if kind.left_out is None:
+        if read is numbers and kind.left_out is not None:
+            read = read.copy(order="F")
+            read[:, i] = 0.0
+        elif read is not numbers and kind.left_out is None:
             read[:, i] = values_by_kind(raw, kind, describe=sums[i].describe, unknown=None)
     columns = _checked(columns, sums, kinds_found, what)
     check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in kinds_found])

@@ -51,6 +51,12 @@ def as_matrix(values: Values) -> Matrix:
     return Matrix.dense(np.asarray(values))
 
 
+def side_by_side(wanted: npt.ArrayLike) -> list[slice]:
+    """Slices of the columns where ``wanted`` (n_columns,) is true: a slice of an array is no copy."""
+    ends = np.flatnonzero(np.diff(np.asarray(wanted, dtype=np.int8), prepend=0, append=0)).tolist()
+    return list(map(slice, ends[::2], ends[1::2]))
+
+
 KindName = Literal["number", "integer", "bool", "category", "ordered", "date", "duration"]
 
 

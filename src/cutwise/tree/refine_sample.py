@@ -304,15 +304,15 @@ class SearchedPart:
 
 
 def _finite(values: Float64) -> Float64:
-    """Sampled values, with missing ones at some distance beyond the others."""
-    if np.isfinite(values).all():
-        return values
-    known = np.isfinite(values)
-    low = np.where(known, values, np.inf).min(axis=0)
-    high = np.where(known, values, -np.inf).max(axis=0)
-    low, high = (np.where(known.any(axis=0), end, 0.0) for end in (low, high))
-    apart = high - low + 1.0
-    return np.where(known, values, np.where(values > 0, high + apart, low - apart))
+    """The same array of sampled values, with missing ones at some distance beyond the others."""
+    missing = ~np.isfinite(values)
+    if len(columns := np.flatnonzero(missing.any(axis=0))):
+        own, gaps = values[:, columns], missing[:, columns]
+        low, high = np.where(gaps, np.inf, own).min(axis=0), np.where(gaps, -np.inf, own).max(axis=0)
+        low, high = (np.where(low <= high, end, 0.0) for end in (low, high))  # 0 where no value is known
+        apart = high - low + 1.0
+        values[:, columns] = np.where(gaps, np.where(own > 0, high + apart, low - apart), own)
+    return values
 
 
 def select_columns(centers: Float64, needed: Int32, limits: Limits | None = None) -> Int64:
