@@ -159,7 +159,7 @@ def test_what_is_missing_has_a_bin_of_its_own_on_either_side(n_known, missing):
     elif missing != "none":
         x[hidden_rows(n)[800:803] if missing == "hidden" else rng.random(n) < 0.1] = np.inf
     of, level, sides = (np.array(a, dtype=np.int32) for a in ([0, 0], [-1, -1], [1, -1]))
-    encoded = core.encode_levels(as_matrix(x[:, None]), of, level, sides)
+    encoded = core.encode_levels(as_matrix(np.where(np.isinf(x), np.nan, x)[:, None]), of, level, sides)
     assert encoded.n_groups == 1
     for j, values in enumerate((x, np.where(np.isinf(x), -np.inf, x))):
         begin, n_bins, default = encoded.slot_begin[j], encoded.n_bins[j], encoded.default_bin[j]

@@ -134,10 +134,10 @@ def encode_levels(
     n_jobs: int = 1,
 ) -> Encoded:
     """
-    The same for a dense table some of whose columns are codes of levels, at most 256 each, or have infinity for missing values.
+    The same for a dense table some of whose columns are codes of levels, at most 256 each, or have missing values, NaN.
 
     Where level[j] is -1, column j of the result is column of[j] of the matrix; otherwise it is 1 where that column is level[j], and
-    0 elsewhere. Infinity becomes -infinity where missing[j] is -1. All result columns of one matrix column share a byte.
+    0 elsewhere. Missing values become infinity, or -infinity where missing[j] is -1. All result columns of one matrix column share a byte.
     """
 
 def group_rows(matrix: Matrix) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]] | None:

@@ -126,7 +126,7 @@ class Slice:
             if how.searched is None:
                 return {name: self.table.matrix}
             values = self.read("values")
-            return {name: how.searched.expand(values) if name == "matrix" else as_matrix(how.searched.codes(values))}
+            return {name: (how.searched.expand if name == "matrix" else how.searched.codes)(values)}
         if name == "weights":
             return {name: None}
         if name == "labels":

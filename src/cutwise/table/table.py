@@ -164,14 +164,13 @@ class SearchedColumns:
     """The D searched columns of a table.
 
     ``source`` (D,): column of the table. ``level`` (D,): the searched column is 1 for this level and 0 for others; -1
-    for numbers. ``missing`` (D,): place of missing numbers: -1 below, 1 above all values; 0: there are none. ``coded``
-    (D,): column of ``codes`` that has the values. ``kinds``: of the table's columns.
+    for numbers. ``missing`` (D,): place of missing numbers: -1 below, 1 above all values; 0: there are none. ``kinds``:
+    of the table's columns, each of which has at least one searched column.
     """
 
     source: Int32
     level: Int32
     missing: Int32
-    coded: Int32
     kinds: tuple[ColumnKind, ...]
 
     @property
@@ -211,20 +210,11 @@ class SearchedColumns:
                 found[:, own] = np.where(known > 0, center, np.copysign(np.inf, self.missing[own]))
         return np.where(np.isnan(whole), np.nan, found)
 
-    def codes(self, values: Float64) -> Float64:
-        """Rows of the table with one column for all levels of a category, (n, max(coded) + 1).
-
-        Without missing values it is the array itself.
-        """
-        if not self.missing.any():
-            return values
-        first = np.unique(self.coded, return_index=True)[1].tolist()
-        codes = np.empty((len(values), len(first)), dtype=np.float64, order="F")  # written by columns
-        for c, j in enumerate(first):
-            codes[:, c] = values[:, self.source[j]]
-            if self.missing[j]:  # missing values are above all others
-                codes[np.isnan(codes[:, c]), c] = math.inf
-        return codes
+    def codes(self, values: npt.NDArray[np.generic]) -> Matrix:
+        """Rows of the table with one column for all levels of a category, and infinity for missing values."""
+        source = np.arange(len(self.kinds), dtype=np.int32)
+        beyond = np.full(len(source), math.inf)
+        return Matrix.derived(values, source, np.full(len(source), -1, dtype=np.int32), beyond)
 
 
 def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
@@ -242,8 +232,7 @@ def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
         else:
             found.append((column, -1, 0))
     source, level, missing = np.array(found, dtype=np.int32).T
-    coded = np.cumsum(np.diff(source, prepend=-1) > 0, dtype=np.int32) - np.int32(1)
-    return SearchedColumns(source.copy(), level.copy(), missing.copy(), coded, tuple(kinds))
+    return SearchedColumns(source.copy(), level.copy(), missing.copy(), tuple(kinds))
 
 
 @lru_cache(maxsize=8)
@@ -472,15 +461,14 @@ def encode_table(
         row_of = np.flatnonzero(keep).astype(np.int32)
         values = values[row_of]
         weights = None if weights is None else weights[row_of]
-    own: Float64 | None = None
     searched = searched_columns(table.kinds)
     if searched is not None:
-        own = np.asarray(values, dtype=np.float64)
-        values = searched.codes(own)  # in codes, missing values are equal
-    matrix = table.matrix if row_of is None and searched is None else as_matrix(values)
+        values = np.asarray(values, dtype=np.float64)
+    matrix = table.matrix if values is table.values else as_matrix(values)
     copies: Int64 | None = None
     group: Int32 | None = None
-    merged = core.group_rows(matrix) if merge else None
+    # In codes, missing values are equal.
+    merged = core.group_rows(matrix if searched is None else searched.codes(values)) if merge else None
     if merged is not None:
         first_row, group = merged
         copies = np.bincount(group, minlength=len(first_row))
@@ -491,12 +479,11 @@ def encode_table(
             np.add.at(summed, group, weights)
             weights = summed
         values = values[first_row]
-        own = None if own is None else own[first_row]
         matrix = as_matrix(values)
         row_of = first_row if row_of is None else row_of[first_row]
-    if searched is not None and own is not None:
-        encoded = core.encode_levels(matrix, searched.coded, searched.level, searched.missing, n_jobs)
-        matrix = searched.expand(own)
+    if searched is not None:
+        encoded = core.encode_levels(matrix, searched.source, searched.level, searched.missing, n_jobs)
+        matrix = searched.expand(values)
     else:
         encoded = core.encode(matrix, n_jobs=n_jobs)
     position: Int32 | None = None
@@ -504,6 +491,7 @@ def encode_table(
         position = np.full(table.n_rows, -1, dtype=np.int32)
         takes_part = slice(None) if keep is None else keep
         position[takes_part] = np.arange(matrix.n_rows, dtype=np.int32) if group is None else group
+    own: Float64 | None = None if searched is None else np.asarray(values, dtype=np.float64)
     return EncodedTable(encoded, matrix, table.kinds, weights, copies, row_of, position, searched, own)
 
 

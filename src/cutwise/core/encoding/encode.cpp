@@ -60,7 +60,7 @@ void spread_columns(Encoded &encoded, const In1<int32_t> &of, const In1<int32_t>
 bool any_missing(const Matrix &matrix, int32_t c) {
   return matrix.visit([&](auto values) {
     for (int64_t row = 0; row < matrix.n_rows(); ++row)
-      if (std::isinf(values(row, c))) return true;
+      if (std::isnan(values(row, c))) return true;
     return false;
   });
 }
@@ -178,10 +178,9 @@ corrected while all rows are read.)");
         R"(Bins without rows, each with a slot: searches find the best cut between them from histograms.
 
 begin (d + 1,): the first bin of each column. low, high (n_bins,): the least and the largest value in each bin.)");
-  m.def(
-      "encode_levels", &encode_levels, "matrix"_a, "of"_a, "level"_a, "missing"_a, "n_jobs"_a = 1,
-      R"(The same for a dense table some of whose columns are codes of levels, at most 256 each, or have infinity for missing values.
+  m.def("encode_levels", &encode_levels, "matrix"_a, "of"_a, "level"_a, "missing"_a, "n_jobs"_a = 1,
+        R"(The same for a dense table some of whose columns are codes of levels, at most 256 each, or have missing values, NaN.
 
 Where level[j] is -1, column j of the result is column of[j] of the matrix; otherwise it is 1 where that column is level[j], and
-0 elsewhere. Infinity becomes -infinity where missing[j] is -1. All result columns of one matrix column share a byte.)");
+0 elsewhere. Missing values become infinity, or -infinity where missing[j] is -1. All result columns of one matrix column share a byte.)");
 }

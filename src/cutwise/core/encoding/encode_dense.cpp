@@ -87,7 +87,7 @@ class DenseEncoder {
       for (int64_t i = 0; i < n_sampled_; ++i) values[i] = static_cast<V>(sample[i * stride + j]);
       int64_t n_known = n_sampled_;
       if (has_missing(c))
-        n_known = std::remove(values.begin(), values.end(), std::numeric_limits<V>::infinity()) - values.begin();
+        n_known = std::remove_if(values.begin(), values.end(), [](V v) { return std::isnan(v); }) - values.begin();
       Tally tally;
       // If a few of the values already have too many distinct ones for exact bins, these few are enough to choose coarse bins
       // from.
@@ -109,6 +109,8 @@ class DenseEncoder {
   }
 
   bool has_missing(int64_t c) const { return contents_ != nullptr && contents_[c] == Contents::values_and_missing; }
+  // A missing value is infinity.
+  static T known(T value) { return std::isnan(static_cast<V>(value)) ? std::numeric_limits<T>::infinity() : value; }
 
   // Whether the sample lets expect many unseen values: the share of values seen once estimates the share of values not seen at
   // all (Good and Turing).
@@ -120,7 +122,8 @@ class DenseEncoder {
 
   // Adds the column's other values, until there are too many for exact bins.
   void add_unseen(int64_t c, Tally &tally) const {
-    for (int64_t i = 0; i < x_.n_rows && tally.size() <= kMaxBins; ++i) tally.add_unless_known(x_(i, c) + 0.0);
+    for (int64_t i = 0; i < x_.n_rows && tally.size() <= kMaxBins; ++i)
+      tally.add_unless_known(static_cast<double>(known(*x_.address(i, c))) + 0.0);
   }
 
   // The default values to try are zero, as in one-hot columns, where no two have a one in the same row, and then the most
@@ -217,6 +220,7 @@ class DenseEncoder {
     const bool by_column = std::abs(x_.row_stride) < std::abs(x_.col_stride);
     const int64_t row_bytes = by_column ? std::min(n_groups, width) : width * static_cast<int64_t>(sizeof(T));
     const int64_t tile_rows = std::clamp<int64_t>(kTileBytes / row_bytes, 16, kMaxTileRows);
+    T filled[kMaxTileRows];
     for (; first < last; first += tile_rows) {
       const int64_t n = std::min(tile_rows, last - first);
       const T *tile = x_.data + first * x_.row_stride;
@@ -228,9 +232,15 @@ class DenseEncoder {
         for (int64_t i = (c - begin) * n_next / n_columns; i < (c - begin + 1) * n_next / n_columns; ++i)
           prefetch(next + i * x_.row_stride, width * static_cast<int64_t>(sizeof(T)));
         const T *values = tile + *c * x_.col_stride;
+        int64_t stride = x_.row_stride;
+        if (has_missing(*c)) {
+          for (int64_t i = 0; i < n; ++i) filled[i] = known(values[i * stride]);
+          values = filled;
+          stride = 1;
+        }
         uint8_t *of_group = codes + out_.columns[*c].group;
-        if (finders_[*c].find(values, x_.row_stride, n, pass.ends.data() + ends_begin_[*c], of_group, n_groups))
-          note_unseen(*c, first, values, n, of_group, pass);
+        if (finders_[*c].find(values, stride, n, pass.ends.data() + ends_begin_[*c], of_group, n_groups))
+          note_unseen(*c, first, values, stride, n, of_group, pass);
       }
       if (with_bundles)
         bundled_.encode(x_, first, tile, n, n_groups, codes, [&](int32_t column, int64_t row, V value, bool conflict) {
@@ -245,9 +255,10 @@ class DenseEncoder {
       pass.unseen.push_back({column, static_cast<int32_t>(row), static_cast<double>(value)});
   }
 
-  void note_unseen(int32_t c, int64_t first, const T *values, int64_t n, const uint8_t *codes, Pass<V> &pass) const {
+  void note_unseen(int32_t c, int64_t first, const T *values, int64_t stride, int64_t n, const uint8_t *codes,
+                   Pass<V> &pass) const {
     for (int64_t i = 0; i < n; ++i) {
-      const V v = static_cast<V>(values[i * x_.row_stride]);
+      const V v = static_cast<V>(values[i * stride]);
       if (!finders_[c].is_known(v, codes[i * out_.n_groups])) note(c, first + i, v, pass);
     }
   }
