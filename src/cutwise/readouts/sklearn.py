@@ -272,30 +272,22 @@ def without_intervals(tree: ThresholdTree, gaps: Float64 | None = None) -> tuple
     """
     if np.isneginf(tree.lower).all():
         return tree, None if gaps is None else gaps[:, :2]
-    left, right, feature = tree.children_left.tolist(), tree.children_right.tolist(), tree.feature.tolist()
-    threshold, lower = tree.threshold.tolist(), tree.lower.tolist()
+    # Node i tests the threshold of node i; node n + i, reached from it where there is one, the lower end.
+    n, left, right = tree.n_nodes, tree.children_left, tree.children_right
+    below = np.where(np.isneginf(tree.lower), left, n + np.arange(n))
+    feature, cluster, end = np.tile(tree.feature, 2), np.tile(tree.cluster, 2), np.append(tree.threshold, tree.lower)
+    smaller_side, larger_side = np.append(below, right).tolist(), np.append(right, left).tolist()
+    source: list[int] = []  # the node that every new node is a copy of
     children: list[list[int]] = []
-    source: list[int] = []  # the node that every new node comes from
-    at_lower: list[bool] = []  # it tests that node's lower end
-
-    # Node to copy, whether its rows are known to be at most its threshold, bounds of columns on the path, and place of
-    # the copy: number of the new parent and side.
-    pending: list[tuple[int, bool, Bounds, int, int]] = [(0, False, {}, -1, 0)]
+    # Node to copy, bounds of columns on the path, and place of the copy: number of the new parent and side.
+    pending: list[tuple[int, Bounds, int, int]] = [(0, {}, -1, 0)]
     while pending:
-        node, is_below, bounds, parent, side = pending.pop()
-        column = feature[node]
-        if column >= 0:
-            end = lower[node] if is_below else threshold[node]
-            if is_below:
-                smaller, larger = (right[node], False), (left[node], False)
-            elif lower[node] == -math.inf:
-                smaller, larger = (left[node], False), (right[node], False)
-            else:
-                smaller, larger = (node, True), (right[node], False)
-            low, high = bounds.get(column, (-math.inf, math.inf))
-            if end <= low or end >= high:  # decided by the tests above
-                pending.append((*(larger if end <= low else smaller), bounds, parent, side))
-                continue
+        node, bounds, parent, side = pending.pop()
+        column, cut, smaller, larger = int(feature[node]), float(end[node]), smaller_side[node], larger_side[node]
+        low, high = bounds.get(column, (-math.inf, math.inf))
+        if cut <= low or cut >= high:  # decided by the tests above
+            pending.append((larger if cut <= low else smaller, bounds, parent, side))
+            continue
         number = len(source)
         if number == MAX_NODES:
             raise InvalidInputError(
@@ -303,33 +295,26 @@ def without_intervals(tree: ThresholdTree, gaps: Float64 | None = None) -> tuple
                 "each of them is needed twice. Use the tree as it is, or grow it with one-sided cuts."
             )
         source.append(node)
-        at_lower.append(is_below)
         children.append([-1, -1])
         if parent >= 0:
             children[parent][side] = number
         if column >= 0:
-            pending.append((*larger, {**bounds, column: (end, high)}, number, 1))
-            pending.append((*smaller, {**bounds, column: (low, end)}, number, 0))
+            pending.append((larger, {**bounds, column: (cut, high)}, number, 1))
+            pending.append((smaller, {**bounds, column: (low, cut)}, number, 0))
 
-    links = np.array(children, dtype=np.int32)
-    order = preorder(links[:, 0], links[:, 1])
-    origin, lower_end = np.array(source), np.array(at_lower)
+    links, origin = np.array(children), np.array(source)
     flat = ThresholdTree.from_unordered(
         children_left=links[:, 0],
         children_right=links[:, 1],
-        feature=tree.feature[origin],
-        threshold=np.where(lower_end, tree.lower[origin], tree.threshold[origin]),
-        cluster=tree.cluster[origin],
+        feature=feature[origin],
+        threshold=end[origin],
+        cluster=cluster[origin],
         n_features=tree.n_features,
     )
     # Rows of a leaf are divided evenly among its copies.
-    leaves = origin[order][flat.leaves]
-    copies, given = np.bincount(leaves, minlength=tree.n_nodes), np.zeros(tree.n_nodes, dtype=np.int64)
-    samples = np.empty(len(leaves), dtype=np.int64)
-    for i, leaf in enumerate(leaves.tolist()):
-        whole, rest = divmod(int(tree.n_node_samples[leaf]), int(copies[leaf]))
-        samples[i], given[leaf] = whole + (given[leaf] < rest), given[leaf] + 1
-    flat = replace(flat, n_node_samples=flat.sum_up(samples))
-    if gaps is None:
-        return flat, None
-    return flat, np.where(lower_end[:, np.newaxis], gaps[origin, 2:], gaps[origin, :2])[order]
+    leaves = origin[flat.leaves]
+    order, earlier = np.argsort(leaves, kind="stable"), np.empty(len(leaves), dtype=np.int64)
+    earlier[order] = np.arange(len(leaves)) - np.searchsorted(leaves[order], leaves[order])
+    whole, rest = np.divmod(tree.n_node_samples[leaves], np.bincount(leaves)[leaves])
+    flat = replace(flat, n_node_samples=flat.sum_up(whole + (earlier < rest)))
+    return flat, None if gaps is None else np.concatenate([gaps[:, :2], gaps[:, 2:]])[origin]
