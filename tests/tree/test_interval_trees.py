@@ -13,7 +13,7 @@ from cutwise.reference.objective import fixed_costs_from_array
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.growing import choose_threshold
-from cutwise.tree.surrogate_features import DistanceFeatures, TaylorFeatures
+from cutwise.tree.surrogate_features import surrogate_features
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.each import each
 from tests.growth import grow_tree
@@ -121,7 +121,7 @@ def kernel_tree(X, labels, costs, weights, k, *, features=None, n_jobs=1, merge=
     fixed = fixed_costs_from_array(costs[taken].astype(np.float64), weights=table.weights)
     return grow_tree(
         table, labels[taken], np.zeros((k, X.shape[1])), fixed, algorithm="kernel_imm",
-        features=features or DistanceFeatures.rbf(0.5),
+        features=features or surrogate_features("rbf", gamma=0.5)["kernel"],
         **{"max_leaves": k + 3, "n_jobs": n_jobs, "cuts": "interval"} | options,
     )  # fmt: skip
 
@@ -130,7 +130,8 @@ def every_growth(X, labels, costs, weights, k, n_jobs=1):
     yield grow(X, labels, costs, weights, k, "exkmc", 6, n_jobs=n_jobs)
     yield grow(X, labels, costs, weights, k, "expand", 6, n_jobs=n_jobs)
     yield kernel_tree(X, labels, costs, weights, k, n_jobs=n_jobs)
-    yield kernel_tree(X, labels, costs, weights, k, n_jobs=n_jobs, features=TaylorFeatures(0.3), expansion="expand")
+    taylor = surrogate_features("rbf", gamma=0.3)["taylor"]
+    yield kernel_tree(X, labels, costs, weights, k, n_jobs=n_jobs, features=taylor, expansion="expand")
 
 
 @pytest.mark.parametrize("n", [36, 2500])

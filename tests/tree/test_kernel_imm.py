@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -12,32 +13,33 @@ from cutwise.reference.objective import fixed_costs_from_array
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.surrogate_features import (
-    ChiSquaredFeatures,
-    DistanceFeatures,
-    HellingerFeatures,
-    IntersectionFeatures,
-    TaylorFeatures,
+    chi_squared_features,
+    hellinger_features,
+    intersection_features,
     surrogate_features,
+    taylor_features,
 )
 from tests.growth import grow_tree
 
 
-class ValleysAndWaves:
+def valleys_and_waves(values, exact):
     """Features of other shapes: some cuts leave an interval below the level, some leave no interval at all."""
+    return np.array([np.abs(values), np.cos(2 * values), -np.minimum(values**2, 2.0)])
 
-    def of_column(self, values, exact):
-        return np.array([np.abs(values), np.cos(2 * values), -np.minimum(values**2, 2.0)])
+
+def rbf_features(gamma):
+    return surrogate_features("rbf", gamma=gamma)["kernel"]
 
 
 FAMILIES = {
-    "valleys and waves": ValleysAndWaves(),
-    "taylor": TaylorFeatures(0.3),
-    "taylor, unshifted": TaylorFeatures(0.3, shift=False),
-    "rbf": DistanceFeatures.rbf(0.4),
-    "laplacian": DistanceFeatures.laplacian(0.7),
-    "hellinger": HellingerFeatures(),
-    "intersection": IntersectionFeatures(0.8),
-    "chi2": ChiSquaredFeatures(4),
+    "valleys and waves": valleys_and_waves,
+    "taylor": partial(taylor_features, gamma=0.3),
+    "taylor, unshifted": partial(taylor_features, gamma=0.3, shift=False),
+    "rbf": rbf_features(0.4),
+    "laplacian": surrogate_features("laplacian", gamma=0.7)["kernel"],
+    "hellinger": hellinger_features,
+    "intersection": partial(intersection_features, beta=0.8),
+    "chi2": partial(chi_squared_features, n_terms=4),
 }
 NON_NEGATIVE = {"hellinger", "intersection", "chi2"}
 
@@ -47,7 +49,7 @@ def materialized(family, X, labels, weights, k):
     found = []
     for column in X.T:
         values, position = np.unique(column, return_inverse=True)
-        at_values = family.of_column(values, True)
+        at_values = family(values, True)
         centers = np.zeros((len(at_values), k))
         for c in range(k):
             weight = np.bincount(position[labels == c], weights[labels == c], len(values))
@@ -232,7 +234,7 @@ def test_columns_of_many_values_are_cut_between_groups(weighted):
     weights = rng.integers(1, 4, n) if weighted else np.ones(n, dtype=np.int64)
     X = grouped_by_weight(column, weights, 512)[:, None]
     assert 400 < len(np.unique(X)) < 600
-    family = TaylorFeatures(0.2)
+    family = partial(taylor_features, gamma=0.2)
     grown = grow(column[:, None], labels, weights, np.ones((n, k)), k, family)
     tree = grown.tree
     features = materialized(family, X, labels, weights, k)
@@ -246,17 +248,15 @@ def test_columns_of_many_values_are_cut_between_groups(weighted):
     )
 
 
-class UpAndDown:
+def up_and_down(values, exact):
     """The values themselves, then their negatives: the same cuts in opposite order."""
-
-    def of_column(self, values, exact):
-        return np.array([values, -values])
+    return np.array([values, -values])
 
 
 def test_equally_good_cuts_go_to_the_lowest_column_then_feature_then_level():
     labels = np.array([0, 0, 0, 1, 0, 1, 1, 1], dtype=np.int32)  # cut after 3 or after 5: one mistake
     X = np.column_stack([np.zeros(8), np.arange(8.0), np.arange(8.0)])
-    grown = grow(X, labels, np.ones(8, dtype=np.int64), np.ones((8, 2)), 2, UpAndDown())
+    grown = grow(X, labels, np.ones(8, dtype=np.int64), np.ones((8, 2)), 2, up_and_down)
     assert grown.tree.n_node_mistakes[0] == 1
     assert (grown.tree.feature[0], grown.gaps[0, :2].tolist()) == (1, [2.0, 3.0])
 
@@ -266,11 +266,11 @@ def test_centers_on_one_side_of_every_middle_are_parted_where_they_lie():
     X = np.array([0.0, 0.0, 0.0, 9.0, 0.0, 9.0, 0.0])[:, None]
     labels = np.array([0, 0, 0, 0, 1, 1, 1], dtype=np.int32)
     ones = np.ones(7, dtype=np.int64)
-    grown = grow(X, labels, ones, np.ones((7, 2)), 2, HellingerFeatures())
+    grown = grow(X, labels, ones, np.ones((7, 2)), 2, hellinger_features)
     tree = grown.tree
     assert tree.cluster[tree.leaves].tolist() == [0, 1]  # the center of 1 is the higher one
     assert tree.n_node_mistakes[0] == 3
-    assert check_tree(grown, HellingerFeatures(), X, labels, ones, 2) == 0
+    assert check_tree(grown, hellinger_features, X, labels, ones, 2) == 0
 
 
 def test_a_cluster_whose_rows_are_gone_or_alike_is_cut_off_between_the_means():
@@ -278,20 +278,20 @@ def test_a_cluster_whose_rows_are_gone_or_alike_is_cut_off_between_the_means():
     X = np.array([0.0, 0.0, 0.0, 9.0, 9.0, 0.0, 9.0])[:, None]
     labels = np.array([0, 0, 0, 1, 1, 2, 2], dtype=np.int32)
     ones = np.ones(7, dtype=np.int64)
-    grown = grow(X, labels, ones, np.ones((7, 3)), 3, HellingerFeatures())
+    grown = grow(X, labels, ones, np.ones((7, 3)), 3, hellinger_features)
     tree = grown.tree
     assert sorted(tree.cluster[tree.leaves]) == [0, 1, 2]
     assert not grown.inseparable
     assert tree.n_node_mistakes.tolist() == [1, 1, 0, 0, 0]
     empty = tree.leaves[tree.cluster[tree.leaves] == 2]
     assert tree.n_node_samples[empty] == 0
-    assert check_tree(grown, HellingerFeatures(), X, labels, ones, 3) == 1
+    assert check_tree(grown, hellinger_features, X, labels, ones, 3) == 1
 
 
 def test_clusters_that_no_column_tells_apart_share_a_leaf():
     X = np.array([0.0, 0.0, 5.0, 5.0])[:, None]
     labels = np.array([0, 1, 2, 2], dtype=np.int32)
-    grown = grow(X, labels, np.ones(4, dtype=np.int64), np.ones((4, 3)), 3, DistanceFeatures.rbf(1.0))
+    grown = grow(X, labels, np.ones(4, dtype=np.int64), np.ones((4, 3)), 3, rbf_features(1.0))
     assert grown.inseparable == [(0, 1)]
     assert grown.tree.n_leaves == 2
 
@@ -299,14 +299,14 @@ def test_clusters_that_no_column_tells_apart_share_a_leaf():
 def test_a_cluster_without_rows_gets_no_leaf():
     X = np.array([0.0, 1.0, 5.0, 6.0])[:, None]
     labels = np.array([0, 0, 2, 2], dtype=np.int32)
-    grown = grow(X, labels, np.ones(4, dtype=np.int64), np.ones((4, 3)), 3, DistanceFeatures.rbf(1.0))
+    grown = grow(X, labels, np.ones(4, dtype=np.int64), np.ones((4, 3)), 3, rbf_features(1.0))
     assert sorted(grown.tree.cluster[grown.tree.leaves]) == [0, 2]
 
 
 def test_values_outside_of_a_kernel_are_named():
     X = np.array([[0.5], [-1.0]])
     with pytest.raises(InvalidInputError, match="Hellinger"):
-        grow(X, np.array([0, 1], dtype=np.int32), np.ones(2, dtype=np.int64), np.ones((2, 2)), 2, HellingerFeatures())
+        grow(X, np.array([0, 1], dtype=np.int32), np.ones(2, dtype=np.int64), np.ones((2, 2)), 2, hellinger_features)
 
 
 def test_every_kind_of_features_of_a_kernel_grows_a_tree():

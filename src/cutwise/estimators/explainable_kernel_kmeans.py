@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -246,7 +246,7 @@ def _of_input(features: SurrogateFeatures, rows: TrainingRows) -> list[Surrogate
         values, first, inverse = np.unique(before, return_index=True, return_inverse=True)
         scaled = after[first]
         if (scaled[inverse.ravel()] == after).all() and (np.diff(scaled) >= 0).all():
-            found.append(_OfScaled(features, values, scaled))
+            found.append(partial(_of_scaled, features, values, scaled))
     if len(found) < rows.table.n_columns:
         raise InvalidInputError(
             "algorithm='imm' cuts functions of single columns, so each column of the preprocessor's output must be a "
@@ -256,17 +256,9 @@ def _of_input(features: SurrogateFeatures, rows: TrainingRows) -> list[Surrogate
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _OfScaled:
+def _of_scaled(features: SurrogateFeatures, own: Float64, scaled: Float64, values: Float64, exact: bool) -> Float64:
     """Features of a column after a non-decreasing function of its values, such as a scaler's."""
-
-    features: SurrogateFeatures
-    values: Float64
-    scaled: Float64
-
-    def of_column(self, values: Float64, exact: bool) -> Float64:
-        """See :class:`SurrogateFeatures`."""
-        return self.features.of_column(np.interp(values, self.values, self.scaled), exact)
+    return features(np.interp(values, own, scaled), exact)
 
 
 Algorithm = Literal["imm", "exkmc", "expand", "search"]

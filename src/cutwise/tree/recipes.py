@@ -288,7 +288,7 @@ def grow_on(rows: Provider, coordinates: npt.NDArray[np.float64], spec: GrowthSp
     for bit, for any order of rows and any number of threads. Each cut of a "kernel_imm" base is a level of one feature,
     half way between neighboring values of the node's rows (without mistakes of earlier cuts): exact in columns of at
     most 1,000 distinct values; other columns are cut between 512 groups of values of equal weight (more if single
-    values are heavy), with the feature of the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
+    values are heavy), with the feature of the group's median, and ``distance_features`` have 256 of these as anchors.
     """
     coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
     tree = grow(GrowthProblem(rows.anew(), coordinates, spec))

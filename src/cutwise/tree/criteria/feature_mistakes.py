@@ -151,7 +151,7 @@ class FeatureMistakeRows:
     def _form(self, column: int) -> int:
         """Form the features of a column, and return their memory in bytes."""
         own = self._family[column] if isinstance(self._family, Sequence) else self._family
-        values = own.of_column(self._features.values(column), self._features.is_exact(column))
+        values = own(self._features.values(column), self._features.is_exact(column))
         self._features.add_features(column, np.ascontiguousarray(values, dtype=np.float64))
         return int(values.nbytes)
 
