@@ -482,45 +482,41 @@ def feature_space(
     if sample_weight is not None:
         part = part & (sample_weight > 0)
     row_of = np.flatnonzero(part)
+    is_all = len(row_of) == table.n_rows
     weights = np.ones(len(row_of)) if sample_weight is None else sample_weight[row_of]
     _check_range(weights)
     position = np.full(table.n_rows, -1, dtype=np.intp)
     position[row_of] = np.arange(len(row_of))
+    # Checked on the caller's rows, so that messages can number them.
+    settled = kernel if isinstance(kernel, Kernel) else read_kernel(kernel, table, sample_weight, **parameters)
     given: Float64 | None = None
-    if isinstance(kernel, str) and kernel == PRECOMPUTED:
+    if settled.name == PRECOMPUTED:
         given = check_precomputed(table.values if matrix is None else matrix, what="X" if matrix is None else "K")
-        ready_kernel = read_kernel(kernel, table, **parameters)
-        given = given if part.all() else given[np.ix_(row_of, row_of)]
+        given = given if is_all else given[np.ix_(row_of, row_of)]
         rows = None
     else:
-        if not isinstance(kernel, Kernel):
-            # Checked on the caller's rows, so that messages can number them.
-            ready_kernel = read_kernel(kernel, table, sample_weight, **parameters)
+        values = table.values
         if merge_by is not None:
-            first, group = _distinct(merge_by if part.all() else merge_by[row_of])
+            first, group = _distinct(merge_by if is_all else merge_by[row_of])
             position[row_of] = group
             weights = np.bincount(group, weights=weights).astype(np.float64, copy=False)
             row_of = row_of[first]
-        values = table.values if len(row_of) == table.n_rows and merge_by is None else table.values[row_of]
-        if isinstance(kernel, Kernel):
-            ready_kernel = kernel
-        elif merge_by is not None:
+        if merge_by is not None or not is_all:
+            values = values[row_of]
+        if merge_by is not None and settled is not kernel:
             # Again on the merged rows: default parameters must not depend on the order of the rows in their last bits.
-            ready_kernel = read_kernel(kernel, replace(table, values=values), weights, **parameters)
-        rows = ready_kernel.prepare(values)
+            settled = read_kernel(kernel, replace(table, values=values), weights, **parameters)
+        rows = settled.prepare(values)
     if n_components is None:
-        gram: Gram
-        gram = (
-            matrix_gram(ready_kernel, rows, n_jobs) if given is None else MatrixGram(given, np.diagonal(given).copy())
-        )
-        return FeatureSpace(ready_kernel, rows, gram, weights, row_of, position, None, 0.0)
+        own = matrix_gram(settled, rows, n_jobs) if given is None else MatrixGram(given, np.diagonal(given).copy())
+        return FeatureSpace(settled, rows, own, weights, row_of, position, None, 0.0)
     stand_in = given if given is not None else rows
     if mapping is None:
-        mapping = nystroem_map(ready_kernel, stand_in, n_components, rng or np.random.default_rng(0), given)
-    features, residual = nystroem_gram(ready_kernel, stand_in, mapping, given, n_jobs)
-    total = float(weights @ (features.diagonal + residual))
+        mapping = nystroem_map(settled, stand_in, n_components, rng or np.random.default_rng(0), given)
+    gram, residual = nystroem_gram(settled, stand_in, mapping, given, n_jobs)
+    total = float(weights @ (gram.diagonal + residual))
     error = float(weights @ residual) / total if total > 0 else 0.0
-    return FeatureSpace(ready_kernel, rows, features, weights, row_of, position, mapping, error)
+    return FeatureSpace(settled, rows, gram, weights, row_of, position, mapping, error)
 
 
 def _check_range(weights: Float64) -> None:
