@@ -186,7 +186,6 @@ class BatchedRows:
     seen: Seen
     stored: dict[str, Column]
     left_out: dict[str, Column]
-    classes: npt.NDArray[np.generic] | None
     say: Callable[[str], None]
     engine: Callable[..., Any] | None = None
     again: Again | None = None
@@ -200,6 +199,7 @@ class BatchedRows:
         seen = self.seen
         assert seen.like is not None
         self.columns, self.dtype, self.library = seen.like
+        self.classes = None if seen.y is None else np.unique(np.concatenate(seen.classes))
         self.n_rows, self.total_weight = seen.n_rows, seen.total
         self.extents, self.metric_sizes = seen.extents, np.abs(seen.extents).max(axis=0)
         self.extents_with_noise = extents_of(np.concatenate([seen.extents, seen.of_noise]))
@@ -226,7 +226,7 @@ class BatchedRows:
 
         ``mixed``: columns may be of any kind; unless all hold complete numbers, an extra pass finds their kinds.
         """
-        read = partial(cls._read, lazy, copies, weights, say, y, n_clusters)
+        read = partial(cls._read, lazy, copies, say, partial(Seen, weights, y, n_clusters))
         if mixed is None:
             return read()
         rows: BatchedRows | None = None
@@ -255,28 +255,25 @@ class BatchedRows:
         cls,
         lazy: LazyTable,
         copies: Copies,
-        weights: str | None,
         say: Callable[[str], None],
-        y: str | None,
-        n_clusters: int,
+        no_rows: Callable[[], Seen],
         columns: Columns | None = None,
     ) -> BatchedRows:
-        """See ``read``; ``columns``: None if all hold complete numbers."""
-        read = partial(Part.read, weights=weights, y=y, columns=columns)
+        """See ``read``; ``no_rows``: makes a summary before the first row. ``columns``: None if all hold numbers."""
+        seen, n_met = no_rows(), 0
+        read = partial(Part.read, weights=seen.weights, y=seen.y, columns=columns)
         if lazy.engine is not None:
-            seen = total_by(lazy.engine, Seen(weights, y, n_clusters), Seen.add, read)
+            seen = total_by(lazy.engine, seen, Seen.add, read)
             seen.check()
             if seen.size > COPIED_BYTES:
                 say(f"{seen.n_rows:,} rows seen")
-                classes = None if y is None else np.unique(np.concatenate(seen.classes))
-                return cls(copies, seen, {}, {}, classes, say, lazy.engine)
-        is_plain = columns is None and weights is None and y is None
+                return cls(copies, seen, {}, {}, say, lazy.engine)
+            seen = no_rows()
+        is_plain = columns is None and seen.weights is None and seen.y is None
         again = Again(lazy.again) if lazy.again is not None and is_plain else None
-        stored = {name: Column(copies.folder / name) for name in ("values", "weights", "labels")}
+        names = ["values", "weights"] + ["labels"] * (seen.y is not None)
+        stored = {name: Column(copies.folder / name) for name in ([] if again else names)}
         left_out = {name: Column(copies.folder / f"left-out-{name}") for name in ("values", "weights")}
-        for column in (*stored.values(), *left_out.values()):
-            column.path.unlink(missing_ok=True)
-        seen, n_met = Seen(weights, y, n_clusters), 0
 
         def see(batch: Any) -> Part:
             part = read(batch)
@@ -291,20 +288,19 @@ class BatchedRows:
             if again is not None:
                 again.update(part)
             elif len(part.values):
-                stored["values"].append(part.values)
-                stored["weights"].append(part.weights)
-                stored["labels"].append(part.labels + n_met)
+                arrays = {"values": part.values, "weights": part.weights, "labels": part.labels + n_met}
+                for name, column in stored.items():
+                    column.append(arrays[name])
+                del arrays
             n_met += len(part.classes)
             del part  # before the next one is read
         seen.check()
-        for name, is_read in {"values": again is None, "weights": not seen.is_one, "labels": y is not None}.items():
-            if not is_read:
-                stored.pop(name).path.unlink(missing_ok=True)
+        if seen.is_one and again is None:
+            stored.pop("weights").path.unlink()
         say(f"{seen.n_rows:,} rows read")
-        rows = cls(copies, seen, stored, left_out, None, say, again=again)
-        if y is not None:
-            rows.classes, place = np.unique(np.concatenate(seen.classes), return_inverse=True)
-            stored["labels"].renamed = place.astype(np.int32)
+        rows = cls(copies, seen, stored, left_out, say, again=again)
+        if rows.classes is not None:
+            stored["labels"].renamed = np.searchsorted(rows.classes, np.concatenate(seen.classes)).astype(np.int32)
         return rows
 
     def _counts_rows(self, column: int) -> bool:

@@ -54,6 +54,7 @@ class Column:
     """One array of all rows, in a file: written batch by batch, read by slices."""
 
     def __init__(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
         self.path = path
         self.width: tuple[int, ...] = ()
         self.dtype: np.dtype[Any] = np.dtype(np.float64)
