@@ -438,44 +438,38 @@ class PassProvider:
 
     def _add_up(self, nodes: Sequence[Node], by_bin: str | None, in_all: str | None) -> None:
         """Add up one payload of ``nodes`` by column and bin, and another over all rows of every open node."""
-        source, k, m = self._source, self._k, len(nodes)
-        order, n_survivors = np.zeros((m, self.n_columns, k), dtype=np.int32), np.ones(m, dtype=np.int32)
-        for i, node in enumerate(nodes if by_bin == SIDES else ()):
-            assert node.order is not None
-            assert node.survivors is not None
-            order[i], n_survivors[i] = node.order, len(node.survivors)
+        source, bins, k = self._source, self._source.bins, self._k
         whole = [node for node in self._open() if in_all is not None and in_all not in node.totals]
-        of_bins = source.bins
+        layers, layers_of_whole = self._layers(nodes), self._layers(whole)
         # The order of centers differs by searched column; other sums follow from those of the table's columns.
-        begin = of_bins.begin if by_bin == SIDES else of_bins.coded_begin
-        bins = np.zeros((m, int(begin[-1]), _width(by_bin, k)), dtype=np.int64)
-        totals = np.zeros((len(whole), 1, _width(in_all, k)), dtype=np.int64)
-        one_bin = np.array([0, 1])
-        ways = [(self._layers(nodes), by_bin, begin), (self._layers(whole), in_all, one_bin)]
+        is_sides = by_bin == SIDES
+        begin = bins.begin if is_sides else bins.coded_begin
+        order = _orders(nodes) if is_sides else _NO_ORDER
 
         def add(found: tuple[Int64, Int64], rows: Slice, numbers: Int32) -> None:
-            for sums, (layers, kind, begin) in zip(found, ways, strict=True):
-                for place in (layer[numbers] for layer in layers):
-                    if not (place >= 0).any():
-                        continue
-                    codes = np.zeros((len(place), 1), dtype=np.uint8) if begin is one_bin else rows.read("codes")
-                    codes = of_bins.codes(codes) if kind == SIDES else codes
-                    core.add_to_tallies(
-                        codes, begin, place, rows.read("weights"), _payload(rows, kind, k),
-                        order if kind == SIDES else None, n_survivors, sums,
-                    )  # fmt: skip
+            weights = rows.read("weights")
+            for place in (layer[numbers] for layer in layers):
+                if (place >= 0).any():
+                    codes = bins.codes(rows.read("codes")) if is_sides else rows.read("codes")
+                    core.add_to_tallies(codes, begin, place, weights, _payload(rows, by_bin, k), *order, found[0])
+            for place in (layer[numbers] for layer in layers_of_whole):
+                if (place >= 0).any():
+                    codes, one_bin = np.zeros((rows.n, 1), dtype=np.uint8), np.array([0, 1])
+                    payload = _payload(rows, in_all, k)
+                    core.add_to_tallies(codes, one_bin, place, weights, payload, *_NO_ORDER, found[1])
 
-        bins, totals = self._go_over("sums of nodes", (bins, totals), add)
-        bins, begin = bins if by_bin == SIDES else of_bins.sums(bins), of_bins.begin
+        nothing = (
+            np.zeros((len(nodes), int(begin[-1]), _width(by_bin, k)), dtype=np.int64),
+            np.zeros((len(whole), 1, _width(in_all, k)), dtype=np.int64),
+        )
+        by_node, totals = self._go_over("sums of nodes", nothing, add)
         for node, total in zip(whole, totals, strict=True):
             node.totals[str(in_all)] = total[0]
-        column = np.repeat(np.arange(self.n_columns, dtype=np.int32), np.diff(begin))
-        for node, of_node in zip(nodes, bins, strict=True):
-            occupied = np.flatnonzero(of_node[:, 0])
-            node.pieces[str(by_bin)] = Pieces(
-                column[occupied], source.low[occupied], source.high[occupied], of_node[occupied]
-            )
-            node.totals[str(by_bin)] = of_node[: begin[1]].sum(axis=0)
+        column = np.repeat(np.arange(self.n_columns, dtype=np.int32), np.diff(bins.begin))
+        for node, sums in zip(nodes, by_node if is_sides else bins.sums(by_node), strict=True):
+            own = np.flatnonzero(sums[:, 0])
+            node.pieces[str(by_bin)] = Pieces(column[own], source.low[own], source.high[own], sums[own])
+            node.totals[str(by_bin)] = sums[: bins.begin[1]].sum(axis=0)
 
     def _open_bins(self, kind: str, pending: Mapping[Node, Int64]) -> None:
         """Open closed ranges of nodes: by value, or with many rows by parts of equal length in the order of float64."""
@@ -491,14 +485,15 @@ class PassProvider:
         step = np.maximum((place_of(high) - place_of(low)) // np.maximum(parts, 1), 1)
         step[parts == 0] = 1
         layers, k, bottom = self._layers(nodes), self._k, place_of(low)
-        order = np.array([node.order for node in nodes] if kind == SIDES else [])
+        order = _orders(nodes)[0] if kind == SIDES else None
 
         def add(found: Tallies, rows: Slice, numbers: Int32) -> None:
             for layer in layers:
                 at, which, x = core.rows_in_ranges(rows.read("matrix"), layer[numbers], first, column, low, high)
                 if not len(at):
                     continue
-                along = order[np.searchsorted(first, which, side="right") - 1, column[which]] if kind == SIDES else None
+                of_node = np.searchsorted(first, which, side="right") - 1
+                along = None if order is None else order[of_node, column[which]]
                 sums = _sums_of_rows(rows, at, kind, k, along)
                 found.add(Opened(which, (place_of(x) - bottom[which]) // step[which], x, x, sums), 2 * at_once)
 
@@ -700,9 +695,9 @@ class PassProvider:
         def add(sums: Int64, rows: Slice, numbers: Int32) -> None:
             matrix = as_matrix(core.gather_rows(rows.read("matrix"), np.arange(len(numbers)), columns))
             codes = core.bin_codes(matrix, thresholds, begin, *ends.copy())
-            weights, excess, n_survivors = rows.read("weights"), rows.read("excess"), np.ones(1, dtype=np.int32)
+            weights, excess = rows.read("weights"), rows.read("excess")
             for layer in layers:
-                core.add_to_tallies(codes, begin, layer[numbers], weights, excess, None, n_survivors, sums)
+                core.add_to_tallies(codes, begin, layer[numbers], weights, excess, *_NO_ORDER, sums)
 
         sums = self._go_over("cuts that tie", sums, add, columns.tolist())
         for group, first in zip(groups, begin.tolist(), strict=False):
@@ -752,6 +747,15 @@ class PassProvider:
 
 
 _KINDS = {CheapestCut: COSTS, CheapestTie: LABELS, FewestDisagree: LABELS, FewestMistakes: LABELS, LeastInduced: SIDES}
+
+
+_NO_ORDER: tuple[Int32 | None, Int32] = None, np.ones(1, dtype=np.int32)
+
+
+def _orders(nodes: Iterable[Node]) -> tuple[Int32, Int32]:
+    """The surviving centers of nodes along every column, (m, d, k), and their numbers, (m,)."""
+    order = [node.order for node in nodes if node.order is not None]
+    return np.array(order), np.array([len(own.survivors) for own in nodes if own.survivors is not None], np.int32)
 
 
 def _payload(rows: Slice, kind: str | None, k: int) -> npt.NDArray[Any]:
