@@ -163,6 +163,8 @@ LEVELS_A_CONDITION = 8
 
 _NO_GAP = (math.nan, math.nan)
 
+_NO_TEST = NodeTest(-1, math.nan)
+
 
 @dataclass(frozen=True, eq=False)
 class GrownTree:
@@ -237,6 +239,25 @@ def tree_size(
     return float(count @ conditions / total), float(count @ depth / total)
 
 
+@dataclass(eq=False)
+class _GrowingNode:
+    """A node of a tree under construction.
+
+    ``place``: see ``GrowingTree.place``. ``gaps``: of both ends of its test, once these are placed. ``centers``,
+    ``mistakes``: see ``GrowingTree.split``. ``cluster``: of a leaf; -1 before it is labeled.
+    """
+
+    parent: int = -1
+    depth: int = 0
+    place: int = 0
+    children: tuple[int, int] = (-1, -1)
+    test: NodeTest | None = None
+    gaps: tuple[Gap, Gap] | None = None
+    centers: Float64 | None = None
+    mistakes: int = 0
+    cluster: int = -1
+
+
 class GrowingTree:
     """A tree under construction, 0 the root; a split gives a leaf two children with the next two numbers.
 
@@ -245,44 +266,33 @@ class GrowingTree:
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
-        self._children: list[tuple[int, int]] = [(-1, -1)]
-        self._test: list[NodeTest | None] = [None]
-        self._gaps: list[tuple[Gap, Gap]] = [(_NO_GAP, _NO_GAP)]
-        self._centers: dict[int, Float64 | None] = {}  # for nodes whose thresholds are not placed yet
-        self._cluster: list[int] = [-1]
-        self._mistakes: list[int] = [0]
-        self._parent: list[int] = [-1]
-        self._places: list[int] = [0]
+        self._nodes = [_GrowingNode()]
 
     def place(self, node: int) -> int:
         """Rank among leaves of equal gain: the lowest is split first, whichever side the test names."""
-        return self._places[node]
+        return self._nodes[node].place
 
     def depth(self, node: int) -> int:
         """Number of tests above a node."""
-        depth = 0
-        while (node := self._parent[node]) >= 0:
-            depth += 1
-        return depth
+        return self._nodes[node].depth
 
     def path(self, node: int) -> list[tuple[NodeTest, bool]]:
         """The tests above a node from the root, and whether the node is inside each."""
         tests: list[tuple[NodeTest, bool]] = []
-        while (parent := self._parent[node]) >= 0:
-            self._place(parent)
-            test = self._test[parent]
+        while (parent := self._nodes[node].parent) >= 0:
+            test = self._place(parent)
             assert test is not None
-            tests.append((test, self._children[parent][0] == node))
+            tests.append((test, self._nodes[parent].children[0] == node))
             node = parent
         return tests[::-1]
 
     def cluster(self, node: int) -> int:
         """The cluster of a leaf; -1 before it is labeled."""
-        return self._cluster[node]
+        return self._nodes[node].cluster
 
     def label(self, node: int, cluster: int) -> None:
         """Give a leaf its cluster."""
-        self._cluster[node] = cluster
+        self._nodes[node].cluster = cluster
 
     def split(self, node: int, test: NodeTest, *, centers: Float64 | None = None, mistakes: int = 0) -> tuple[int, int]:
         """Split a leaf in two.
@@ -299,50 +309,43 @@ class GrowingTree:
             cut, test, is_swapped, outside_first = table_cut(provider.searched, test, values, centers)
         provider.partition(node, cut)
         is_same = test.levels is not None or test is cut
-        self._test[node] = test if is_same else replace(test, threshold=cut.threshold)
-        self._centers[node] = centers
-        self._mistakes[node] = mistakes
-        left, right = len(self._test), len(self._test) + 1
-        self._children[node] = (left, right)
-        self._places += (right, left) if outside_first else (left, right)
-        for _ in range(2):
-            self._children.append((-1, -1))
-            self._test.append(None)
-            self._gaps.append((_NO_GAP, _NO_GAP))
-            self._cluster.append(-1)
-            self._mistakes.append(0)
-            self._parent.append(node)
+        own, left, right = self._nodes[node], len(self._nodes), len(self._nodes) + 1
+        own.test = test if is_same else replace(test, threshold=cut.threshold)
+        own.children, own.centers, own.mistakes = (left, right), centers, mistakes
+        places = (right, left) if outside_first else (left, right)
+        self._nodes += [_GrowingNode(node, own.depth + 1, place) for place in places]
         return (right, left) if is_swapped else (left, right)
 
-    def _place(self, node: int) -> None:
+    def _place(self, node: int) -> NodeTest | None:
         """Place the ends of a test between neighboring values; a provider may know these only after further splits."""
-        test = self._test[node]
-        if test is None or node not in self._centers:
-            return
+        own = self._nodes[node]
+        if own.test is None or own.gaps is not None:
+            return own.test
         (left_max, right_min), lower_gap = self.provider.gaps(node)
-        centers = self._centers.pop(node)
-        if test.levels is None:
-            kind = self.provider.kind(test.feature)
-            if centers is not None:
-                left_max = max(left_max, float(centers[centers <= test.threshold].max(initial=-np.inf)))
-                right_min = min(right_min, float(centers[centers > test.threshold].min(initial=np.inf)))
-            self._test[node] = replace(
-                test,
+        if own.test.levels is None:
+            kind = self.provider.kind(own.test.feature)
+            if own.centers is not None:
+                is_left = own.centers <= own.test.threshold
+                left_max = max(left_max, float(own.centers[is_left].max(initial=-np.inf)))
+                right_min = min(right_min, float(own.centers[~is_left].min(initial=np.inf)))
+            own.test = replace(
+                own.test,
                 threshold=place_threshold(left_max, right_min, kind),
-                lower=place_threshold(*lower_gap, kind) if test.is_interval else test.lower,
+                lower=place_threshold(*lower_gap, kind) if own.test.is_interval else own.test.lower,
             )
-        self._gaps[node] = ((left_max, right_min), lower_gap)
+        own.gaps = (left_max, right_min), lower_gap
+        return own.test
 
     def leaves(self) -> Iterable[int]:
         """Numbers of the leaves, in the order they were made."""
-        return [node for node, (left, _) in enumerate(self._children) if left < 0]
+        return [number for number, node in enumerate(self._nodes) if node.test is None]
 
     def _ordered(self) -> tuple[Int32, npt.NDArray[np.intp], Int32]:
         """Place all tests; return children, nodes in preorder, and preorder numbers with -1 (no node) at the end."""
-        n_nodes = len(self._test)
+        n_nodes = len(self._nodes)
         for node in range(n_nodes):
             self._place(node)
-        children = np.array(self._children, dtype=np.int32)
+        children = np.array([node.children for node in self._nodes], dtype=np.int32)
         order = preorder(children[:, 0], children[:, 1])
         number = np.full(n_nodes + 1, -1, dtype=np.int32)
         number[order] = np.arange(n_nodes, dtype=np.int32)
@@ -351,44 +354,42 @@ class GrowingTree:
     def tests(self) -> tuple[Int32, npt.NDArray[np.float64], Int32]:
         """Columns, thresholds and right children of the finished tree, for searches, whose tests are one-sided."""
         children, order, number = self._ordered()
-        tests = [self._test[node] for node in order]
-        column = np.array([-1 if test is None else test.feature for test in tests], dtype=np.int32)
-        threshold = np.array([math.nan if test is None else test.threshold for test in tests])
+        tests = [self._nodes[node].test or _NO_TEST for node in order]
+        column = np.array([test.feature for test in tests], dtype=np.int32)
+        threshold = np.array([test.threshold for test in tests])
         return column, threshold, number[children[order, 1]]
 
     def finish(self, inseparable: list[tuple[int, ...]] | None = None) -> GrownTree:
         """The finished tree, nodes in preorder."""
-        n_nodes = len(self._test)
+        nodes, leaves = self._nodes, self.leaves()
         children, order, number = self._ordered()
-        samples = np.zeros(n_nodes, dtype=np.int64)
-        for leaf in self.leaves():
+        samples = np.zeros(len(nodes), dtype=np.int64)
+        for leaf in leaves:
             samples[leaf] = self.provider.n_samples(leaf)
-        for node in range(n_nodes - 1, -1, -1):  # children have higher numbers than parents
-            left, right = self._children[node]
-            if left >= 0:
-                samples[node] = samples[left] + samples[right]
-        searched = self.provider.searched
+        for node in range(len(nodes) - 1, 0, -1):  # children have higher numbers than parents
+            samples[nodes[node].parent] += samples[node]
+        searched, tests = self.provider.searched, [node.test or _NO_TEST for node in nodes]
         tree = ThresholdTree.from_unordered(
             children_left=children[:, 0],
             children_right=children[:, 1],
-            feature=[-1 if test is None else test.feature for test in self._test],
-            threshold=[np.nan if test is None else test.threshold for test in self._test],
-            lower=[-np.inf if test is None else test.lower for test in self._test],
-            cluster=self._cluster,
+            feature=[test.feature for test in tests],
+            threshold=[test.threshold for test in tests],
+            lower=[test.lower for test in tests],
+            cluster=[node.cluster for node in nodes],
             n_features=self.provider.n_columns if searched is None else len(searched.kinds),
-            levels=[None if test is None else test.levels for test in self._test],
-            unknown=[test is not None and test.unknown for test in self._test],
+            levels=[test.levels for test in tests],
+            unknown=[test.unknown for test in tests],
             n_node_samples=samples,
-            n_node_mistakes=self._mistakes,
+            n_node_mistakes=[node.mistakes for node in nodes],
         )
-        leaf_of_row = self.provider.number_of_row({leaf: int(number[leaf]) for leaf in self.leaves()})
+        leaf_of_row = self.provider.number_of_row({leaf: int(number[leaf]) for leaf in leaves})
         return GrownTree(
             tree,
             leaf_of_row,
             inseparable or [],
-            np.array(self._gaps).reshape(n_nodes, 4)[order],
+            np.array([node.gaps or (_NO_GAP, _NO_GAP) for node in nodes]).reshape(-1, 4)[order],
             split_order=order.astype(np.int32),
-            leaf_clusters=np.array(self._cluster, dtype=np.int32)[order],
+            leaf_clusters=np.array([node.cluster for node in nodes], dtype=np.int32)[order],
             rows=self.provider.leaf_rows(tree, leaf_of_row),
         )
 
