@@ -73,21 +73,12 @@ class KernelRecipe:
             starts=starts,
         )
 
-    def space(
-        self,
-        table: Table,
-        sample_weight: npt.NDArray[np.float64] | None,
-        stages: Stages,
-        *,
-        matrix: Any = None,
-        keep: npt.NDArray[np.bool_] | None = None,
-        merge_by: Any = None,
-    ) -> FeatureSpace:
-        """Map rows to feature space; parameters as in ``feature_space``."""
+    def space(self, table: Table, sample_weight: Float64 | None, stages: Stages, **how: Any) -> FeatureSpace:
+        """Map rows to feature space; ``matrix``, ``keep`` and ``merge_by`` as in ``feature_space``."""
         with stages.stage("kernel"):
             space = feature_space(
-                table, sample_weight, self.kernel, self.constants, matrix=matrix, keep=keep, merge_by=merge_by,
-                n_components=self.n_components, mapping=self.mapping, rng=self.landmarks, n_jobs=self.n_jobs,
+                table, sample_weight, self.kernel, self.constants, n_components=self.n_components,
+                mapping=self.mapping, rng=self.landmarks, n_jobs=self.n_jobs, **how,
             )  # fmt: skip
         if self.n_components is not None:
             stages.say(f"nystroem: the features lack {space.approximation_error:.2%} of the kernel's trace")

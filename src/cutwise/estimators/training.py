@@ -29,6 +29,8 @@ from cutwise.reference.objective import (
     LazyCosts,
     Objective,
     Reference,
+    fixed_costs,
+    fixed_costs_from_array,
     from_centers,
     integer_weights,
     sum_costs,
@@ -492,10 +494,11 @@ class FitContext:
         """Provider of the rows with costs by the reference's or other centers."""
         rows, reference = self.rows, self.reference
         by, row_costs = (reference.centers, reference.row_costs) if centers is None else (centers, None)
-        costs = LazyCosts(
-            rows.metric.matrix, by, self.objective, rows.weights, rows.n_jobs, row_costs, self.given_costs
-        )
-        return MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs)
+        costs = partial(fixed_costs, rows.metric.matrix, by, self.objective, row_costs=row_costs)
+        if self.given_costs is not None:
+            costs = partial(fixed_costs_from_array, self.given_costs)
+        lazy = LazyCosts(partial(costs, weights=rows.weights, n_jobs=rows.n_jobs))
+        return MemoryProvider(rows.encoded, reference.labels, lazy, rows.n_jobs)
 
     def grower(self) -> Callable[[GrowthSpec], GrownTree]:
         """Function that grows trees on the rows; see ``provider`` and ``grow_on``."""

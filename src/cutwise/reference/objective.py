@@ -407,33 +407,14 @@ class FixedCosts:
 
 @dataclass(eq=False)
 class LazyCosts:
-    """Fixed-point costs that are computed when they are first needed.
+    """Fixed-point costs that are computed when they are first needed."""
 
-    Parameters as in ``fixed_costs``; ``given``, of shape (n, k), takes the place of distances to the centers.
-    """
-
-    matrix: Matrix
-    centers: Float64 | None
-    objective: Objective = KMEANS
-    weights: Weights = None
-    n_jobs: int = 1
-    row_costs: RowCosts | None = None
-    given: Float64 | None = None
+    compute: Callable[[], FixedCosts]
 
     @cached_property
     def fixed(self) -> FixedCosts:
         """The costs."""
-        if self.given is not None:
-            return fixed_costs_from_array(self.given, weights=self.weights, n_jobs=self.n_jobs)
-        assert self.centers is not None
-        return fixed_costs(
-            self.matrix,
-            self.centers,
-            self.objective,
-            weights=self.weights,
-            n_jobs=self.n_jobs,
-            row_costs=self.row_costs,
-        )
+        return self.compute()
 
 
 FixedCostsKernel = Callable[..., tuple[Units, Int64, Int64, int]]
