@@ -169,13 +169,15 @@ class Finder {
 
   bool use_cells(const Tally &tally, int64_t n_rows, Bins &bins) {
     if constexpr (std::is_same_v<T, uint8_t>) {
-      return try_cells(ByteCells{}, tally, bins);
+      return fill_cells(ByteCells{}, tally, bins);
     } else {
       const int64_t n_known = tally.size() - (has_infinity_ ? 1 : 0);
       if (n_known == 0) return false;
       const double first = tally.value.front(), last = tally.value[n_known - 1];
-      const bool near = first >= -kMaxWhole && last <= kMaxWhole;
-      if (near && last - first < static_cast<double>(std::min<int64_t>(kMaxCells, 256 + n_rows)) && all_whole(tally))
+      const bool near = first >= -kMaxWhole && last <= kMaxWhole &&
+                        last - first < static_cast<double>(std::min<int64_t>(kMaxCells, 256 + n_rows));
+      const auto is_whole = [](double v) { return v == std::floor(v); };
+      if (near && std::all_of(tally.value.begin(), tally.value.end(), is_whole))
         return try_cells(EqualCells<V>{static_cast<V>(first), static_cast<V>(last), V(1)}, tally, bins);
       if (n_rows < kMinRows || n_known < 2) return false;
       // The first and the last bin of a coarse column may be very wide, so the cells divide the range of the other bins.
@@ -184,38 +186,36 @@ class Finder {
       for (int64_t n = tally.count[low_at]; n <= left_out; n += tally.count[low_at]) ++low_at;
       for (int64_t n = tally.count[high_at]; n <= left_out; n += tally.count[high_at]) --high_at;
       const V from = static_cast<V>(tally.value[low_at]), to = static_cast<V>(tally.value[high_at]);
-      for (int n_cells = kMinCells; n_cells <= kMaxCells; n_cells *= 2) {
-        const V per_value = static_cast<V>(n_cells - 1) / (to - from);
-        if (!std::isfinite(per_value) || !(per_value > 0)) break;
-        if (try_cells(EqualCells<V>{from, to, per_value}, tally, bins)) return true;
-      }
-      const auto low = BitCells<V>::ordered(from), high = BitCells<V>::ordered(to);
-      int shift = 8 * static_cast<int>(sizeof(V)) - 2;
-      for (; shift >= 0 && (high >> shift) - (low >> shift) < kMaxCells; --shift) {
-        if ((high >> shift) - (low >> shift) < kMinCells) continue;
-        if (try_cells(BitCells<V>{low, high, shift}, tally, bins)) return true;
-      }
-      return false;
+      return use_equal_cells(from, to, tally, bins) || use_bit_cells(from, to, tally, bins);
     }
   }
 
-  static int64_t n_counted(const Tally &tally) {
-    int64_t n = 0;
-    for (const int32_t count : tally.count) n += count;
-    return n;
+  bool use_equal_cells(V from, V to, const Tally &tally, Bins &bins) {
+    for (int n_cells = kMinCells; n_cells <= kMaxCells; n_cells *= 2) {
+      const V per_value = static_cast<V>(n_cells - 1) / (to - from);
+      if (!std::isfinite(per_value) || !(per_value > 0)) return false;
+      if (try_cells(EqualCells<V>{from, to, per_value}, tally, bins)) return true;
+    }
+    return false;
   }
 
-  static bool all_whole(const Tally &tally) {
-    return std::all_of(tally.value.begin(), tally.value.end(), [](double v) { return v == std::floor(v); });
+  bool use_bit_cells(V from, V to, const Tally &tally, Bins &bins) {
+    const auto low = BitCells<V>::ordered(from), high = BitCells<V>::ordered(to);
+    for (int shift = 8 * static_cast<int>(sizeof(V)) - 2; shift >= 0; --shift) {
+      const auto n_cells = (high >> shift) - (low >> shift);
+      if (n_cells >= kMaxCells) return false;
+      if (n_cells >= kMinCells && try_cells(BitCells<V>{low, high, shift}, tally, bins)) return true;
+    }
+    return false;
   }
+
+  static int64_t n_counted(const Tally &tally) { return std::accumulate(tally.count.begin(), tally.count.end(), int64_t{0}); }
 
   // Uses the cells if every value of an exact column has its own, or if no cell of a coarse column has so many values that a
   // bin made of whole cells would be much fuller than the others.
   template <class Cells>
   bool try_cells(const Cells &cells, const Tally &tally, Bins &bins) {
-    if constexpr (!std::is_same_v<Cells, ByteCells>)
-      if (has_infinity_) return fill_cells(CellsAndInfinity<Cells>{cells}, tally, bins);
-    return fill_cells(cells, tally, bins);
+    return has_infinity_ ? fill_cells(CellsAndInfinity<Cells>{cells}, tally, bins) : fill_cells(cells, tally, bins);
   }
 
   template <class Cells>
@@ -239,9 +239,9 @@ class Finder {
     }
     Bins of_cells;
     of_cells.exact = exact_;
-    table_.assign(cells.size(), 0);
     std::vector<int64_t> ends = divide(count, max_bins_, last_alone(static_cast<int64_t>(count.size())));
     if (!exact_) move_to_gaps(cell, ends);
+    table_.assign(cells.size(), static_cast<uint8_t>(ends.size() - 1));
     int next = 0;
     int64_t first = 0;
     for (const int64_t last : ends) {
@@ -252,7 +252,6 @@ class Finder {
       of_cells.high.push_back(tally.value[last_value[last]]);
       first = last_value[last] + 1;
     }
-    for (; next < cells.size(); ++next) table_[next] = static_cast<uint8_t>(of_cells.size() - 1);
     bins = std::move(of_cells);
     cells_ = cells;
     return true;

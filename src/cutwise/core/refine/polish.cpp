@@ -14,6 +14,30 @@ struct PlacedLeaves {
   bool was_left;
 };
 
+// The costs of the leaves below a node while its threshold sweeps over the rows. Leaves are many, and few sums must be known
+// to the last bit: the others are known about.
+class SweptCosts {
+ public:
+  explicit SweptCosts(int32_t n_nodes) : cost_(n_nodes, 0.0) {}
+
+  void set(int32_t leaf, double cost) {
+    count(cost_[leaf], -1);
+    count(cost_[leaf] = cost, 1);
+  }
+  double total() const { return std::accumulate(cost_.begin(), cost_.end(), 0.0); }
+  bool may_be_below(double best) const { return n_empty_ == 0 && about_ <= best + 1e-9 * largest_; }
+
+ private:
+  void count(double cost, int sign) {
+    if (cost < kInfinite) largest_ = std::max(largest_, std::fabs(about_ += sign * cost));
+    else n_empty_ += sign;
+  }
+
+  std::vector<double> cost_;
+  double about_ = 0.0, largest_ = 0.0;
+  int n_empty_ = 0;
+};
+
 class Polish {
  public:
   Polish(const In2<double> &values, const In2<double> &rows, TreeCuts tree, const double *edges, const int32_t *edge_begin,
@@ -119,29 +143,16 @@ class Polish {
     changed_[node] = false;
     const double low = place_rows(node);
     // From all placed rows on the right to all on the left.
-    swept_.assign(sums_.begin() + static_cast<int64_t>(node) * width(), sums_.begin() + static_cast<int64_t>(end) * width());
+    swept_.assign(sums(sums_, node), sums(sums_, end));
     for (const PlacedLeaves &row : placed_)
       if (row.was_left) move_row(row.row, row.left_leaf - node, row.right_leaf - node, swept_);
-    std::vector<double> cost(end - node, 0.0);
-    double present = price(node, sums_.data() + static_cast<int64_t>(node) * width());
+    SweptCosts costs(end - node);
+    double present = price(node, sums(sums_, node));
     for (int32_t leaf = node + 1; leaf < end; ++leaf) {
-      if (is_leaf(leaf)) cost[leaf - node] = cost_.of(sums(swept_, leaf - node));
+      if (is_leaf(leaf)) costs.set(leaf - node, cost_.of(sums(swept_, leaf - node)));
       present += leaf_cost_[leaf];
     }
-    const auto total = [&] {
-      double value = 0.0;
-      for (double c : cost) value += c;
-      return value < kInfinite ? value + price(node, swept_.data()) : value;
-    };
-    double best = std::isfinite(low) ? total() : kInfinite, best_cut = low;
-    // The sum about, without the price: leaves are many, and few sums must be known to the last bit.
-    double about = 0.0, largest = 0.0;
-    int n_empty = 0;
-    const auto count = [&](double leaf_cost, int sign) {
-      if (leaf_cost < kInfinite) largest = std::max(largest, std::fabs(about += sign * leaf_cost));
-      else n_empty += sign;
-    };
-    for (double c : cost) count(c, 1);
+    double best = std::isfinite(low) ? costs.total() + price(node, swept_.data()) : kInfinite, best_cut = low;
     for (size_t i = 0; i < placed_.size();) {
       const double value = placed_[i].value;
       touched_.clear();
@@ -150,13 +161,9 @@ class Polish {
         move_row(row.row, row.right_leaf - node, row.left_leaf - node, swept_);
         touched_.insert(touched_.end(), {row.left_leaf, row.right_leaf});
       }
-      for (int32_t leaf : touched_) {
-        count(cost[leaf - node], -1);
-        count(cost[leaf - node] = cost_.of(sums(swept_, leaf - node)), 1);
-      }
-      if (!price_.any() && (n_empty > 0 || about > best + 1e-9 * largest)) continue;
-      const double now = total();
-      if (now < best) {
+      for (int32_t leaf : touched_) costs.set(leaf - node, cost_.of(sums(swept_, leaf - node)));
+      if (!price_.any() && !costs.may_be_below(best)) continue;
+      if (const double now = costs.total() + price(node, swept_.data()); now < best) {
         best = now;
         best_cut = value;
       }
