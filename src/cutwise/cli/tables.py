@@ -234,28 +234,25 @@ def _inspect(given: Sequence[str], files: Sequence[File], known: Format) -> tupl
     """
     import pandas as pd
 
-    kinds = _kinds_of_cells(files, known)
+    kinds, readings, line_of = _kinds_of_cells(files, known), dict[str, Reading](), None
     text = next((file for file in files if isinstance(file, Text)), None)
-    texts = [
-        name
-        for name, own in kinds.items()
-        if "texts" in own or len(own) > 1 or (own == {"truth values"} and known.cells.get(name) == PLAIN)
-    ]
-    decimal, readings = known.decimal or ".", dict[str, Reading]()
-    if text is not None:
-        decimal = text.layout.decimal
-        readings = {name: Reading(cells=("true",)) for name, own in kinds.items() if own == {"truth values"}}
-    else:
+    if text is None:
+        layout, decimal = None, known.decimal or "."
         texts = [name for name in known.read if all(file.column_types.get(name) == "texts" for file in files)]
-    empty = [file.name for file in files if not file.n_rows]
-    if 0 < len(empty) < len(files):
-        note(f"no rows in {listed(empty)}")
+    else:
+        layout, decimal = text.layout, text.layout.decimal
+        line_of = text.line_of if len(files) == 1 else None
+        truths = [name for name, own in kinds.items() if own == {"truth values"}]
+        readings = {name: Reading(cells=("true",)) for name in truths}
+        texts = [name for name, own in kinds.items() if "texts" in own or len(own) > 1]
+        texts += [name for name in truths if known.cells.get(name) == PLAIN]
     filled = [file for file in files if file.n_rows] or list(files[:1])
+    if filled[0].n_rows and len(filled) < len(files):
+        note(f"no rows in {listed(file.name for file in files if not file.n_rows)}")
     frames = (frame for file in filled if texts for frame in file.frames(texts, texts))
     values, read = read_cells_of(frames, texts, decimal, known.cells, MOST_ITEMS if files[0].rows else math.inf)
     shown = " ".join(given) if len(given) < 4 else f"{given[0]} ... {given[-1]}"
     name = files[0].name if len(files) == 1 else f"{shown} ({len(files)} files)"
-    line_of, layout = (None, None) if text is None else (text.line_of if len(files) == 1 else None, text.layout)
     source = Source(
         pd.DataFrame(), name, line_of, readings | read, files=filled, values=values, layout=layout,
         differing=_differing(files),
