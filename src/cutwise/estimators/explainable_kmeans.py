@@ -386,7 +386,7 @@ class ExplainableClusterer(HasLimits, TakesMixedTables, TreeClusterer):
         max_size = check_max_size(self.max_size)
         if max_size == "exshallow":
             shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
-            max_size = shallow.size(context.of(shallow).rows.weights)
+            max_size = shallow.size_of(shallow.leaf_of_row, context.of(shallow).rows.weights)
         search = replace(search, max_size=max_size)
         grown, record, judged = search.search(starts)
         growth = Growth(grown, {"search_": record}, judged)

@@ -194,7 +194,7 @@ def to_decision_tree(
 
 
 def single_precision_thresholds(
-    tree: ThresholdTree, gaps: np.ndarray | None, names: Sequence[str] | None = None, *, middle: bool = False
+    tree: ThresholdTree, gaps: np.ndarray | None, names: Sequence[str], *, middle: bool
 ) -> np.ndarray:
     """Thresholds that split float32 values as ``tree`` splits float64 values.
 
@@ -208,12 +208,8 @@ def single_precision_thresholds(
     left, right = _rounded(gaps)
     inner = tree.feature >= 0
     for node in np.flatnonzero(inner & ((left >= right) | np.isinf(left) | np.isinf(right))):
-        column = names[tree.feature[node]] if names is not None else f"x{tree.feature[node]}"
-        why = (
-            "are the same: its tree would send rows the other way"
-            if left[node] >= right[node]
-            else "are not both known"
-        )
+        is_same, column = left[node] >= right[node], names[tree.feature[node]]
+        why = "are the same: its tree would send rows the other way" if is_same else "are not both known"
         raise InvalidInputError(
             f"scikit-learn's trees compare in float32, where the neighboring values {float(gaps[node, 0])!r} "
             f"and {float(gaps[node, 1])!r} of column {column!r} {why}.\n"

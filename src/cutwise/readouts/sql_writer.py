@@ -176,14 +176,9 @@ class Writer:
                 either = exp.Paren(this=exp.Or(this=tests[0], expression=among))
                 tests = [either] if is_true else [*tests, exp.Not(this=among)]
         else:
-            if condition.lower > -np.inf:
-                tests.append(
-                    above(this=self.value(name, kind, condition.lower), expression=self.end(condition.lower, kind))
-                )
-            if condition.upper < np.inf:
-                tests.append(
-                    below(this=self.value(name, kind, condition.upper), expression=self.end(condition.upper, kind))
-                )
+            for compare, bound in ((above, condition.lower), (below, condition.upper)):
+                if np.isfinite(bound):
+                    tests.append(compare(this=self.value(name, kind, bound), expression=self.end(bound, kind)))
             if condition.outside:
                 tests = [exp.Paren(this=self.chain(tests, exp.Or))]
         if condition.unknown:

@@ -141,6 +141,7 @@ def not_numeric_error(
     """Make the error for a table with non-numeric columns (by position), about the first of them."""
     column = min(refused)
     wrong = refused[column]
+    like = [i for i in sorted(refused) if refused[i].is_mendable == wrong.is_mendable] if columns.has_names else []
     error = NotNumericError.in_column(
         what=what,
         takes=takes,
@@ -149,9 +150,7 @@ def not_numeric_error(
         value=wrong.value,
         row=wrong.row,
         n_values=wrong.n_values,
-        like=[columns.names[i] for i in sorted(refused) if refused[i].is_mendable == wrong.is_mendable]
-        if columns.has_names
-        else [],
+        like=[columns.names[i] for i in like],
         drop=not wrong.is_mendable,
     )
     if isinstance(wrong.value, Mapping) and not columns.has_names:

@@ -202,11 +202,10 @@ def _order_of(column: nw.Series[Any]) -> tuple[list[Any] | None, bool]:
 
 def _of_array(values: npt.NDArray[np.generic]) -> RawColumn | NonNumericValue:
     kind = values.dtype.kind
-    if kind in "mM":
-        ticks = to_ticks(values, "microsecond", is_duration=kind == "m")
-        return RawColumn(
-            "duration" if kind == "m" else "date", values=ticks, unit=None if kind == "m" else "microsecond"
-        )
+    if kind == "m":
+        return RawColumn("duration", values=to_ticks(values, "microsecond", is_duration=True))
+    if kind == "M":
+        return RawColumn("date", values=to_ticks(values, "microsecond"), unit="microsecond")
     if kind not in "fiub":
         return NonNumericValue(0, values[0])
     return RawColumn(number_kind(values.dtype).name, values=values.astype(np.float64))
@@ -456,14 +455,12 @@ def check_zone(zone: str | None, kind: ColumnKind, describe: str) -> None:
     """Raise an error for instants without a time zone where fit had one, and the reverse."""
     if kind.name != "date" or (zone is None) == (kind.zone is None):
         return
-    now, then = ("without", "with") if zone is None else ("with", "without")
+    now, then, step = "with", "without", "Leave the zone out"
+    if kind.zone is not None:
+        now, then, step = "without", "with", "Give them one"
     raise ColumnMismatchError(
         f"{describe} held dates {then} a time zone at fit, and holds dates {now} one now. "
-        + (
-            f"Give them one (dt.tz_localize({kind.zone!r}) in pandas)."
-            if kind.zone
-            else "Leave the zone out (dt.tz_localize(None) in pandas)."
-        )
+        f"{step} (dt.tz_localize({kind.zone!r}) in pandas)."
     )
 
 

@@ -472,12 +472,8 @@ def encode_table(
     if merged is not None:
         first_row, group = merged
         copies = np.bincount(group, minlength=len(first_row))
-        if weights is None:
-            weights = copies
-        else:
-            summed = np.zeros(len(first_row), dtype=np.int64)
-            np.add.at(summed, group, weights)
-            weights = summed
+        # Integer weights add up to less than 2**53, so that sums in float64 are exact.
+        weights = copies if weights is None else np.bincount(group, weights).astype(np.int64)
         values = values[first_row]
         matrix = as_matrix(values)
         row_of = first_row if row_of is None else row_of[first_row]

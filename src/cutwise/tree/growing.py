@@ -205,12 +205,8 @@ class GrownTree:
         """Cluster of every encoded row, shape (m,), int32."""
         return self.tree.cluster[self.leaf_of_row]
 
-    def size(self, weights: Int64 | None) -> tuple[float, float]:
-        """See ``tree_size``."""
-        return self.size_of(self.leaf_of_row, weights)
-
     def size_of(self, leaf_of_row: Int32, weights: Int64 | None) -> tuple[float, float]:
-        """``size`` for other rows, given their leaves."""
+        """See ``tree_size``."""
         tree = self.tree
         return tree_size(tree.feature, tree.children_right, leaf_of_row, weights, [bool(own) for own in tree.levels])
 
