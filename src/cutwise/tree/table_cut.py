@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cutwise.core import Float64, Int64
-from cutwise.table.table import SearchedColumns
+from cutwise.table.table import ColumnKind, SearchedColumns
 
 from .threshold_tree import NodeTest
 
@@ -39,10 +39,11 @@ def table_cut(
     column.
     """
     if cut.levels is not None:
-        return _level_cut(searched, cut.feature, frozenset(cut.levels), *rows(), is_left=True)
+        return _level_cut(cut, searched.kinds[cut.feature], *rows(), is_left=True)
     j, source = cut.feature, int(searched.source[cut.feature])
     if searched.level[j] >= 0:
-        return _level_cut(searched, source, frozenset([int(searched.level[j])]), *rows(), is_left=False)
+        level = NodeTest(source, math.nan, levels=(int(searched.level[j]),))
+        return _level_cut(level, searched.kinds[source], *rows(), is_left=False)
     test = NodeTest(source, cut.threshold, cut.lower)
     if searched.missing[j] == 0:
         return TableCut(cut, test, False)
@@ -64,25 +65,17 @@ def table_cut(
     return TableCut(cut, NodeTest(source, cut.threshold, unknown=unknown), False)
 
 
-def _level_cut(
-    searched: SearchedColumns,
-    source: int,
-    levels: frozenset[int],
-    values: Float64,
-    weights: Int64 | None,
-    *,
-    is_left: bool,
-) -> TableCut:
+def _level_cut(cut: NodeTest, kind: ColumnKind, values: Float64, weights: Int64 | None, *, is_left: bool) -> TableCut:
     """Convert a cut of levels against all others; the test names the side with fewer present levels, or less weight.
 
     ``is_left``: whether the levels were the left side of the cut.
     """
-    codes = values.astype(np.intp)
+    levels, codes = cut.levels or (), values.astype(np.intp)
     n_rows = np.bincount(codes)
     weight = n_rows if weights is None else np.bincount(codes, weights=weights)
     present = np.flatnonzero(n_rows).tolist()
     ours, others = ([code for code in present if (code in levels) == is_ours] for is_ours in (True, False))
-    other = len(searched.kinds[source].levels or ())  # rare and unseen levels are not named
+    other = len(kind.levels or ())  # rare and unseen levels are not named
 
     def rank(side: list[int]) -> tuple[bool, int, float, bool]:
         return other in side, len(side), float(weight[side].sum()), side[:1] == present[:1]
@@ -93,5 +86,5 @@ def _level_cut(
     else:
         named_ours = rank(ours) < rank(others)
         named = tuple(ours if named_ours else others)
-    test = NodeTest(source, math.nan, levels=named)
+    test = NodeTest(cut.feature, math.nan, levels=named)
     return TableCut(test, test, named_ours != is_left, not set(present[:1]) <= set(named))

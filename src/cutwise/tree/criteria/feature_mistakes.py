@@ -84,14 +84,10 @@ class FeatureMistakeRows:
     """Rows in memory with their clusters (-1 for mistakes), and the features of the loaded columns."""
 
     def __init__(self, memory: MemoryProvider, mistakes: FeatureMistakes) -> None:
-        weights, n_jobs = memory.weights, memory.n_jobs
-        self._memory = memory
-        self._k = mistakes.k
-        self._cluster = memory.labels.copy()
-        self._one_sided = mistakes.one_sided
-        self._features = core.feature_table(memory.ranks, memory.labels, weights, mistakes.k, n_jobs)
-        self._means, _ = core.cluster_means(memory.table.matrix, memory.labels, mistakes.k, weights, n_jobs)
-        self._family = mistakes.features
+        labels, weights, k, n_jobs = memory.labels, memory.weights, mistakes.k, memory.n_jobs
+        self._memory, self._mistakes, self._cluster = memory, mistakes, labels.copy()
+        self._features = core.feature_table(memory.ranks, labels, weights, k, n_jobs)
+        self._means, _ = core.cluster_means(memory.table.matrix, labels, k, weights, n_jobs)
         self._runs, self._loaded = self._run_up()
         self._already_mistaken: dict[int, Int32] = {}
 
@@ -103,7 +99,7 @@ class FeatureMistakeRows:
             for run in range(len(self._runs)):
                 self._load(run)
                 best_of_run = core.fewest_feature_mistakes(
-                    self._features, rows, self._cluster, memory.weights, node.survivors, self._one_sided,
+                    self._features, rows, self._cluster, memory.weights, node.survivors, self._mistakes.one_sided,
                     any_level, memory.n_jobs,
                 )  # fmt: skip
                 if best_of_run is not None:
@@ -120,7 +116,7 @@ class FeatureMistakeRows:
             return
         for child in children:
             rows = self._memory.rows(child.number)
-            mistaken, already = core.mistaken_rows(rows, self._cluster, child.survivors, self._k)
+            mistaken, already = core.mistaken_rows(rows, self._cluster, child.survivors, self._mistakes.k)
             self._already_mistaken[child.number] = already
             self._cluster[mistaken] = -1
 
@@ -150,14 +146,15 @@ class FeatureMistakeRows:
 
     def _form(self, column: int) -> int:
         """Form the features of a column, and return their memory in bytes."""
-        own = self._family[column] if isinstance(self._family, Sequence) else self._family
+        family = self._mistakes.features
+        own = family[column] if isinstance(family, Sequence) else family
         values = own(self._features.values(column), self._features.is_exact(column))
         self._features.add_features(column, np.ascontiguousarray(values, dtype=np.float64))
         return int(values.nbytes)
 
     def _cut_between_means(self, node: SeparationNode, rows: Int32) -> SeparatingCut | None:
         memory, table = self._memory, self._memory.table
-        totals = np.zeros((self._k, 1), dtype=np.int64)
+        totals = np.zeros((self._mistakes.k, 1), dtype=np.int64)
         memory.add_by_cluster(rows, self._cluster, None, totals)
         already_mistaken = self._already_mistaken.get(node.number, np.empty(0, dtype=np.int32))
         mistakes, columns, thresholds = core.fewest_mistakes(

@@ -54,7 +54,8 @@ class SurrogateCriterion(ExpansionCriterion):
 class CheapestCut:
     """The cut of a node whose two sides cost least, each with one cluster; None if its rows are equal.
 
-    ``known``: a cut; the result is then the cheapest interval, None if no interval costs less.
+    ``known``: a cut; the result is then the cheapest interval, None if no interval costs less. ``by_label``: whether
+    sums are weights by label, not costs. ``gini``: whether impurity decides between equal cuts.
     """
 
     sums: NodeSums
@@ -104,34 +105,19 @@ class CheapestCut:
     def or_set(
         self, cut: LeafCut | None, sets: Iterable[LevelSums], searched: SearchedColumns | None
     ) -> LeafCut | None:
-        """The better of a cut and the best set of levels."""
-        return best_of_cut_and_sets(cut, sets, searched, by_label=self.by_label, gini=self.gini)
-
-
-def best_of_cut_and_sets(
-    cut: LeafCut | None,
-    sets: Iterable[LevelSums],
-    searched: SearchedColumns | None,
-    *,
-    by_label: bool = False,
-    gini: bool = False,
-) -> LeafCut | None:
-    """The better of a cut and the best set of levels; among equals the lower column, then the cut.
-
-    ``by_label``: whether sums are weights by label, not costs. ``gini``: whether impurity decides between equal sets.
-    """
-    for by_level in sets:
-        found = core.best_level_set(by_level.sums, by_label, gini, by_level.counts, by_level.limits)
-        if found is None:
-            continue
-        (cost, impurity, levels, left_label, right_label), source = found, by_level.category.source
-        if cut is not None:
-            is_set = cut.test.levels is not None
-            own = cut.test.feature if is_set or searched is None else int(searched.source[cut.test.feature])
-            if (cut.cost, cut.impurity, own) <= (cost, impurity, source):
+        """The better of a cut and the best set of levels; among equals the lower column, then the cut."""
+        for by_level in sets:
+            found = core.best_level_set(by_level.sums, self.by_label, self.gini, by_level.counts, by_level.limits)
+            if found is None:
                 continue
-        cut = LeafCut(NodeTest(source, math.nan, levels=tuple(levels)), cost, impurity, left_label, right_label)
-    return cut
+            (cost, impurity, levels, left_label, right_label), source = found, by_level.category.source
+            if cut is not None:
+                is_set = cut.test.levels is not None
+                own = cut.test.feature if is_set or searched is None else int(searched.source[cut.test.feature])
+                if (cut.cost, cut.impurity, own) <= (cost, impurity, source):
+                    continue
+            cut = LeafCut(NodeTest(source, math.nan, levels=tuple(levels)), cost, impurity, left_label, right_label)
+        return cut
 
 
 def leaf_cut(found: tuple[Any, ...] | None) -> LeafCut | None:
