@@ -15,7 +15,7 @@ import numpy.typing as npt
 from cutwise.exceptions import InvalidInputError
 from cutwise.passes.rows import BatchedRows
 from cutwise.readouts.conditions import conditions_of, explanation_sizes, is_reachable, walk_leaves
-from cutwise.readouts.labeled_tree import LabeledTree
+from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts
 from cutwise.readouts.profile import (
     Profile,
     TestedLevels,
@@ -125,56 +125,30 @@ def build_summary(
             "A report shows how many rows each rule covers, but the tree was edited after they were counted. Recount "
             "them first: model.recount(X), or cutwise recount MODEL FILE."
         )
-    profile, n_columns = described.profile, described.n_columns
-    is_fit = counts.are_of(described.in_leaves[1])
+    profile, is_fit = described.profile, counts.are_of(described.in_leaves[1])
     tested, columns = _tested(tree), profile.columns.tolist()
     seen = sorted({*tested, *columns})  # a few hundred, perhaps of tens of thousands
     short_names = ShortNames([names[column] for column in seen])
     short = {column: short_names(i, MOST_NAME) for i, column in enumerate(seen)}
     kinds = labeled.columns.kinds
     called = profile.names(labeled.columns, short)
-    notes = list(more.pop("notes"))
-    if not is_fit:
-        these = "This row is" if described.n_rows == 1 else f"These {described.n_rows:,} rows are"
-        counted = f"the {int(counts.n_rows.sum()):,}"
-        notes.append(
-            f"{these} not {counted} of fit or of the last recount. Rows and profiles describe this table; cost "
-            f"ratio, agreement, coverage and purity describe {counted}."
-        )
-    if described.is_weighted:
-        others = ["agreement", "purity", "coverage", "costs"]
-        once, by_weight = ["Rows", "means", "distributions"], ["Shares"]
-        (once if counts.is_unweighted else by_weight).extend(others)
-        whole, rest = _in_a_row(by_weight), _in_a_row(once)
-        notes.append(f"{whole} use the weights. {rest} count each row once, whatever its weight.")
-    n_noise = int(counts.n_noise.sum())
-    if n_noise:
-        notes.append(
-            f"{rows(n_noise)} of fit {'is' if n_noise == 1 else 'are'} noise, in no cluster of the reference. The tree "
-            "places such rows too, and rows and profiles count them; agreement, purity and coverage do not."
-        )
-    if len(set(columns)) == MOST_COLUMNS < n_columns:
-        notes.append(
-            f"Profiles show {MOST_COLUMNS} of {n_columns} columns: those that the tree tests, and those that "
-            "best set a cluster apart."
-        )
-    weight = counts.weight
-    sizes = explanation_sizes(tree)
+    total = counts.weight.sum()
+    length = float(counts.weight @ explanation_sizes(tree) / total) if total > 0 else math.nan
     return {
         "format": FORMAT,
         "format_version": SCHEMA_VERSION,
         "written_by": f"cutwise {version('cutwise')}",
         "written_on": date.today().isoformat(),
-        "source": {"name": source, "n_rows": described.n_rows, "n_columns": n_columns, "is_fit": is_fit},
+        "source": {"name": source, "n_rows": described.n_rows, "n_columns": described.n_columns, "is_fit": is_fit},
         "headline": {
             "n_clusters": k,
             "n_leaves": tree.n_leaves,
             "depth": tree.depth,
             "n_tested": len(tested),
             "n_rows": int(counts.n_rows.sum()),
-            "noise": n_noise,
+            "noise": int(counts.n_noise.sum()),
             "agreement": finite(counts.agreement),
-            "explanation_size": finite(float(weight @ sizes / weight.sum()) if weight.sum() > 0 else math.nan),
+            "explanation_size": finite(length),
             **headline,
         },
         "clusters": [_cluster(code, cluster, described, called, labeled) for code, cluster in enumerate(rules)],
@@ -194,8 +168,37 @@ def build_summary(
         ],
         "tree": _nodes(labeled, short, described.in_leaves),
         **more,
-        "notes": notes,
+        "notes": [*more["notes"], *_notes(described, counts)],
     }
+
+
+def _notes(described: DescribedRows, counts: LeafCounts) -> list[str]:
+    """What readers should know of the rows of a report, and of the counted ones."""
+    notes, columns = list[str](), described.profile.columns
+    if not counts.are_of(described.in_leaves[1]):
+        these = "This row is" if described.n_rows == 1 else f"These {described.n_rows:,} rows are"
+        counted = f"the {int(counts.n_rows.sum()):,}"
+        notes.append(
+            f"{these} not {counted} of fit or of the last recount. Rows and profiles describe this table; cost "
+            f"ratio, agreement, coverage and purity describe {counted}."
+        )
+    if described.is_weighted:
+        others = ["agreement", "purity", "coverage", "costs"]
+        once, by_weight = ["Rows", "means", "distributions"], ["Shares"]
+        (once if counts.is_unweighted else by_weight).extend(others)
+        whole, rest = _in_a_row(by_weight), _in_a_row(once)
+        notes.append(f"{whole} use the weights. {rest} count each row once, whatever its weight.")
+    if n_noise := int(counts.n_noise.sum()):
+        notes.append(
+            f"{rows(n_noise)} of fit {'is' if n_noise == 1 else 'are'} noise, in no cluster of the reference. The tree "
+            "places such rows too, and rows and profiles count them; agreement, purity and coverage do not."
+        )
+    if len(set(columns.tolist())) == MOST_COLUMNS < described.n_columns:
+        notes.append(
+            f"Profiles show {MOST_COLUMNS} of {described.n_columns} columns: those that the tree tests, and those that "
+            "best set a cluster apart."
+        )
+    return notes
 
 
 def _cluster(
