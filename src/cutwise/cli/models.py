@@ -168,7 +168,7 @@ def labels_frame(
     return frame.assign(name=clusters.map(names)) if names else frame
 
 
-def write_labels(frame: pd.DataFrame, file: IO[str] | Path | None) -> None:
+def write_labels(frame: pd.DataFrame, file: IO[str] | Path | None = None) -> None:
     """Write lines of clusters as CSV, with a header if they are the first lines or if there are none.
 
     ``file``: None for standard output.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -63,8 +63,8 @@ def command(
         fitted = models.read_model(model, file)
 
         def write(place: Path | None) -> int:
-            with nullcontext() if place is None else _csv(place) as lines:
-                n_rows, n_left_out = read(fitted, file, partial(models.write_labels, file=lines))
+            with nullcontext(models.write_labels) if place is None else _labels_csv(place) as lines:
+                n_rows, n_left_out = read(fitted, file, lines)
             if n_rows == 0:
                 raise InvalidInputError(f"{file} holds no rows.")
             return n_left_out
@@ -120,12 +120,9 @@ def _predict_each(model: str, files: list[str], out: str | None, read: Callable[
     with whole_folder(out) as folder, working("predicting", steps=len(files)) as begin:
         for path, name in zip(files, names, strict=True):
             begin(f"{path}, after {n_rows:,} rows")
-            if name.endswith(".csv"):
-                with _csv(folder / name) as file:
-                    here, left_out = read(fitted, path, partial(models.write_labels, file=file))
-            else:
-                with _labels_parquet(folder / name, fitted) as write:
-                    here, left_out = read(fitted, path, write)
+            place = folder / name
+            with _labels_csv(place) if name.endswith(".csv") else _labels_parquet(place, fitted) as write:
+                here, left_out = read(fitted, path, write)
             n_rows, n_left_out = n_rows + here, n_left_out + left_out
     _say(n_left_out)
     note(f"wrote {len(files)} files of {n_rows:,} rows to {out}")
@@ -142,8 +139,11 @@ def _part_name(path: str) -> str:
     return name.stem + (".parquet" if is_parquet(path) else ".csv")
 
 
-def _csv(place: Path) -> IO[str]:
-    return open(place, "w", encoding="utf-8", newline="")
+@contextmanager
+def _labels_csv(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Context of a function that writes lines of clusters to a CSV file."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        yield partial(models.write_labels, file=file)
 
 
 @contextmanager
