@@ -10,14 +10,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.exceptions import MissingDependencyError
+from cutwise.exceptions import optional_package
 from cutwise.table.intake import check_option, read_table
 from cutwise.table.table import Columns, Table
 
@@ -244,8 +243,7 @@ class Rules(Sequence[ClusterRules]):
         installed = [name for name in LIBRARIES if find_spec(name) is not None]
         if library is None:
             library = self.library if self.library in installed else next(iter(installed), "pandas")
-        if library not in installed:
-            raise MissingDependencyError.of(library, purpose="A data frame of rules", extra="files")
+        module = optional_package(library, "A data frame of rules", "files")
         rules = [rule for cluster in self.clusters for rule in cluster.rules]
         columns = {
             "cluster": [rule.cluster for rule in rules],
@@ -253,7 +251,6 @@ class Rules(Sequence[ClusterRules]):
             "rule": [str(rule) for rule in rules],
             **{name: [getattr(rule, name) for rule in rules] for name in _COLUMNS},
         }
-        module = import_module(library)
         return (module.table if library == "pyarrow" else module.DataFrame)(columns)
 
     def __str__(self) -> str:

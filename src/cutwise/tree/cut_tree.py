@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,17 +38,14 @@ class CutTree(NamedTuple):
         """
         if searched is None:
             return cls(tree.feature, tree.threshold, tree.children_right), tree.cluster
-        column, threshold, right, order = list[int](), list[float](), list[int](), list[int]()
+        found: list[list[Any]] = []  # column, threshold, right child, and number in the given tree
         pending = [(0, -1)]  # a node, and the new number of its parent if it is a right child
         while pending:
             node, parent = pending.pop()
-            here = len(column)
+            here = len(found)
             if parent >= 0:
-                right[parent] = here
-            column.append(-1)
-            threshold.append(math.nan)
-            right.append(-1)
-            order.append(node)
+                found[parent][2] = here
+            found.append([-1, math.nan, -1, node])
             if tree.feature[node] < 0:
                 continue
             test = tree.test(node)
@@ -58,14 +55,14 @@ class CutTree(NamedTuple):
                 named = [j for j in own if searched.level[j] == test.levels[0]]
                 if len(test.levels) > 1 or (not named and test.levels[0] > 0):
                     return None
-                column[here], threshold[here] = (named or own)[0], 0.5
+                found[here][:2] = (named or own)[0], 0.5
                 sides = sides[::-1] if named else sides  # of two levels only the second has a column
             else:
                 cut = cut_of(test, searched)
-                column[here], threshold[here] = cut.feature, cut.threshold
+                found[here][:2] = cut.feature, cut.threshold
             pending += [(sides[1], here), (sides[0], -1)]
-        found = cls(np.array(column, dtype=np.int32), np.array(threshold), np.array(right, dtype=np.int32))
-        return found, tree.cluster[order]
+        column, threshold, right, order = map(np.array, zip(*found, strict=True))
+        return cls(column.astype(np.int32), threshold, right.astype(np.int32)), tree.cluster[order]
 
     @property
     def n_nodes(self) -> int:

@@ -293,10 +293,10 @@ class ThresholdTree:
         number[order] = np.arange(len(order), dtype=np.int32)
         is_leaf = left[order] < 0
 
-        def column(values: npt.ArrayLike | None, default: float, at: npt.NDArray[np.bool_] | None = None) -> Any:
+        def column(values: npt.ArrayLike | None, default: Any, at: npt.NDArray[np.bool_] | None = None) -> Any:
             if values is None:
                 return np.full(len(order), default)
-            out = np.asarray(values)
+            out = np.asarray(values, dtype=np.float64 if isinstance(default, float) else None)
             if out.shape != left.shape:
                 raise InvalidInputError(f"the arrays of a tree have one length, not {out.shape} and {left.shape}.")
             out = out[order]
@@ -304,16 +304,15 @@ class ThresholdTree:
                 out[at] = default
             return out
 
-        zeros = np.zeros(len(order), dtype=np.int64)
         return cls(
             children_left=number[left[order]],
             children_right=number[right[order]],
             feature=column(feature, -1, is_leaf),
-            threshold=column(np.asarray(threshold, dtype=np.float64), np.nan, is_leaf),
-            lower=column(None if lower is None else np.asarray(lower, dtype=np.float64), -np.inf, is_leaf),
+            threshold=column(threshold, np.nan, is_leaf),
+            lower=column(lower, -np.inf, is_leaf),
             cluster=column(cluster, -1, ~is_leaf),
-            n_node_samples=zeros if n_node_samples is None else column(n_node_samples, 0),
-            n_node_mistakes=zeros if n_node_mistakes is None else column(n_node_mistakes, 0, is_leaf),
+            n_node_samples=column(n_node_samples, 0),
+            n_node_mistakes=column(n_node_mistakes, 0, is_leaf),
             n_features=n_features,
             levels=() if levels is None else tuple(levels[node] if left[node] >= 0 else None for node in order),
             unknown=column(unknown, False, is_leaf),
