@@ -236,10 +236,8 @@ class TrainingRows:
             if searched.kinds[column].name == "category":
                 return self.encoded.levels(column).count(every_row, self.weights, labels, n_clusters).T
             known = np.isfinite(values[:, column])
-            matrix, of_known = (
-                as_matrix(values[known, column][:, np.newaxis]),
-                None if weights is None else weights[known],
-            )
+            matrix = as_matrix(values[known, column][:, np.newaxis])
+            of_known = None if weights is None else weights[known]
             center, weight = objective.centers(matrix, labels[known], n_clusters, of_known, self.n_jobs)
             return center[:, 0], weight
 

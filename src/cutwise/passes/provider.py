@@ -561,10 +561,8 @@ class PassProvider:
             is_allowed = limits is None or limits.columns is None or limits.columns[category.columns[0]]
             if category.n_levels == 2 or not is_allowed:
                 continue
-            sums, allowed, counts = self._level_sums(node, kind, category), None, None
-            if limits is not None:
-                counts = np.ascontiguousarray(sums[:, int(limits.by_weight)])
-                allowed = core.NodeLimits(limits.columns, counts, limits.least, limits.most_centers)
+            sums = self._level_sums(node, kind, category)
+            counts, allowed = _node_limits(limits, sums)
             yield LevelSums(
                 category, counts, allowed, np.ascontiguousarray(sums[:, 2:]), partial(np.ascontiguousarray, sums[:, 1]),
                 partial(self._level_costs, node, category),
@@ -657,10 +655,7 @@ class PassProvider:
         kind, k = _KINDS[type(search)], self._k
         pieces, totals = node.pieces[kind], node.totals[kind][2:]
         bins = core.bins_alone(np.searchsorted(pieces.column, np.arange(self.n_columns + 1)), pieces.low, pieces.high)
-        limits = search.limits if isinstance(search, CheapestCut) else search.node.limits
-        if limits is not None:
-            counts = np.ascontiguousarray(pieces.sums[:, int(limits.by_weight)])
-            limits = core.NodeLimits(limits.columns, counts, limits.least, limits.most_centers)
+        _, limits = _node_limits(search.limits if isinstance(search, CheapestCut) else search.node.limits, pieces.sums)
         rows, matrix = np.empty(0, dtype=np.int32), self._no_rows
         sums = np.ascontiguousarray(pieces.sums[:, 2:])
         found: Any
@@ -750,6 +745,14 @@ _KINDS = {CheapestCut: COSTS, CheapestTie: LABELS, FewestDisagree: LABELS, Fewes
 
 
 _NO_ORDER: tuple[Int32 | None, Int32] = None, np.ones(1, dtype=np.int32)
+
+
+def _node_limits(limits: Limits | None, sums: Int64) -> tuple[Int64 | None, core.NodeLimits | None]:
+    """Counts of rows for limits, by piece or level, and the limits as searches of the core take them."""
+    if limits is None:
+        return None, None
+    counts = np.ascontiguousarray(sums[:, int(limits.by_weight)])
+    return counts, core.NodeLimits(limits.columns, counts, limits.least, limits.most_centers)
 
 
 def _orders(nodes: Iterable[Node]) -> tuple[Int32, Int32]:

@@ -353,10 +353,8 @@ def _pickled(state: object) -> Any:
 def _dask_total(X: Any, work: Callable[[Iterable[Any]], T], merge: Callable[[T, T], T]) -> T:
     """Apply ``work`` to every Dask partition and merge the results, a few at a time."""
     dask: Any = import_module("dask")  # not typed
-    of_part, of_some = (
-        dask.delayed(lambda part: work([part] if len(part) else [])),
-        dask.delayed(partial(reduce, merge)),
-    )
+    of_part = dask.delayed(lambda part: work([part] if len(part) else []))
+    of_some = dask.delayed(partial(reduce, merge))
     parts = [of_part(part) for part in X.to_delayed()]
     while len(parts) > 1:
         parts = [of_some(parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]

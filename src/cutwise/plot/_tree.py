@@ -316,8 +316,6 @@ def _written(name_of: ShortNames, test: Condition, length: int) -> str:
             return text
     if codes and len(codes) > 1:
         text = f"{name} {'not in' if test.outside else 'in'} {len(codes):,} levels"
-    return (
-        text
-        if len(text) <= length
-        else text.replace(name, name_of(test.feature, max(length - len(text) + len(name), 3)), 1)
-    )
+    if len(text) <= length:
+        return text
+    return text.replace(name, name_of(test.feature, max(length - len(text) + len(name), 3)), 1)
