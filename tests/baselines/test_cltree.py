@@ -19,6 +19,7 @@ from cutwise.baselines.cltree import (
     prune_sparse,
 )
 from cutwise.exceptions import InvalidInputError
+from cutwise.tree.threshold_tree import NodeTest
 
 # Two even runs of 31 rows, from 0 to 3 and from 7 to 10.
 TWO_RUNS = np.concatenate([np.linspace(0, 3, 31), np.linspace(7, 10, 31)])[:, None]
@@ -137,9 +138,9 @@ def test_pruning_unites_what_is_sparse_or_alike():
 def test_too_many_leaves_are_cut_back_by_cluster_and_then_by_size():
     # A chain by hand: 0 is cut into 1 and 2, 2 into 3 and 4, 4 into 5 and 6.
     sketch = Sketch([np.arange(10)])
-    sketch.split(0, 0, 3.0, np.arange(4), np.arange(4, 10))
-    sketch.split(2, 0, 4.0, np.arange(4, 5), np.arange(5, 10))
-    sketch.split(4, 0, 6.0, np.arange(5, 7), np.arange(7, 10))
+    sketch.split(0, NodeTest(0, 3.0), np.arange(4), np.arange(4, 10))
+    sketch.split(2, NodeTest(0, 4.0), np.arange(4, 5), np.arange(5, 10))
+    sketch.split(4, NodeTest(0, 6.0), np.arange(5, 7), np.arange(7, 10))
     grown = VirtualSketch(sketch, [len(rows) for rows in sketch.rows], [1.0] * 7)
     assert cut_back(grown, {1: 0, 3: 1, 5: 2, 6: 3}, 4) == [1, 3, 5, 6]
     assert cut_back(grown, {1: 0, 3: 1, 5: 2, 6: 2}, 3) == [1, 3, 4]  # 5 and 6 are parts of one cluster

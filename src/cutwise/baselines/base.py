@@ -92,31 +92,28 @@ def finish_tree(tree: GrowingTree) -> GrownTree:
 class Sketch:
     """Nodes by number, 0 the root, children after their parents.
 
-    ``rows``: numbers of every node's rows. ``feature``, ``cut``: rows with ``x[feature] <= cut`` go left; ``cut`` is a
-    value of the left child's rows. -1 and nan at leaves. ``left``, ``right``: children; -1 at leaves.
+    ``rows``: numbers of every node's rows. ``test``: at leaves None; its threshold is a value of the left child's rows.
+    ``left``, ``right``: children; -1 at leaves.
     """
 
     rows: list[npt.NDArray[np.intp]]
-    feature: list[int] = field(default_factory=lambda: [-1])
-    cut: list[float] = field(default_factory=lambda: [np.nan])
+    test: list[NodeTest | None] = field(default_factory=lambda: [None])
     left: list[int] = field(default_factory=lambda: [-1])
     right: list[int] = field(default_factory=lambda: [-1])
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
-        return len(self.feature)
+        return len(self.rows)
 
     def split(
-        self, node: int, feature: int, cut: float, left_rows: npt.NDArray[np.intp], right_rows: npt.NDArray[np.intp]
+        self, node: int, test: NodeTest, left_rows: npt.NDArray[np.intp], right_rows: npt.NDArray[np.intp]
     ) -> tuple[int, int]:
         """Give a leaf two children, and return their numbers."""
-        self.feature[node], self.cut[node] = feature, cut
-        self.left[node], self.right[node] = self.n_nodes, self.n_nodes + 1
+        self.test[node], self.left[node], self.right[node] = test, self.n_nodes, self.n_nodes + 1
         for rows in (left_rows, right_rows):
             self.rows.append(rows)
-            self.feature.append(-1)
-            self.cut.append(np.nan)
+            self.test.append(None)
             self.left.append(-1)
             self.right.append(-1)
         return self.left[node], self.right[node]
@@ -152,9 +149,9 @@ class Sketch:
             if node in is_leaf:
                 leaf_of[node] = drawn
                 continue
-            left, right = self.left[node], self.right[node]
-            if stays[left] and stays[right]:
-                drawn_left, drawn_right = tree.split(drawn, NodeTest(self.feature[node], self.cut[node]))
+            left, right, test = self.left[node], self.right[node], self.test[node]
+            if test is not None and stays[left] and stays[right]:
+                drawn_left, drawn_right = tree.split(drawn, test)
                 pending += [(right, drawn_right), (left, drawn_left)]
             else:
                 pending.append((left if stays[left] else right, drawn))

@@ -13,6 +13,7 @@ from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree, label_by
 from cutwise.core import Float64, Int64
 from cutwise.table.intake import check_integer, check_number
 from cutwise.tree.growing import GrownTree
+from cutwise.tree.threshold_tree import NodeTest
 
 CLTREE_GRID: dict[str, list[float]] = {
     "min_split": [10, 20, 30, 50, 100, 200, 500, 1000, 1500, 2000],
@@ -130,7 +131,7 @@ def grow_with_virtual_points(values: Float64, weights: Int64, min_split: float) 
             continue
         feature, position, n_left, cut = found
         goes_left = values[rows, feature] <= cut
-        children = sketch.split(node, feature, cut, rows[goes_left], rows[~goes_left])
+        children = sketch.split(node, NodeTest(feature, cut), rows[goes_left], rows[~goes_left])
         share = (position - box[0, feature]) / (box[1, feature] - box[0, feature])
         weights_of = (n_left, grown.weight[node] - n_left)
         counts = [max(virtual * part, float(w)) for part, w in zip((share, 1 - share), weights_of, strict=True)]

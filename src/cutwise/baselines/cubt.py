@@ -17,6 +17,7 @@ from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree
 from cutwise.core import Float64, Int64
 from cutwise.table.intake import check_integer, check_number
 from cutwise.tree.growing import GrownTree
+from cutwise.tree.threshold_tree import NodeTest
 
 CUBT_GRID: dict[str, list[float]] = {
     "minsize": [5, 10, 15],
@@ -134,7 +135,7 @@ def grow_by_deviance(values: Float64, positions: Float64, weights: Int64, *, min
             continue
         _, feature, cut = found
         goes_left = values[rows, feature] <= cut
-        pending += reversed(sketch.split(node, feature, cut, rows[goes_left], rows[~goes_left]))
+        pending += reversed(sketch.split(node, NodeTest(feature, cut), rows[goes_left], rows[~goes_left]))
     return sketch
 
 

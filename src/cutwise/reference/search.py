@@ -545,10 +545,8 @@ class _Search:
             known.append(self._in_samples(centers))
         best, sample = self._best_of_sample(matters, known)
         self.axes = None  # to free memory as large as the centers: no more samples are drawn
-        is_brief = self.brief and bool(known or sample.whole)
-        return rows.iterate(
-            sample.whole_centers(best.centers, n_jobs), short if is_brief else long, n_jobs, costed=False
-        )
+        stop = short if self.brief and (known or sample.whole) else long
+        return rows.iterate(sample.whole_centers(best.centers, n_jobs), stop, n_jobs, costed=False)
 
     @property
     def _is_searched_whole(self) -> bool:
