@@ -371,6 +371,14 @@ def test_a_front_beats_or_has_the_tree_of_the_fit_where_clusters_are_far_apart(s
     assert ((front.cost <= model.cost_ * (1 + 1e-9)) & (front.waes <= own * (1 + 1e-9))).any()
 
 
+def test_a_front_beats_or_has_the_tree_of_a_fit_with_bounds_on_size():
+    X = np.random.default_rng(8).normal(size=(300, 4))
+    for bound in (2.0, "exshallow"):
+        model = ExplainableKMeans(6, max_size=bound, n_init=1, random_state=0).fit(X)
+        front, own = model.front(X), weighted_average_explanation_size(model, X)
+        assert ((front.cost <= model.cost_ * (1 + 1e-9)) & (front.waes <= own * (1 + 1e-9))).any(), bound
+
+
 def test_trees_of_a_front_are_the_searchs_whatever_grew_the_tree_of_the_fit():
     model = ExplainableKMeans(6, algorithm="imm", random_state=0).fit(DIGITS[:300])
     shortest = model.front(DIGITS[:300]).model(0)

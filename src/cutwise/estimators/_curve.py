@@ -507,6 +507,9 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         context, judged = start.context, growth.judged
         longer = context.trees_by_size(growth.grown, every=True)
         probe._publish(start, replace(growth, grown=cheapest_by_size(longer)[-1].get()))
+        if model.max_size is not None:  # bounds find trees that no price finds, such as that of the fit
+            _with(probe, max_size=model.max_size)
+            judged = [*judged, *probe._grow_within_limits(replace(start, max_leaves=k)).judged]
 
     def lengths(grown: GrownTree, sizes: Sequence[int]) -> list[tuple[float, float]]:
         return context.of(grown).rows.rule_lengths(grown, sizes)
