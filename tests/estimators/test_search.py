@@ -385,6 +385,10 @@ def test_trees_of_a_front_are_the_searchs_whatever_grew_the_tree_of_the_fit():
     assert shortest.algorithm == "search"
     with pytest.raises(InvalidInputError, match="for trees grown by IMM"):
         imm_certificate(shortest)
+    tuned = model.set_params(algorithm="exshallow", depth_penalty="auto", target_waes=3.0)
+    assert tuned.front(DIGITS[:300]).model(0).algorithm == "search"
+    with pytest.raises(InvalidInputError, match="target_waes=3"):
+        model.set_params(algorithm="search").front(DIGITS[:300])
 
 
 def test_a_tree_that_costs_nothing_is_close_to_a_reference_that_does():

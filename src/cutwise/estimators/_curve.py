@@ -501,7 +501,9 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
     """The front of a search at several prices of size; parameters as in ``ExplainableClusterer.front``."""
     k, probe = check_n_clusters(model.n_clusters), unfitted(model)
     most = max(2 * k, probe.max_leaves or 0) if max_leaves is None else max_leaves
-    _with(probe, algorithm="search", max_leaves=most, max_size=NO_BOUND, search_effort=model.search_effort or 1.0)
+    model._check_penalty()  # targets are of exshallow alone, which the search takes the place of
+    _with(probe, algorithm="search", target_cost=None, target_waes=None)
+    _with(probe, max_leaves=most, max_size=NO_BOUND, search_effort=model.search_effort or 1.0)
     with _start_fit(model, probe, X, fit) as start:
         growth = probe._grow_within_limits(start)
         context, judged = start.context, growth.judged
