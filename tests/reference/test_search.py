@@ -128,6 +128,18 @@ def test_small_clusters_near_by_are_found_besides_far_rows():
         assert cost <= 1.001 * find_reference(read_table(near), 4, random_state=0).cost
 
 
+def test_restarts_that_agree_on_a_sample_which_lacks_much_of_the_cost_begin_again():
+    rng = np.random.default_rng(60)
+    sizes = [872, 424, 138, 1092, 417, 958, 397, 122, 461, 273, 286, 19, 39, 7, 22, 30, 26, 30, 12, 35, 5, 2, 4]
+    scale = 10.0 ** np.array([6, 3, 6, 0, 3, 6, 0, 3, 0, 3, 1, 3, 0, 0, 0, 0, 0, 3, 1, 6, 1, 0, 1])
+    noise = np.array([1, 1, 3, 1, 1, 0.1, 1, 1, 0.1, 1, 1, 1, 1, 1, 1, 3, 1, 3, 3, 0.1, 0.1, 1, 0.1])
+    X = np.repeat(20 * scale[:, np.newaxis] * rng.normal(size=(23, 8)), sizes, axis=0)
+    X += rng.normal(size=X.shape) * np.repeat(noise, sizes)[:, np.newaxis]
+    X = np.vstack([X, 1e7 * rng.normal(size=(3, 8))])
+    costs = [find_reference(read_table(X), 23, random_state=seed).cost for seed in (0, 2)]
+    assert max(costs) <= 1.001 * min(costs)
+
+
 # ---- what a result does not depend on
 
 

@@ -629,7 +629,10 @@ class _Search:
                 # Clusters fit the rows that they were found on, but less so in larger ones, and a sample may miss some.
                 sample = self._sample(LAST_ROWS * _final_rows(self.n_clusters) if known else len(self.rows), matters)
             if agree:
-                return self._improve(sample, best, Stop(COARSE, self.max_iter)), sample
+                found = self._improve(sample, best, Stop(COARSE, self.max_iter))
+                if known or found.cost <= HOPELESS * best.cost:
+                    return found, sample
+                best, runs = self._restarts(sample, [found.centers])  # the sample lacked much of the cost
             unlike = (r for r in runs if AGREED * best.cost < r.cost <= HOPELESS * best.cost)
             finalists = [best, *islice(unlike, FINALISTS - 1)]
             best, *others = (sample.iterate(run.centers, stop, self.n_jobs) for run in finalists)
