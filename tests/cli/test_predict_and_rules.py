@@ -140,7 +140,8 @@ def test_only_the_columns_that_the_rules_ask_about_are_needed(cutwise, refused, 
     else:
         assert cutwise("predict", path, new, "--no-header").out == cutwise("predict", path, blobs_csv).out
     blobs.drop(columns=["age", "noise"]).to_csv(new, index=False)
-    assert "columns that the model uses: 'age'" in refused("predict", path, new)
+    assert "columns that the model uses: 'age'" in (said := refused("predict", path, new))
+    assert "Rename them" in said
 
 
 def test_a_tree_of_one_leaf_answers_for_any_table(cutwise, blobs_csv, tmp_path):

@@ -161,7 +161,7 @@ class TestCurve:
         for cluster in chosen.rules():
             for rule in cluster.rules:
                 assert str(rule) in result.out
-        told = json.loads(cutwise("curve", wine_csv, "-k", 3, "--within", ".02", "--json").out)
+        told = json.loads(cutwise("curve", wine_csv, "-k", 3, "--within", "2e-2", "--json").out)
         assert told["chosen"]["n_leaves"] == 4
 
     @pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])

@@ -101,7 +101,8 @@ def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
         free = [name for name in given if name not in names]
         raise ColumnMismatchError(
             f"{source.name} lacks {len(missing)} of the {len(needed)} columns that the model uses: "
-            f"{listed(missing)}.{did_you_mean(missing[0], free)} Its own columns are {listed(given, most=20)}."
+            f"{listed(missing)}.{did_you_mean(missing[0], free)} Its own columns are {listed(given, most=20)}. "
+            "Rename them to those of the model, or give a file that has these."
         )
     return source.frame[needed]
 

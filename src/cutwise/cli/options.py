@@ -162,7 +162,7 @@ class LimitOptions:
 
 def number_or_percent(text: str) -> float | None:
     """The number given as ``20``, ``0.05`` or ``5%``, per cent as a share of 1; None for other texts."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
+    found = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)\s*", text)
     return float(found[1]) / (100 if found[2] else 1) if found else None
 
 
