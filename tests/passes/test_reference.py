@@ -10,13 +10,14 @@ from cutwise.passes.reference import SearchedBatches
 from cutwise.passes.rows import BatchedRows
 from cutwise.passes.sources import as_lazy
 from cutwise.passes.spill import Copies
-from cutwise.reference.objective import KMEANS
+from cutwise.reference.objective import KMEANS, PLAIN, Measure
 from cutwise.reference.search import Stop, find_clustering, finish_centers, read_points, search_centers
 from cutwise.table.intake import read_table
 
 
-def find_reference(table, n_clusters, **options):
-    return find_clustering(table, n_clusters, brief=True, **options).reference
+def find_reference(table, n_clusters, objective=KMEANS, sample_weight=None, n_jobs=1, **options):
+    by = Measure(objective, sample_weight, n_jobs)
+    return find_clustering(table, n_clusters, by, brief=True, **options).reference
 
 
 def table_of(rng, kind, n, d, k):
@@ -74,7 +75,7 @@ def test_iterations_are_those_of_the_core_where_clusters_lose_all_rows_too(kind)
     for n_nowhere in range(3):
         centers = np.vstack([X[rng.choice(900, 3, replace=False)] + 0.3, np.full((n_nowhere, 2), 1e7)])
         for stop in (Stop(0.0, 30), Stop(1e-3, 30), Stop(0.0, 1), Stop(np.inf, 1)):
-            points = read_points(read_table(X), None, KMEANS)
+            points = read_points(read_table(X), PLAIN)
             expected = points.iterate(centers, stop, 1, costed=False)
             with Copies() as copies:
                 found = searched(X, None, copies, len(centers)).iterate(centers, stop, 1)

@@ -14,13 +14,14 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference.fitted import from_estimator
-from cutwise.reference.objective import from_centers
+from cutwise.reference.objective import KMEANS, Measure, from_centers
 from cutwise.reference.search import find_clustering
 from cutwise.table.intake import read_table
 
 
-def find_reference(table, n_clusters, **options):
-    return find_clustering(table, n_clusters, brief=True, **options).reference
+def find_reference(table, n_clusters, objective=KMEANS, sample_weight=None, n_jobs=1, **options):
+    by = Measure(objective, sample_weight, n_jobs)
+    return find_clustering(table, n_clusters, by, brief=True, **options).reference
 
 
 def same(a, b):

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info
 
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
 from cutwise.reference.fitted import from_estimator
+from cutwise.reference.objective import Measure
 from cutwise.reference.resources import one_thread
 from cutwise.table.intake import read_table
 from tests.each import each
@@ -140,14 +141,14 @@ def test_weights_go_where_they_are_taken(blobs):
         KMeans(3, n_init=1, random_state=0),
         make_pipeline(StandardScaler(), KMeans(3, n_init=1, random_state=0)),
     ):
-        reference = from_estimator(model, table, 3, sample_weight=weight)
+        reference = from_estimator(model, table, 3, Measure(sample_weight=weight))
         cluster = reference.labels[0]
         inside = reference.labels == cluster
         np.testing.assert_allclose(
             reference.centers[cluster], np.average(blobs[inside], axis=0, weights=weight[inside]), rtol=1e-6
         )
     with pytest.warns(CutwiseWarning, match="takes no sample_weight"):
-        from_estimator(AgglomerativeClustering(3), table, 3, sample_weight=weight)
+        from_estimator(AgglomerativeClustering(3), table, 3, Measure(sample_weight=weight))
 
 
 def blas_threads():
@@ -186,8 +187,8 @@ def test_routing_of_metadata_changes_nothing_about_a_pipelines_weights(clusterer
     pipeline, weights = make_pipeline(StandardScaler(), clusterer), np.arange(1.0, 121.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CutwiseWarning)  # of the clusterer that takes no weights
-        plain = from_estimator(pipeline, read_table(blobs), 3, sample_weight=weights)
+        plain = from_estimator(pipeline, read_table(blobs), 3, Measure(sample_weight=weights))
         with config_context(enable_metadata_routing=True):
-            routed = from_estimator(pipeline, read_table(blobs), 3, sample_weight=weights)
+            routed = from_estimator(pipeline, read_table(blobs), 3, Measure(sample_weight=weights))
     np.testing.assert_array_equal(routed.labels, plain.labels)
     assert routed.cost == plain.cost

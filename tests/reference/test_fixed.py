@@ -11,6 +11,7 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.reference.objective import (
     KMEANS,
     KMEDIANS,
+    Measure,
     fixed_costs,
     fixed_costs_from_array,
     from_centers,
@@ -98,7 +99,7 @@ def test_weights_are_repeated_rows_and_the_order_of_rows_is_nothing(n, tail):
 def test_costs_measured_beside_the_labels_are_those_measured_anew(objective):
     rng = np.random.default_rng(6)
     table, weights = read_table(rng.normal(size=(400, 2)).astype(np.float32)), rng.integers(1, 4, 400)
-    reference = from_centers(table, rng.normal(size=(7, 2)), objective=objective)
+    reference = from_centers(table, rng.normal(size=(7, 2)), by=Measure(objective))
     again = fixed_costs(table.matrix, reference.centers, objective, weights=weights)
     beside = fixed_costs(table.matrix, reference.centers, objective, weights=weights, row_costs=reference.row_costs)
     np.testing.assert_array_equal(beside.excess, again.excess)

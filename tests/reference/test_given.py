@@ -6,7 +6,7 @@ from scipy import sparse
 
 from cutwise import ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference.objective import KMEDIANS, from_centers, from_labels
+from cutwise.reference.objective import KMEDIANS, Measure, from_centers, from_labels
 from cutwise.table.intake import read_table
 
 
@@ -17,7 +17,7 @@ def test_centers_take_the_rows_that_are_nearest():
     assert reference.labels.dtype == np.int32
     assert reference.centers.dtype == np.float64
     assert (reference.cost, reference.objective, reference.n_clusters) == (0 + 1 + 1 + 25, "kmeans", 2)
-    medians = from_centers(table, np.array([[0, 0], [10, 0]]), objective=KMEDIANS)
+    medians = from_centers(table, np.array([[0, 0], [10, 0]]), by=Measure(KMEDIANS))
     assert medians.cost == 0 + 1 + 1 + 5
 
 
@@ -29,8 +29,8 @@ def test_weights_are_repeated_rows(make):
     weighted, repeated = read_table(make(values)), read_table(make(np.repeat(values, weights, axis=0)))
     w = weights.astype(float)
     centers = rng.normal(size=(3, 4))
-    assert from_centers(weighted, centers, sample_weight=w).cost == from_centers(repeated, centers).cost
-    a = from_labels(weighted, labels, 3, sample_weight=w, n_jobs=2)
+    assert from_centers(weighted, centers, by=Measure(sample_weight=w)).cost == from_centers(repeated, centers).cost
+    a = from_labels(weighted, labels, 3, Measure(sample_weight=w, n_jobs=2))
     b = from_labels(repeated, np.repeat(labels, weights), 3)
     np.testing.assert_array_equal(a.centers, b.centers)
     assert a.cost == b.cost
@@ -48,7 +48,7 @@ def test_labels_have_the_means_of_their_rows_as_centers_and_noise_counts_for_not
 def test_a_cluster_without_weight_is_named():
     table = read_table([[0.0], [2.0]])
     with pytest.raises(InvalidInputError, match="Cluster 1 of 2 has no row of positive weight"):
-        from_labels(table, np.array([0, 1], np.int32), 2, sample_weight=np.array([1.0, 0.0]))
+        from_labels(table, np.array([0, 1], np.int32), 2, Measure(sample_weight=np.array([1.0, 0.0])))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_distances_whose_squares_are_too_small_for_float64_are_refused(scale):
         ExplainableKMeans(2, reference=values[[0, 3]]).fit(values)
     with pytest.raises(InvalidInputError, match="too small"):
         from_labels(read_table(values), np.array([0, 0, 1, 1], dtype=np.int32), 2)
-    assert from_centers(read_table(values), values[[0, 3]], objective=KMEDIANS).labels.tolist() == [0, 0, 1, 1]
+    assert from_centers(read_table(values), values[[0, 3]], by=Measure(KMEDIANS)).labels.tolist() == [0, 0, 1, 1]
     assert from_centers(read_table(values[[1, 1]]), values[[1]]).cost == 0.0
 
 

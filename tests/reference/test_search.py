@@ -7,15 +7,16 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from cutwise.core import distinct_rows, hash_uniforms, principal_axes, project
-from cutwise.reference.objective import KMEANS, KMEDIANS
+from cutwise.reference.objective import KMEANS, KMEDIANS, PLAIN, Measure
 from cutwise.reference.search import draw_rows, find_clustering, largest_first, read_points
 from cutwise.table.intake import read_table
 from cutwise.table.table import as_matrix
 from tests.each import each
 
 
-def find_reference(table, n_clusters, **options):
-    return find_clustering(table, n_clusters, brief=True, **options).reference
+def find_reference(table, n_clusters, objective=KMEANS, sample_weight=None, n_jobs=1, **options):
+    by = Measure(objective, sample_weight, n_jobs)
+    return find_clustering(table, n_clusters, by, brief=True, **options).reference
 
 
 def planted(n, d, k, far, n_rare, seed, smallest=1e-4):
@@ -287,7 +288,7 @@ def test_rows_that_weigh_much_are_in_every_sample_as_they_are():
 def test_a_sample_in_the_search_has_weights_in_proportion_and_an_order_of_its_own():
     X = np.random.default_rng(4).normal(size=(5_000, 2))
     for table in (X, X[::-1].copy()):
-        points = read_points(read_table(table), None, KMEANS)
+        points = read_points(read_table(table), PLAIN)
         importance = points.importance(points.best_center(1), 1)
         assert importance.total == pytest.approx(importance.of_rows.sum())
         assert importance.cost == pytest.approx(X.var(axis=0).sum())

@@ -21,7 +21,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, KMedians
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError
 from cutwise.reference.fitted import from_estimator
-from cutwise.reference.objective import KMEANS, KMEDIANS, from_labels
+from cutwise.reference.objective import KMEANS, KMEDIANS, Measure, from_labels
 from cutwise.table.intake import read_table
 
 N_TABLES = 6
@@ -122,11 +122,11 @@ def test_a_sample_of_another_scale_is_refused_where_a_scaler_moves_rows_far(obje
         X = (rng.normal(0, 2, (4, 5))[rng.integers(0, 4, 400)] + rng.normal(size=(400, 5))) * [1, 10, 100, 1, 1000]
         weights = rng.integers(0, 3, 400) * 0.5
         own = fitted(WITH_LABELS["KMeans"], X[::4], 4, seed)
-        assert from_estimator(own, read_table(X), 4, objective=objective, sample_weight=weights).cost > 0
+        assert from_estimator(own, read_table(X), 4, Measure(objective, weights)).cost > 0
         scaled = fitted(WITH_LABELS["KMeans"], StandardScaler().fit_transform(X)[::4], 4, seed)
         assert len(set(scaled.predict(X))) > 1
         try:
-            from_estimator(scaled, read_table(X), 4, objective=objective, sample_weight=weights)
+            from_estimator(scaled, read_table(X), 4, Measure(objective, weights))
         except InvalidInputError as error:
             errors.append(str(error))
     assert len(errors) >= 19
@@ -181,7 +181,7 @@ def test_weights_and_small_differences_are_no_mistakes(iris):
     for objective in (KMEANS, KMEDIANS):
         model = KMeans(3, n_init=1, random_state=0).fit(iris, sample_weight=weights)
         table = read_table(iris.astype(np.float32))
-        reference = from_estimator(model, table, 3, objective=objective, sample_weight=weights)
+        reference = from_estimator(model, table, 3, Measure(objective, weights))
         np.testing.assert_array_equal(reference.labels, model.labels_)
     exemplars = AffinityPropagation(random_state=0).fit(iris)
     k = len(exemplars.cluster_centers_)

@@ -34,7 +34,7 @@ from cutwise.readouts.metrics import adjusted_rand, contingency, normalized_info
 from cutwise.reference.feature_space import FeatureSpace, KernelCenters, NystroemMap, warn_if_negative
 from cutwise.reference.fitted import fitted_labels, from_estimator
 from cutwise.reference.kernels import KERNELS, PRECOMPUTED, check_domain, needs_nonnegative
-from cutwise.reference.objective import FEATURE_SPACE, KMEANS, Reference, wrong_number
+from cutwise.reference.objective import FEATURE_SPACE, KMEANS, Measure, Reference, wrong_number
 from cutwise.reference.resources import one_thread
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_integer, check_n_jobs, check_number, check_option, read_table
@@ -208,7 +208,7 @@ def _given_labels(
     n_rows = metric.table.n_rows
     if is_clusterer(given):
         full = from_estimator(
-            given, metric.table, n_clusters, X=metric.rows, sample_weight=sample_weight, n_jobs=n_jobs,
+            given, metric.table, n_clusters, Measure(sample_weight=sample_weight, n_jobs=n_jobs), X=metric.rows,
             preprocessor=metric.preprocessor,
         )  # fmt: skip
         return full.labels, None

@@ -12,7 +12,7 @@ from cutwise._docs import fill_doc
 from cutwise._progress import all_or_nothing
 from cutwise.core import Float64, Int32
 from cutwise.estimators._clusterer import CenterClusterer
-from cutwise.reference.objective import KMEDIANS
+from cutwise.reference.objective import KMEDIANS, Measure
 from cutwise.reference.search import find_clustering
 from cutwise.table.intake import check_integer, check_n_init, check_n_jobs, check_option, check_unread, read_centers
 
@@ -124,9 +124,8 @@ class KMedians(CenterClusterer):
             init = read_centers(init, k, table.n_columns, what="init")
         with stages.stage("clustering"):
             found = find_clustering(
-                table, k, objective=KMEDIANS, init=init, n_init=n_init, max_iter=max_iter,
-                random_state=self.random_state, sample_weight=weights, n_jobs=n_jobs,
-                verbose=max(int(self.verbose) - 1, 0),
+                table, k, Measure(KMEDIANS, weights, n_jobs), init=init, n_init=n_init, max_iter=max_iter,
+                random_state=self.random_state, verbose=max(int(self.verbose) - 1, 0),
             )  # fmt: skip
         self._remember_columns(table)
         self.cluster_centers_, self.labels_ = found.reference.centers, found.reference.labels

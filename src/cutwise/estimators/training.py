@@ -27,6 +27,7 @@ from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
     KMEANS,
     LazyCosts,
+    Measure,
     Objective,
     Reference,
     fixed_costs,
@@ -754,9 +755,8 @@ def make_reference(
     if is_clusterer(given):
         with stages.stage("reference clustering"):
             full = from_estimator(
-                given, space.table, k,
-                X=as_dense(space.table.values) if space.rows is None else space.rows,
-                objective=objective, sample_weight=sample_weight, n_jobs=n_jobs, preprocessor=space.preprocessor,
+                given, space.table, k, Measure(objective, sample_weight, n_jobs),
+                X=as_dense(space.table.values) if space.rows is None else space.rows, preprocessor=space.preprocessor,
             )  # fmt: skip
         with stages.stage("encoding"):
             noise = full.labels < 0
@@ -769,24 +769,21 @@ def make_reference(
 
     with stages.stage("encoding"):
         rows = encode_rows(table, space.table, sample_weight, n_jobs=n_jobs)
+    by = Measure(objective, rows.sample_weight, n_jobs)
     with stages.stage("reference clustering"):
         if given is None:
             reference = find_clustering(
                 rows.metric,
                 k,
+                by,
                 brief=True,
-                objective=objective,
                 n_init=check_n_init(model.n_init),
                 random_state=model.random_state,
-                sample_weight=rows.sample_weight,
-                n_jobs=n_jobs,
                 verbose=max(int(model.verbose) - 1, 0),
                 column_sizes=rows.encoded.column_sizes if rows.same_columns else None,
             ).reference
         else:
-            reference = from_centers(
-                rows.metric, given, k, objective=objective, sample_weight=rows.sample_weight, n_jobs=n_jobs
-            )
+            reference = from_centers(rows.metric, given, k, by)
     labels = rows.spread(reference.labels)
     if len(rows.left_out):
         left_out = as_matrix(space.table.values[rows.left_out])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -21,7 +20,7 @@ from cutwise.table.convert import as_dense
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Table
 
-from .objective import KMEANS, Objective, Reference, from_centers, from_labels, wrong_number
+from .objective import PLAIN, Measure, Reference, from_centers, from_labels, wrong_number
 from .resources import one_thread
 
 _MOST_MISTAKEN = 0.05
@@ -37,28 +36,19 @@ such rows scaled, six in seven went beyond."""
 
 
 def from_estimator(
-    estimator: Any,
-    table: Table,
-    n_clusters: int,
-    *,
-    X: Any = None,
-    objective: Objective = KMEANS,
-    sample_weight: Float64 | None = None,
-    n_jobs: int = 1,
-    preprocessor: Any = None,
+    estimator: Any, table: Table, n_clusters: int, by: Measure = PLAIN, *, X: Any = None, preprocessor: Any = None
 ) -> Reference:
     """The clustering of a clusterer.
 
     ``estimator``: unfitted: a clone is fitted, on one thread, with the weights where it takes them. Fitted: used as it
     is, and not changed. ``table``: the rows in the metric space. ``n_clusters``: how many clusters it must have. ``X``:
     the same rows as the estimator should be given them (a frame with names, say); ``table.values`` by default.
-    ``sample_weight`` (n_rows,) float64. ``n_jobs``: for our own part. ``preprocessor``: what the rows went through;
-    messages name it. Returns ``reference``: labels are its ``labels_`` where it was fitted on these rows, else what it
-    predicts for them. Centers are its ``cluster_centers_`` where these serve the labels about as well as any, else the
-    objective's best. Raises ``InvalidInputError``: not a clusterer, another number of clusters (both numbers are
-    given), other columns, a fitted clusterer that cannot predict and was fitted on another number of rows, or one to
-    whom these rows are strange: they were scaled, or not scaled, when it was fitted. Warns ``CutwiseWarning``: there
-    are weights, and the unfitted clusterer takes none.
+    ``preprocessor``: what the rows went through; messages name it. Returns ``reference``: labels are its ``labels_``
+    where it was fitted on these rows, else what it predicts for them. Centers are its ``cluster_centers_`` where these
+    serve the labels about as well as any, else the objective's best. Raises ``InvalidInputError``: not a clusterer,
+    another number of clusters (both numbers are given), other columns, a fitted clusterer that cannot predict and was
+    fitted on another number of rows, or one to whom these rows are strange: they were scaled, or not scaled, when it
+    was fitted. Warns ``CutwiseWarning``: there are weights, and the unfitted clusterer takes none.
     """
     name = type(estimator).__name__
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
@@ -71,24 +61,23 @@ def from_estimator(
     if was_fitted := is_fitted(estimator):
         check_columns(estimator, table)
     else:
-        estimator = _fit(estimator, rows, n_clusters, sample_weight)
-    measures: dict[str, Any] = {"objective": objective, "sample_weight": sample_weight, "n_jobs": n_jobs}
+        estimator = _fit(estimator, rows, n_clusters, by.sample_weight)
     centers = _centers(estimator, table, n_clusters)
-    near = None if centers is None else from_centers(table, centers, n_clusters, **measures, what=name)
+    near = None if centers is None else from_centers(table, centers, n_clusters, by, what=name)
     labels = fitted_labels(estimator, rows, table.n_rows, near=near, preprocessor=preprocessor)
     of_other_rows = _own_labels(estimator, table.n_rows) is None
     if was_fitted and of_other_rows and n_clusters > 1:
-        _check_same_rows(estimator, table, labels, near, preprocessor, measures)
+        _check_same_rows(estimator, table, labels, near, preprocessor, by)
     codes = None if centers is None else _as_codes(labels, n_clusters)
     if codes is None:
         read = read_labels(labels, table.n_rows, what=f"the labels of {name}")
         if read.n_clusters != n_clusters:
             raise wrong_number(f"reference={name}", read.n_clusters, n_clusters)
-        return from_labels(table, read.codes, n_clusters, **measures)
-    found = from_labels(table, codes, n_clusters, centers=centers, **measures)
+        return from_labels(table, read.codes, n_clusters, by)
+    found = from_labels(table, codes, n_clusters, by, centers=centers)
     if of_other_rows or np.bincount(codes[codes >= 0], minlength=n_clusters).min() == 0:
         return found
-    best = from_labels(table, codes, n_clusters, **measures)
+    best = from_labels(table, codes, n_clusters, by)
     return found if found.cost <= _MOST_LOST * best.cost else best
 
 
@@ -150,12 +139,7 @@ def check_columns(estimator: Any, table: Table) -> None:
 
 
 def _check_same_rows(
-    estimator: Any,
-    table: Table,
-    labels: npt.NDArray[Any],
-    near: Reference | None,
-    preprocessor: Any,
-    measures: Mapping[str, Any],
+    estimator: Any, table: Table, labels: npt.NDArray[Any], near: Reference | None, preprocessor: Any, by: Measure
 ) -> None:
     """Refuse rows that are all put into one cluster, or that the centers serve far worse than means of such rows would.
 
@@ -168,17 +152,16 @@ def _check_same_rows(
         means = getattr(estimator, "means_", None)  # of scikit-learn's mixtures
         if means is None or np.shape(means)[1:] != (table.n_columns,):
             return
-        near = from_centers(table, means, **measures)
-    weighted = measures["sample_weight"]
-    counted = slice(None) if weighted is None else weighted > 0
+        near = from_centers(table, means, by=by)
+    counted = slice(None) if by.sample_weight is None else by.sample_weight > 0
     used, parts = np.unique(near.labels[counted], return_inverse=True)
     codes = np.full(table.n_rows, -1, dtype=np.int32)
     codes[counted] = parts
-    own = from_labels(table, codes, len(used), **measures)
-    one = from_labels(table, np.zeros(table.n_rows, dtype=np.int32), 1, **measures)
+    own = from_labels(table, codes, len(used), by)
+    one = from_labels(table, np.zeros(table.n_rows, dtype=np.int32), 1, by)
     if near.cost > max(_MOST_STRANGE * own.cost, _LEAST_UNEXPLAINED * one.cost):
         times = near.cost / own.cost if own.cost > 0 else np.inf
-        best = f"the {measures['objective'].center_word}s of the same clusters"
+        best = f"the {by.objective.center_word}s of the same clusters"
         raise _other_rows_error(estimator, f"its centers cost {times:.3g} times as much as {best} do", preprocessor)
 
 

@@ -14,6 +14,7 @@ from cutwise.table.intake import read_table
 from cutwise.table.table import as_matrix
 
 from .feature_space import TIE, FeatureGram, FeatureSpace, nearest_centers
+from .objective import Measure
 from .resources import one_thread
 from .search import each, find_clustering
 
@@ -97,11 +98,10 @@ def kernel_kmeans(
             found = find_clustering(
                 read_table(points),
                 n_clusters,
+                Measure(sample_weight=space.weights, n_jobs=n_jobs),
                 brief=True,
                 n_init=n_init,
                 random_state=int(rng.integers(2**31 - 1)),
-                sample_weight=space.weights,
-                n_jobs=n_jobs,
                 verbose=verbose,
             ).reference
             with one_thread():

@@ -109,6 +109,28 @@ KMEDIANS = Objective("kmedians", "k-medians", "median", "l1 distances")
 OBJECTIVES: dict[str, Objective] = {objective.name: objective for objective in (KMEANS, KMEDIANS)}
 """Every objective by its name."""
 
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """How the cost of a clustering is measured.
+
+    ``objective``: decides which center is nearest, and the cost of a row by it. ``sample_weight`` (n_rows,) float64.
+    ``n_jobs``: threads; the cost does not depend on them.
+    """
+
+    objective: Objective = KMEANS
+    sample_weight: Float64 | None = None
+    n_jobs: int = 1
+
+    @property
+    def weights(self) -> SumWeights:
+        """What means and costs are weighted with."""
+        return sum_weights(self.sample_weight)
+
+
+PLAIN = Measure()
+"""By squared distances, every row once."""
+
 FEATURE_SPACE = "kernel"
 """What stands in place of an objective where centers are means in the feature space of a kernel."""
 
@@ -228,21 +250,13 @@ _SMALLEST_DISTANCE = 2.0**-500
 
 
 def from_centers(
-    table: Table,
-    centers: Any,
-    n_clusters: int | None = None,
-    *,
-    objective: Objective = KMEANS,
-    sample_weight: Float64 | None = None,
-    n_jobs: int = 1,
-    what: str = "reference",
+    table: Table, centers: Any, n_clusters: int | None = None, by: Measure = PLAIN, *, what: str = "reference"
 ) -> Reference:
     """Every row with its nearest center.
 
     ``table``: the rows in the metric space. ``centers`` (k, n_columns). ``n_clusters``: how many centers are expected.
-    ``objective``: decides which center is nearest, and the cost. ``sample_weight`` (n_rows,) float64. ``what``: what
-    messages call the centers. Raises ``InvalidInputError``: centers that are no finite numbers, another number of
-    them, or of another number of columns; distances whose squares are beyond float64, or too small for it.
+    ``what``: what messages call the centers. Raises ``InvalidInputError``: centers that are no finite numbers, another
+    number of them, or of another number of columns; distances whose squares are beyond float64, or too small for it.
     """
     array = _read_centers(centers, what)
     check_order(table, centers, what)
@@ -253,33 +267,25 @@ def from_centers(
         )
     if n_clusters is not None and len(array) != n_clusters:
         raise wrong_number(what, len(array), n_clusters)
-    labels, own, largest = objective.assign(table.matrix, array, n_jobs)
+    labels, own, largest = by.objective.assign(table.matrix, array, by.n_jobs)
     check_distance(largest)
-    check_spread(array, objective)
-    cost = sum_costs(own, sum_weights(sample_weight))
-    return Reference(labels, array, cost, objective.name, RowCosts(own, largest))
+    check_spread(array, by.objective)
+    cost = sum_costs(own, by.weights)
+    return Reference(labels, array, cost, by.objective.name, RowCosts(own, largest))
 
 
 def from_labels(
-    table: Table,
-    labels: Int32,
-    n_clusters: int,
-    *,
-    objective: Objective = KMEANS,
-    centers: Float64 | None = None,
-    sample_weight: Float64 | None = None,
-    n_jobs: int = 1,
+    table: Table, labels: Int32, n_clusters: int, by: Measure = PLAIN, *, centers: Float64 | None = None
 ) -> Reference:
     """The given labels, with the best centers of their rows: weighted means, or coordinate-wise medians.
 
     ``table``: the rows in the metric space. ``labels`` (n_rows,) int32: 0 to ``n_clusters - 1``, or -1 for noise, which
-    has no part in centers and cost. ``centers`` (n_clusters, n_columns) float64: in place of the best ones.
-    ``sample_weight`` (n_rows,) float64. Raises ``InvalidInputError``: a cluster without a row of positive weight, and
-    no centers given.
+    has no part in centers and cost. ``centers`` (n_clusters, n_columns) float64: in place of the best ones. Raises
+    ``InvalidInputError``: a cluster without a row of positive weight, and no centers given.
     """
-    weights = sum_weights(sample_weight)
+    objective, weights = by.objective, by.weights
     if centers is None:
-        centers, totals = objective.centers(table.matrix, labels, n_clusters, weights, n_jobs)
+        centers, totals = objective.centers(table.matrix, labels, n_clusters, weights, by.n_jobs)
         empty = np.flatnonzero(totals <= 0)
         if len(empty):
             raise InvalidInputError(
@@ -287,7 +293,7 @@ def from_labels(
                 f"{objective.center_word}. Label at least one row with each cluster, or give the centers."
             )
     check_spread(centers, objective)
-    low = objective.label_costs(table.matrix, centers, labels, n_jobs)
+    low = objective.label_costs(table.matrix, centers, labels, by.n_jobs)
     return Reference(labels, centers, sum_costs(low, weights), objective.name)
 
 

@@ -48,7 +48,7 @@ from cutwise.core import Float64, Int64, Matrix, exact_sum
 from cutwise.table.intake import read_random_state
 from cutwise.table.table import Table, Values, as_matrix
 
-from .objective import KMEANS, KMEDIANS, Objective, Reference, from_centers, integer_weights, sum_weights
+from .objective import KMEANS, KMEDIANS, PLAIN, Measure, Objective, Reference, from_centers, integer_weights
 
 Centers: TypeAlias = Float64
 
@@ -320,15 +320,10 @@ def draw_rows(
     return chosen, weights[chosen] / chance[chosen]
 
 
-def read_points(
-    table: Table,
-    sample_weight: npt.NDArray[np.float64] | None,
-    objective: Objective,
-    column_sizes: Float64 | None = None,
-) -> DistinctRows:
+def read_points(table: Table, by: Measure, column_sizes: Float64 | None = None) -> DistinctRows:
     """The rows of positive weight; equal rows are merged if this leaves at most half of the rows."""
     values: Values = table.values
-    weights, _ = integer_weights(sample_weight)
+    weights, _ = integer_weights(by.sample_weight)
     numbers, totals, hashes = core.distinct_rows(table.matrix, weights)
     if 2 * len(numbers) <= table.n_rows:
         values, weights, numbers = values[numbers], totals, np.arange(len(numbers))
@@ -336,7 +331,7 @@ def read_points(
         weighted = np.flatnonzero(weights)
         values, weights, numbers = values[weighted], weights[weighted], np.searchsorted(weighted, numbers)
     return DistinctRows(
-        values, weights, objective, column_sizes=column_sizes, numbers=numbers, totals=totals, hashes=hashes
+        values, weights, by.objective, column_sizes=column_sizes, numbers=numbers, totals=totals, hashes=hashes
     )
 
 
@@ -417,15 +412,13 @@ class FoundClustering:
 def find_clustering(
     table: Table,
     n_clusters: int,
+    by: Measure = PLAIN,
     *,
-    objective: Objective = KMEANS,
     init: str | npt.NDArray[np.float64] = "k-means++",
     n_init: int = 10,
     max_iter: int = 300,
     brief: bool = False,
     random_state: Any = None,
-    sample_weight: npt.NDArray[np.float64] | None = None,
-    n_jobs: int = 1,
     verbose: int = 0,
     column_sizes: Float64 | None = None,
 ) -> FoundClustering:
@@ -437,7 +430,8 @@ def find_clustering(
         The rows in the metric space.
     n_clusters : int
         At most the number of distinct rows of positive weight.
-    objective : Objective, default KMEANS
+    by : Measure, default PLAIN
+        Its weights are not negative.
     init : {"k-means++", "random"} or ndarray of shape (n_clusters, n_columns), default "k-means++"
         Starts of restarts: rows drawn by their cost (greedy k-means++), or any distinct rows; or given centers, for a
         single run on all rows without randomness.
@@ -451,10 +445,6 @@ def find_clustering(
         On a large or wide table, end when iterations over all rows change very little; otherwise iterate until no row
         changes its center.
     random_state : int, RandomState instance or None
-    sample_weight : ndarray of shape (n_rows,), float64, optional
-        Not negative.
-    n_jobs : int, default 1
-        Threads; the result does not depend on it.
     verbose : int, default 0
         Above 0, restarts and stages are printed to standard error, as they end.
     column_sizes : ndarray of shape (n_columns,), float64, optional
@@ -473,21 +463,21 @@ def find_clustering(
     InvalidInputError
         Distances are beyond float64.
     """
-    points = read_points(table, sample_weight, objective, column_sizes)
+    points = read_points(table, by, column_sizes)
     if not isinstance(init, str):
-        run = points.iterate(init, Stop(0.0, max_iter), n_jobs)
-        return FoundClustering(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=False), run.n_iter)
+        run = points.iterate(init, Stop(0.0, max_iter), by.n_jobs)
+        return FoundClustering(_finish(table, points, run.centers, by, renumber=False), run.n_iter)
     run = search_centers(
         points, n_clusters, init=init, n_init=n_init, max_iter=max_iter, brief=brief, random_state=random_state,
-        n_jobs=n_jobs, verbose=verbose,
+        n_jobs=by.n_jobs, verbose=verbose,
     )  # fmt: skip
-    reference = _finish(table, points, run.centers, sample_weight, n_jobs, renumber=True)
+    reference = _finish(table, points, run.centers, by, renumber=True)
     for _ in range(0 if brief else MOST_FINISHES):
         # Rows equally near to several centers may change clusters after the renumbering.
-        again = points.iterate(reference.centers, Stop(0.0, max_iter), n_jobs, costed=False)
+        again = points.iterate(reference.centers, Stop(0.0, max_iter), by.n_jobs, costed=False)
         if np.array_equal(again.centers, reference.centers):
             break
-        reference = _finish(table, points, again.centers, sample_weight, n_jobs, renumber=True)
+        reference = _finish(table, points, again.centers, by, renumber=True)
     return FoundClustering(reference, run.n_iter)
 
 
@@ -707,28 +697,19 @@ def largest_first(weights: npt.NDArray[np.int64], centers: Centers) -> npt.NDArr
     return order
 
 
-def _finish(
-    table: Table,
-    points: Points,
-    centers: Centers,
-    sample_weight: npt.NDArray[np.float64] | None,
-    n_jobs: int,
-    *,
-    renumber: bool,
-) -> Reference:
+def _finish(table: Table, points: Points, centers: Centers, by: Measure, *, renumber: bool) -> Reference:
     """Labels and cost of all rows, including rows without weight."""
-    objective = points.objective
-    weights = sum_weights(sample_weight)
+    objective, n_jobs, weights = by.objective, by.n_jobs, by.weights
     if weights is not None and weights.dtype == np.float64:
         # The iterations used weights rounded to integers.
         labels = objective.assign(table.matrix, centers, n_jobs)[0]
         own, totals = objective.centers(table.matrix, labels, len(centers), weights, n_jobs)
         centers = np.where(totals[:, None] > 0, own, centers)
-    row_weights, _ = integer_weights(sample_weight)
+    row_weights, _ = integer_weights(by.sample_weight)
     found = list[Reference]()
 
     def weigh(centers: Centers) -> Int64:
-        given = from_centers(table, centers, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
+        given = from_centers(table, centers, by=by)
         found[:] = [given]
         of_cluster: Int64 = np.bincount(given.labels, row_weights, len(centers)).astype(np.int64)
         return of_cluster
