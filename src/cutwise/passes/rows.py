@@ -513,9 +513,17 @@ class BatchedRows:
         total, n = float(self.total_weight), min(_LIKELY, len(self.sample))
         known = {"values": self.example.values[:n]} | ({"metric": self.measured.values[:n]} if self.measured else {})
         most = [costs.max() for costs in costs_of(Slice(self.plan, n, known, {}))]
+
+        def add(found: tuple[Total, Total, T], rows: Slice) -> None:
+            costs = costs_of(rows)
+            found[0].update([float(own.max(initial=0.0)) for own in costs])
+            with np.errstate(invalid="ignore"):  # sums of the wrong scale are not used
+                parts = [[each.split(own, rows.weights) for each in of] for of, own in zip(scales, costs, strict=True)]
+                found[1].update(map(np.array, parts))
+            add_beside(found[2], rows)
+
         while True:
             scales = [[Scale.of(factor * own, total) for factor in (1.0, 2.0)] for own in most]
-            add = partial(_add_costs, costs_of, scales, add_beside)
             largest, parts, found = self.go_over(what, (Total(np.maximum), Total(), deepcopy(beside)), add)
             most = largest.values
             if all(Scale.of(own, total) in likely for own, likely in zip(most, scales, strict=True)):
@@ -554,22 +562,6 @@ def _add_and_store(add: Callable[[Any, Slice], object], added: Mapping[str, Colu
     for name, column in added.items():
         values = rows.read(name)
         column.append(values.astype(np.min_scalar_type(int(values.max(initial=0)))) if name == "labels" else values)
-
-
-def _add_costs(
-    costs_of: Callable[[Slice], list[Float64]],
-    scales: list[list[Scale]],
-    add_beside: Callable[[T, Slice], object],
-    found: tuple[Total, Total, T],
-    rows: Slice,
-) -> None:
-    costs = costs_of(rows)
-    found[0].update([float(own.max(initial=0.0)) for own in costs])
-    with np.errstate(invalid="ignore"):  # sums of the wrong scale are not used
-        found[1].update(
-            [np.array([each.split(own, rows.weights) for each in of]) for of, own in zip(scales, costs, strict=True)]
-        )
-    add_beside(found[2], rows)
 
 
 def _add_powers(mean: Float64 | None, sizes: Float64, total: float, sums: Total, rows: Slice) -> None:
@@ -677,11 +669,17 @@ class PreparedRows:
         if ends.values:
             self.low, self.high = self.bins.ends(ends.values[0], -ends.values[1])
 
+        def add_costs(found: Total, rows: Slice) -> None:
+            of_base = rows.read("base").sum(dtype=np.int64)
+            rows.read("excess")
+            costs = KMEANS.label_costs(rows.metric.matrix, centers, rows.labels)
+            own = np.array(of_label.split(costs, rows.weights))
+            found.update([rows.known["sums"], of_base, np.int64(rows.known["magnitude"]), own])
+
         def kernel(*, scale: float, wide: bool) -> tuple[Int64, Int64, Int64, int]:
             self.plan = replace(self.plan, scale=scale, wide=wide)
             self._remove_costs()
-            add = partial(_add_cost_sums, of_label)
-            found = all_rows.go_over("costs", Total(), add, "excess", "base", **self.where)
+            found = all_rows.go_over("costs", Total(), add_costs, "excess", "base", **self.where)
             sums, of_base, magnitude, of_label_costs = found.values
             self.cost = of_label.total(*of_label_costs.tolist())
             return np.empty(0, dtype=np.int64), np.array([of_base]), sums, int(magnitude)
@@ -765,12 +763,3 @@ class PreparedRows:
 
 def _value_sums(sizes: Float64, total: float, rows: Slice, groups: Int32, n_groups: int) -> Sums:
     return core.cluster_sums(rows.metric.matrix, groups, n_groups, rows.weights, sizes, total)
-
-
-def _add_cost_sums(of_label: Scale, found: Total, rows: Slice) -> None:
-    of_base, plan = rows.read("base").sum(dtype=np.int64), rows.plan
-    rows.read("excess")
-    assert plan.centers is not None
-    costs = KMEANS.label_costs(rows.metric.matrix, plan.centers, rows.labels)
-    own = np.array(of_label.split(costs, rows.weights))
-    found.update([rows.known["sums"], of_base, np.int64(rows.known["magnitude"]), own])
