@@ -21,7 +21,7 @@ from cutwise.table.intake import read_table
 
 def find_reference(table, n_clusters, objective=KMEANS, sample_weight=None, n_jobs=1, **options):
     by = Measure(objective, sample_weight, n_jobs)
-    return find_clustering(table, n_clusters, by, brief=True, **options).reference
+    return find_clustering(table, n_clusters, by, brief=True, **options)[0]
 
 
 def same(a, b):

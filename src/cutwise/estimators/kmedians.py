@@ -123,13 +123,12 @@ class KMedians(CenterClusterer):
         if not isinstance(init, str):
             init = read_centers(init, k, table.n_columns, what="init")
         with stages.stage("clustering"):
-            found = find_clustering(
+            reference, self.n_iter_ = find_clustering(
                 table, k, Measure(KMEDIANS, weights, n_jobs), init=init, n_init=n_init, max_iter=max_iter,
                 random_state=self.random_state, verbose=max(int(self.verbose) - 1, 0),
             )  # fmt: skip
         self._remember_columns(table)
-        self.cluster_centers_, self.labels_ = found.reference.centers, found.reference.labels
-        self.cost_, self.n_iter_ = found.reference.cost, found.n_iter
+        self.cluster_centers_, self.labels_, self.cost_ = reference.centers, reference.labels, reference.cost
         stages.say(f"cost {self.cost_:.6g} after {self.n_iter_} iterations")
         return self
 

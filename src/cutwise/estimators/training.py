@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
@@ -26,7 +26,6 @@ from cutwise.readouts.conditions import explanation_sizes, node_explanation_size
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
     KMEANS,
-    LazyCosts,
     Measure,
     Objective,
     Reference,
@@ -496,7 +495,7 @@ class FitContext:
         costs = partial(fixed_costs, rows.metric.matrix, by, self.objective, row_costs=row_costs)
         if self.given_costs is not None:
             costs = partial(fixed_costs_from_array, self.given_costs)
-        lazy = LazyCosts(partial(costs, weights=rows.weights, n_jobs=rows.n_jobs))
+        lazy = cache(partial(costs, weights=rows.weights, n_jobs=rows.n_jobs))
         return MemoryProvider(rows.encoded, reference.labels, lazy, rows.n_jobs)
 
     def grower(self) -> Callable[[GrowthSpec], GrownTree]:
@@ -772,7 +771,7 @@ def make_reference(
     by = Measure(objective, rows.sample_weight, n_jobs)
     with stages.stage("reference clustering"):
         if given is None:
-            reference = find_clustering(
+            reference, _ = find_clustering(
                 rows.metric,
                 k,
                 by,
@@ -781,7 +780,7 @@ def make_reference(
                 random_state=model.random_state,
                 verbose=max(int(model.verbose) - 1, 0),
                 column_sizes=rows.encoded.column_sizes if rows.same_columns else None,
-            ).reference
+            )
         else:
             reference = from_centers(rows.metric, given, k, by)
     labels = rows.spread(reference.labels)

@@ -95,7 +95,7 @@ def kernel_kmeans(
         if points is None:  # in units of the largest, whose square is far from the ends of float64
             points = space.main_coordinates(n_clusters + SPARE_COORDINATES) / np.sqrt(space.scale or 1.0)
         if count_distinct_rows(as_matrix(points), n_clusters) >= n_clusters:
-            found = find_clustering(
+            found, _ = find_clustering(
                 read_table(points),
                 n_clusters,
                 Measure(sample_weight=space.weights, n_jobs=n_jobs),
@@ -103,7 +103,7 @@ def kernel_kmeans(
                 n_init=n_init,
                 random_state=int(rng.integers(2**31 - 1)),
                 verbose=verbose,
-            ).reference
+            )
             with one_thread():
                 runs.append(finish(found.labels))
             n_init = n_init // INITS_PER_START if features is None else 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -404,23 +404,6 @@ class FixedCosts:
     excess: Units
     base: Int64
     scale: float
-
-    @property
-    def fixed(self) -> FixedCosts:
-        """These costs, as :class:`LazyCosts` give theirs."""
-        return self
-
-
-@dataclass(eq=False)
-class LazyCosts:
-    """Fixed-point costs that are computed when they are first needed."""
-
-    compute: Callable[[], FixedCosts]
-
-    @cached_property
-    def fixed(self) -> FixedCosts:
-        """The costs."""
-        return self.compute()
 
 
 FixedCostsKernel = Callable[..., tuple[Units, Int64, Int64, int]]

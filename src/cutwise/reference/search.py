@@ -394,21 +394,6 @@ MOST_FINISHES = 5
 """Maximum number of final labelings; one, unless it shows a cluster without rows or another order."""
 
 
-@dataclass(frozen=True, eq=False)
-class FoundClustering:
-    """A clustering and how it was found.
-
-    Attributes
-    ----------
-    reference : Reference
-    n_iter : int
-        Lloyd's iterations of the last stage that led to it.
-    """
-
-    reference: Reference
-    n_iter: int
-
-
 def find_clustering(
     table: Table,
     n_clusters: int,
@@ -421,7 +406,7 @@ def find_clustering(
     random_state: Any = None,
     verbose: int = 0,
     column_sizes: Float64 | None = None,
-) -> FoundClustering:
+) -> tuple[Reference, int]:
     """The best of several clusterings by Lloyd's iterations.
 
     Parameters
@@ -452,11 +437,13 @@ def find_clustering(
 
     Returns
     -------
-    found : FoundClustering
+    reference : Reference
         Centers are the best ones of their rows, up to the last iteration's moves; every row has the label of its
         nearest center. Cluster 0 is the largest by weight, and so on, ties by center, column by column; given centers
         keep their numbers. As many distinct rows as clusters give cost 0. The same rows give the same bits in any
         order, and whole weights those of repeated rows.
+    n_iter : int
+        Lloyd's iterations of the last stage that led to it.
 
     Raises
     ------
@@ -466,7 +453,7 @@ def find_clustering(
     points = read_points(table, by, column_sizes)
     if not isinstance(init, str):
         run = points.iterate(init, Stop(0.0, max_iter), by.n_jobs)
-        return FoundClustering(_finish(table, points, run.centers, by, renumber=False), run.n_iter)
+        return _finish(table, points, run.centers, by, renumber=False), run.n_iter
     run = search_centers(
         points, n_clusters, init=init, n_init=n_init, max_iter=max_iter, brief=brief, random_state=random_state,
         n_jobs=by.n_jobs, verbose=verbose,
@@ -478,7 +465,7 @@ def find_clustering(
         if np.array_equal(again.centers, reference.centers):
             break
         reference = _finish(table, points, again.centers, by, renumber=True)
-    return FoundClustering(reference, run.n_iter)
+    return reference, run.n_iter
 
 
 def search_centers(rows: SearchedRows, n_clusters: int, **how: Any) -> Run:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.core import Flags, Float64, Int32, Int64
-from cutwise.reference.objective import FixedCosts, LazyCosts
+from cutwise.reference.objective import FixedCosts
 from cutwise.table.table import ColumnKind, EncodedTable, SearchedColumns
 
 from .limits import Limits
@@ -312,15 +312,15 @@ class MemoryProvider:
     """All rows in memory: the rows of a node are a slice of one index array, which splits reorder in place.
 
     ``table``: the m rows. ``labels`` (m,) int32: reference cluster of every row, 0 to k - 1. ``costs``: cost of every
-    row by every cluster, computed when a criterion first needs it. Both may be left out if nothing is searched.
-    ``n_jobs``: threads; no result depends on it.
+    row by every cluster, or a function that gives it when a criterion first needs it. Both may be left out if nothing
+    is searched. ``n_jobs``: threads; no result depends on it.
     """
 
     def __init__(
         self,
         table: EncodedTable,
         labels: Int32 | None = None,
-        costs: FixedCosts | LazyCosts | None = None,
+        costs: FixedCosts | Callable[[], FixedCosts] | None = None,
         n_jobs: int = 1,
     ) -> None:
         self.table = table
@@ -367,7 +367,7 @@ class MemoryProvider:
     def costs(self) -> FixedCosts:
         """Costs of every row by every cluster."""
         assert self._costs is not None
-        return self._costs.fixed
+        return self._costs if isinstance(self._costs, FixedCosts) else self._costs()
 
     @cached_property
     def zero_cost_rows(self) -> npt.NDArray[np.uint8] | None:
