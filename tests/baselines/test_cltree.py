@@ -9,7 +9,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from cutwise import ExplainableKMeans
 from cutwise.baselines import CLTREE_GRID, CLTree
-from cutwise.baselines.base import Sketch
 from cutwise.baselines.cltree import (
     VirtualSketch,
     _Sorted,
@@ -34,23 +33,21 @@ def test_the_cut_borders_the_empty_stretch():
 
 def test_children_inherit_virtual_points_by_width_and_never_have_fewer_than_rows():
     grown = grow_with_virtual_points(TWO_RUNS, ONES, min_split=32)
-    sketch = grown.sketch
-    left, right = sketch.left[0], sketch.right[0]
+    left, right = grown.left[0], grown.right[0]
     # The left box, 0 to 7, has 0.7 of 62 virtual points; the right one inherits 18.6 and is given 31.
     assert grown.weight[left] == grown.weight[right] == 31
     assert grown.density[left] == pytest.approx(31 / 43.4)
     assert grown.density[right] == 1
-    assert sketch.left[left] == sketch.left[right] == -1  # fewer rows than min_split
+    assert grown.left[left] == grown.left[right] == -1  # fewer rows than min_split
 
 
 def test_empty_space_is_cut_away_and_parts_no_rows():
     # With min_split 31 the left box is cut again, at 3, and its right part holds nothing.
     grown = grow_with_virtual_points(TWO_RUNS, ONES, min_split=31)
-    sketch = grown.sketch
-    left = sketch.left[0]
-    assert grown.weight[sketch.right[left]] == 0
-    assert grown.density[sketch.right[left]] == 0
-    assert sketch.rows[sketch.left[left]].tolist() == list(range(31))
+    left = grown.left[0]
+    assert grown.weight[grown.right[left]] == 0
+    assert grown.density[grown.right[left]] == 0
+    assert grown.rows[grown.left[left]].tolist() == list(range(31))
     model = CLTree(2, min_split=31, reference=[[1.5], [8.5]]).fit(TWO_RUNS)
     assert model.n_leaves_ == 2
     assert model.tree_.threshold[0] == 5
@@ -128,7 +125,7 @@ def test_the_search_equals_its_definition_boundary_by_boundary():
 
 def test_pruning_unites_what_is_sparse_or_alike():
     grown = grow_with_virtual_points(TWO_RUNS, ONES, min_split=32)
-    left, right = grown.sketch.left[0], grown.sketch.right[0]
+    left, right = grown.left[0], grown.right[0]
     assert prune_sparse(grown, min_split=32, min_y=0, min_rd=28) == [left, right]
     assert prune_sparse(grown, min_split=32, min_y=0, min_rd=29) == [0]  # densities 1 and 0.714
     assert prune_sparse(grown, min_split=32, min_y=50, min_rd=0) == [left, right]
@@ -137,11 +134,11 @@ def test_pruning_unites_what_is_sparse_or_alike():
 
 def test_too_many_leaves_are_cut_back_by_cluster_and_then_by_size():
     # A chain by hand: 0 is cut into 1 and 2, 2 into 3 and 4, 4 into 5 and 6.
-    sketch = Sketch([np.arange(10)])
-    sketch.split(0, NodeTest(0, 3.0), np.arange(4), np.arange(4, 10))
-    sketch.split(2, NodeTest(0, 4.0), np.arange(4, 5), np.arange(5, 10))
-    sketch.split(4, NodeTest(0, 6.0), np.arange(5, 7), np.arange(7, 10))
-    grown = VirtualSketch(sketch, [len(rows) for rows in sketch.rows], [1.0] * 7)
+    grown = VirtualSketch([np.arange(10)], weight=[10], density=[1.0] * 7)
+    grown.split(0, NodeTest(0, 3.0), np.arange(4), np.arange(4, 10))
+    grown.split(2, NodeTest(0, 4.0), np.arange(4, 5), np.arange(5, 10))
+    grown.split(4, NodeTest(0, 6.0), np.arange(5, 7), np.arange(7, 10))
+    grown.weight = [len(rows) for rows in grown.rows]
     assert cut_back(grown, {1: 0, 3: 1, 5: 2, 6: 3}, 4) == [1, 3, 5, 6]
     assert cut_back(grown, {1: 0, 3: 1, 5: 2, 6: 2}, 3) == [1, 3, 4]  # 5 and 6 are parts of one cluster
     assert cut_back(grown, {1: 0, 3: 1, 5: 2, 6: 3}, 3) == [1, 5, 6]  # 3 has the fewest rows
@@ -154,8 +151,8 @@ def test_a_larger_min_split_is_the_upper_part_of_the_same_growth():
     ones = np.ones(200, dtype=np.int64)
     fine, coarse = grow_with_virtual_points(X, ones, 10), grow_with_virtual_points(X, ones, 60)
     options = {"min_split": 60, "min_y": 0, "min_rd": 0}
-    of_fine = [fine.sketch.rows[leaf].tolist() for leaf in prune_sparse(fine, **options)]
-    assert of_fine == [coarse.sketch.rows[leaf].tolist() for leaf in prune_sparse(coarse, **options)]
+    of_fine = [fine.rows[leaf].tolist() for leaf in prune_sparse(fine, **options)]
+    assert of_fine == [coarse.rows[leaf].tolist() for leaf in prune_sparse(coarse, **options)]
 
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")

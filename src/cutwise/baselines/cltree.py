@@ -94,16 +94,14 @@ class CLTree(Baseline):
 _NOTHING = 1e-9
 
 
-@dataclass
-class VirtualSketch:
-    """A grown CLTree.
+@dataclass(kw_only=True)
+class VirtualSketch(Sketch):
+    """A grown CLTree, some of whose leaves hold no rows, only virtual points.
 
-    ``sketch``: its nodes; some leaves hold no rows, only virtual points. ``weight``: weight of every node's rows (Y).
-    ``density``: rows per virtual point (Y / N), at most 1: a node with fewer virtual points than rows was given as
-    many.
+    ``weight``: weight of every node's rows (Y). ``density``: rows per virtual point (Y / N), at most 1: a node with
+    fewer virtual points than rows was given as many.
     """
 
-    sketch: Sketch
     weight: list[int]
     density: list[float]
 
@@ -115,15 +113,14 @@ def grow_with_virtual_points(values: Float64, weights: Int64, min_split: float) 
     tree for a larger ``min_split`` is the upper part of it.
     """
     total = int(weights.sum())
-    sketch = Sketch([np.arange(len(values))])
-    grown = VirtualSketch(sketch, [total], [1.0])
+    grown = VirtualSketch([np.arange(len(values))], weight=[total], density=[1.0])
     box = np.stack([values.min(axis=0), values.max(axis=0)])
     pending: list[tuple[int, Float64, float, _Sorted | None]] = [(0, box, float(total), None)]
     while pending:
         node, box, virtual, ordered = pending.pop()
         if grown.weight[node] < max(min_split, 1):
             continue
-        rows = sketch.rows[node]
+        rows = grown.rows[node]
         if ordered is None:
             ordered = _Sorted(values[rows], weights[rows])
         found = best_virtual_cut(ordered, box, virtual)
@@ -131,7 +128,7 @@ def grow_with_virtual_points(values: Float64, weights: Int64, min_split: float) 
             continue
         feature, position, n_left, cut = found
         goes_left = values[rows, feature] <= cut
-        children = sketch.split(node, NodeTest(feature, cut), rows[goes_left], rows[~goes_left])
+        children = grown.split(node, NodeTest(feature, cut), rows[goes_left], rows[~goes_left])
         share = (position - box[0, feature]) / (box[1, feature] - box[0, feature])
         weights_of = (n_left, grown.weight[node] - n_left)
         counts = [max(virtual * part, float(w)) for part, w in zip((share, 1 - share), weights_of, strict=True)]
@@ -245,10 +242,9 @@ def prune_sparse(grown: VirtualSketch, *, min_split: float, min_y: float, min_rd
     ``min_rd``: a dense node absorbs a sibling whose density differs by at most this, in per cent. Returns ``leaves``:
     those that hold rows, from left to right.
     """
-    sketch = grown.sketch
     weight, density = np.array(grown.weight), np.array(grown.density)
     sparse = weight < min_y / 100 * weight[0]
-    left, right = np.array(sketch.left), np.array(sketch.right)
+    left, right = np.array(grown.left), np.array(grown.right)
     is_leaf = (left < 0) | sparse | (weight < min_split)
     for node in np.flatnonzero(left >= 0)[::-1].tolist():  # children have higher numbers
         a, b = left[node], right[node]
@@ -256,13 +252,13 @@ def prune_sparse(grown: VirtualSketch, *, min_split: float, min_y: float, min_rd
             # 1e-9: 25 % is met by 0.75 and 1 whatever their last digit.
             alike = abs(density[a] - density[b]) <= min_rd / 100 + 1e-9
             is_leaf[node] |= (sparse[a] and sparse[b]) or alike
-    return [leaf for leaf in sketch.leaves_under(is_leaf) if weight[leaf] > 0]
+    return [leaf for leaf in grown.leaves_under(is_leaf) if weight[leaf] > 0]
 
 
 def finish_pruned(grown: VirtualSketch, leaves: Sequence[int], task: Task) -> GrownTree:
     """The tree of these leaves, or of fewer where they are too many, with their clusters."""
-    cluster_of = {leaf: task.best_cluster(grown.sketch.rows[leaf]) for leaf in leaves}
-    tree, _ = grown.sketch.draw(task, cut_back(grown, cluster_of, task.max_leaves))
+    cluster_of = {leaf: task.best_cluster(grown.rows[leaf]) for leaf in leaves}
+    tree, _ = grown.draw(task, cut_back(grown, cluster_of, task.max_leaves))
     label_by_surrogate_cost(tree, task)
     return finish_tree(tree)
 
@@ -274,20 +270,19 @@ def cut_back(grown: VirtualSketch, cluster_of: dict[int, int], max_leaves: int) 
     are not too many. A cut with leaves on one side only is meant to be left out: what was on the other side goes with
     them.
     """
-    sketch = grown.sketch
     # Of every leaf its cluster and the weight of the leaves united in it.
     leaves = {leaf: (cluster, grown.weight[leaf]) for leaf, cluster in cluster_of.items()}
     while len(leaves) > max_leaves:
-        leaves = _with_siblings_united(sketch, leaves)
+        leaves = _with_siblings_united(grown, leaves)
         surplus = len(leaves) - max_leaves
         if surplus > 0:
             # Giving up half of them at a time lets others become siblings.
             smallest = sorted(leaves, key=lambda leaf: (leaves[leaf][1], leaf))[: (surplus + 1) // 2]
             for leaf in smallest:
                 del leaves[leaf]
-    is_leaf = np.array(sketch.left) < 0
+    is_leaf = np.array(grown.left) < 0
     is_leaf[list(leaves)] = True
-    return [leaf for leaf in sketch.leaves_under(is_leaf) if leaf in leaves]
+    return [leaf for leaf in grown.leaves_under(is_leaf) if leaf in leaves]
 
 
 def _with_siblings_united(sketch: Sketch, leaves: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
