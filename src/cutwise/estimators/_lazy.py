@@ -94,29 +94,21 @@ class SummedRows(TrainingRows):
         high, low, weight = total
         return self._rows.means((high, low, weight)), weight.astype(np.float64)
 
-    def cost_sums(self, what: str, ways: Sequence[tuple[Int32, Float64]]) -> list[float]:
-        """Cost of all rows for each pair of ``ways``: codes of the merged rows, and the centers of these codes."""
-        of_tree, of_node = self._of_tree, []
-        for codes, _ in ways:
-            of_node.append(np.full(of_tree.tree.n_nodes, -1, dtype=np.int32))
-            of_node[-1][of_tree.leaves] = codes[:: of_tree.weights.shape[1]]
-
-        tree = of_tree.tree
+    def cost_around(self, objective: Objective, centers: Float64, labels: Int32) -> float:
+        """See :class:`TrainingRows`; all merged rows of a leaf must have the same value in ``labels``."""
+        rows, tree, what = self._rows, self._of_tree.tree, "costs of the tree"
+        of_node = np.full(tree.n_nodes, -1, dtype=np.int32)
+        of_node[self._of_tree.leaves] = labels[:: self._of_tree.weights.shape[1]]
 
         def costs_of(rows: Slice) -> list[Float64]:
-            leaf = tree.apply(rows.table.matrix)
-            return [
-                KMEANS.label_costs(rows.metric.matrix, centers, codes[leaf])
-                for codes, (_, centers) in zip(of_node, ways, strict=True)
-            ]
+            return [KMEANS.label_costs(rows.metric.matrix, centers, of_node[tree.apply(rows.table.matrix)])]
 
-        rows = self._rows
         if rows.variances is not None or rows.measured is not None:
-            return rows.exact_sums(what, costs_of, ())[0]
+            return rows.exact_sums(what, costs_of, ())[0][0]
         add, read = rows.powers(self.centers(KMEANS, np.zeros(self.n_rows, dtype=np.int32), 1)[0][0])
-        costs, sums = rows.exact_sums(what, costs_of, Total(), add)
+        (cost,), sums = rows.exact_sums(what, costs_of, Total(), add)
         rows.variances = read(sums)
-        return costs
+        return cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,12 +186,6 @@ class LazyContext(FitContext):
             found += np.bincount(tree.apply(as_matrix(noise)), minlength=tree.n_nodes)
 
         return self.batches.go_over_left_out(np.zeros(tree.n_nodes, dtype=np.int64), add)
-
-    def _cost_by_reference(self, codes: Int32) -> float:
-        return self._cost_around(codes, self.reference.centers)
-
-    def _cost_around(self, codes: Int32, centers: Float64) -> float:
-        return self.rows.cost_sums("costs of the tree", [(codes, centers)])[0]
 
     def together(self, calls: Iterable[Callable[[], T]]) -> list[T]:
         """See :class:`FitContext`."""

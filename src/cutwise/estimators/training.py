@@ -247,6 +247,10 @@ class TrainingRows:
         """Cost of each row by the center of its label."""
         return objective.label_costs(self.metric.matrix, centers, labels, self.n_jobs)
 
+    def cost_around(self, objective: Objective, centers: Float64, labels: Int32) -> float:
+        """Weighted sum of these costs."""
+        return self.sum(self.costs(objective, centers, labels))
+
     @cached_property
     def _summing_weights(self) -> Int64 | Float64 | None:
         return sum_weights(self.sample_weight)
@@ -541,21 +545,17 @@ class FitContext:
         surrogate = self._cost_by_reference(codes)
         known = self._cost_by_means(surrogate, centers, weight)
         return TreeCosts(
-            cost=self._cost_around(codes, centers) if known is None else known,
+            cost=self.rows.cost_around(self.objective, centers, codes) if known is None else known,
             surrogate_cost=surrogate,
             centers=centers,
             between=cost_around_means(centers, weight) if self.objective is KMEANS else None,
         )
 
-    def _cost_around(self, codes: Int32, centers: Float64) -> float:
-        """Cost of the m rows by ``centers``."""
-        return self.rows.sum(self.rows.costs(self.objective, centers, codes))
-
     def _cost_by_reference(self, codes: Int32) -> float:
         """Cost of the m rows by the reference's centers; only rows that moved are measured if they are few."""
         rows, reference, known = self.rows, self.reference, self.reference.row_costs
         if known is None or 4 * len(moved := np.flatnonzero(codes != reference.labels)) > rows.n_rows:
-            return self._cost_around(codes, reference.centers)
+            return rows.cost_around(self.objective, reference.centers, codes)
         matrix, own = as_matrix(rows.metric.values[moved]), known.own.copy()
         own[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
         return rows.sum(own)
@@ -589,7 +589,7 @@ class FitContext:
             return self._costs_of_changes(part[group] for part in partitions)
         partitions = list(partitions)
         means, weight = self.rows.centers(KMEANS, group, len(partitions[0]))
-        within = self._cost_around(group, np.nan_to_num(means))
+        within = self.rows.cost_around(KMEANS, np.nan_to_num(means), group)
         # Far from 0, rounded means have too few digits.
         rounding = np.spacing(np.nanmax(np.abs(means))) * np.sqrt(means.shape[1] * weight.sum())
         if rounding * np.sqrt(cost_around_means(means, weight)) > ROUNDING * within:
