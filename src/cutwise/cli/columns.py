@@ -283,22 +283,20 @@ def clustering(
         estimator = ClusterExplainer
         del own["n_init"]  # nothing is clustered
     requested = check_option("--scale", kernel.scale if table.scale is None else table.scale, tuple(options.SCALES))
-    source, n_clusters = find_source(table, table.n_clusters, command=command, is_labeled=is_labeled)
+    source, n_clusters = find_source(table, command, is_labeled=is_labeled)
     medians = {"--objective kmedians": "Leave it out"} if other else {}
     robust = {"--scale robust": "Use --scale standard, minmax or none"} if requested == "robust" else {}
     for what, instead in {**in_memory, **medians, **robust}.items() if source.in_batches else ():
         raise InvalidInputError(
             f"{source.name} is read in batches, but {what} needs the table in memory. {instead}, or raise --max-memory."
         )
-    task = prepare(source, table, labels_from=labels_from, cut_only=limits.cut_only or [], mixed=mixed)
+    task = prepare(source, table, labels_from, limits.cut_only or [], mixed=mixed)
     scale, measure = task.measured(requested, table.objective)
     limited = limits.params | cut_features(task, source, limits)
     return Clustering(source, task, n_clusters, scale, estimator, {**measure, **own, **limited}, limited)
 
 
-def find_source(
-    table: options.TableOptions, n_clusters: int | None, *, command: str, is_labeled: bool = False
-) -> tuple[Source, int | None]:
+def find_source(table: options.ClusteringOptions, command: str, *, is_labeled: bool) -> tuple[Source, int | None]:
     """The table of a command line, and the number of clusters, which examples and labels determine."""
     if table.example is not None and table.files:
         raise InvalidInputError(
@@ -308,6 +306,7 @@ def find_source(
         raise InvalidInputError(
             f"FILE is missing. Give a table (cutwise {command} data.csv -k 5), or try cutwise {command} --example wine."
         )
+    n_clusters = table.n_clusters
     if n_clusters is None and not is_labeled:
         if table.example is None:
             raise InvalidInputError("The number of clusters is missing. Set it with -k, such as -k 5.")
@@ -321,12 +320,7 @@ def find_source(
 
 
 def prepare(
-    source: Source,
-    table: options.TableOptions,
-    *,
-    labels_from: str | None = None,
-    cut_only: Sequence[str] = (),
-    mixed: bool = True,
+    source: Source, table: options.TableOptions, labels_from: str | None, cut_only: Sequence[str], *, mixed: bool
 ) -> Task:
     """Choose columns and rows, and check them here, where messages can name the file's lines and the options.
 
@@ -424,7 +418,7 @@ def _in_batches(
 
 
 def _columns_left_out(
-    source: Source, scans: Sequence[ColumnScan], by_name: Collection[str], *, mixed: bool = True
+    source: Source, scans: Sequence[ColumnScan], by_name: Collection[str], *, mixed: bool
 ) -> dict[str, str]:
     """Columns that do not describe rows, unless an option names them, each with the reason."""
     reasons = {
@@ -445,12 +439,7 @@ def _columns_left_out(
 
 
 def _say_what_is_used(
-    source: Source,
-    scans: Sequence[ColumnScan],
-    left_out: Mapping[str, str],
-    by_name: Collection[str],
-    *,
-    mixed: bool = True,
+    source: Source, scans: Sequence[ColumnScan], left_out: Mapping[str, str], by_name: Collection[str], *, mixed: bool
 ) -> None:
     """Report the kinds of columns, and columns left out."""
     used = [scan for scan in scans if scan.name not in left_out]
