@@ -6,7 +6,7 @@ import pytest
 
 from cutwise.cli.column_scan import scan_columns
 from cutwise.cli.columns import check_complete, check_numbers, choose_columns, complete_rows
-from cutwise.cli.options import TableOptions
+from cutwise.cli.options import ClusteringOptions
 from cutwise.cli.tables import Source
 from cutwise.exceptions import InvalidInputError
 
@@ -30,21 +30,21 @@ FOUR = {"id": [1, 2], "age": [30, 40], "income, net": [1.0, 2.0], "city": ["a", 
     ],
 )
 def test_only_and_drop_take_names_lists_and_repeats(only, drop, expected):
-    assert choose_columns(source_of(**FOUR), TableOptions(only=only, drop=drop), []) == expected
+    assert choose_columns(source_of(**FOUR), ClusteringOptions(only=only, drop=drop), []) == expected
 
 
 def test_columns_with_another_part_are_left_out():
-    assert "age" not in choose_columns(source_of(**FOUR), TableOptions(), ["age"])
+    assert "age" not in choose_columns(source_of(**FOUR), ClusteringOptions(), ["age"])
 
 
 def test_an_unknown_column_is_refused_with_the_nearest_name():
     with pytest.raises(InvalidInputError, match=r"--drop: data.csv has no column 'Citty'. Did you mean 'city'\?"):
-        choose_columns(source_of(**FOUR), TableOptions(drop=["Citty"]), [])
+        choose_columns(source_of(**FOUR), ClusteringOptions(drop=["Citty"]), [])
 
 
 def test_no_column_left_is_refused():
     with pytest.raises(InvalidInputError, match="No column"):
-        choose_columns(source_of(a=[1]), TableOptions(drop=["a"]), [])
+        choose_columns(source_of(a=[1]), ClusteringOptions(drop=["a"]), [])
 
 
 def test_text_is_refused_with_the_option_that_leaves_it_out():

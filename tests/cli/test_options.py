@@ -11,7 +11,7 @@ import typer
 
 from cutwise.cli import main
 from cutwise.cli.app import COMMANDS, app, flattened
-from cutwise.cli.options import GrowthOptions, TableOptions
+from cutwise.cli.options import ClusteringOptions, GrowthOptions
 
 # What the same word means elsewhere: another file to write, another default that depends on other options.
 OWN = {
@@ -44,23 +44,22 @@ def test_the_same_option_is_described_in_the_same_words():
 
 def test_commands_that_cluster_take_the_same_options_for_it():
     options = options_of_commands()
-    of_groups = [*TableOptions.__dataclass_fields__, *GrowthOptions.__dataclass_fields__]
+    of_groups = [*ClusteringOptions.__dataclass_fields__, *GrowthOptions.__dataclass_fields__]
     for command in ("fit", "compare", "curve"):
         names = list(options[command])
         assert [name for name in names if name in of_groups] == of_groups
-        assert names.index("n_clusters") == len(TableOptions.__dataclass_fields__)
 
 
 def test_a_group_arrives_as_one_argument():
     seen = []
 
-    def command(*, table: TableOptions, wanted: int = 3, growth: GrowthOptions) -> None:
+    def command(*, table: ClusteringOptions, wanted: int = 3, growth: GrowthOptions) -> None:
         """Say it."""
         seen.append((table, wanted, growth))
 
     flat = flattened(command)
     assert flat.__doc__ == "Say it."
-    values = dict.fromkeys(TableOptions.__dataclass_fields__) | {"files": ["a.csv"], "wanted": 4}
+    values = dict.fromkeys(ClusteringOptions.__dataclass_fields__) | {"files": ["a.csv"], "wanted": 4}
     flat(**values, **dict.fromkeys(GrowthOptions.__dataclass_fields__, 1))
     ((table, wanted, growth),) = seen
     assert (table.files, wanted, growth.seed) == (["a.csv"], 4, 1)

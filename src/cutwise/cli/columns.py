@@ -40,7 +40,7 @@ def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> 
     )
 
 
-def choose_columns(source: Source, table: options.TableOptions, apart: Sequence[str]) -> list[str]:
+def choose_columns(source: Source, table: options.ClusteringOptions, apart: Sequence[str]) -> list[str]:
     """The columns to cluster on, in the file's order, without weights and labels (``apart``)."""
     columns = list(source.frame.columns)
     chosen = set(chosen_names(source, table.only or [], "--only")) or set(columns)
@@ -151,10 +151,10 @@ def chosen_names(source: Source, given: Sequence[str], option: str) -> list[str]
     return names
 
 
-def cut_features(task: Task, source: Source, limits: options.LimitOptions) -> dict[str, list[str]]:
+def cut_features(task: Task, source: Source, growth: options.GrowthOptions) -> dict[str, list[str]]:
     """The columns that rules may test, as a parameter of an estimator; empty if all may be tested."""
-    only = chosen_names(source, limits.cut_only or [], "--cut-only")
-    never = chosen_names(source, limits.never or [], "--never")
+    only = chosen_names(source, growth.cut_only or [], "--cut-only")
+    never = chosen_names(source, growth.never or [], "--never")
     if not only and not never:
         return {}
     found = [name for name in task.columns if (not only or name in only) and name not in never]
@@ -254,7 +254,6 @@ class Clustering:
 def clustering(
     table: options.ClusteringOptions,
     growth: options.GrowthOptions,
-    limits: options.LimitOptions,
     *,
     command: str,
     labels_from: str | None = None,
@@ -290,9 +289,9 @@ def clustering(
         raise InvalidInputError(
             f"{source.name} is read in batches, but {what} needs the table in memory. {instead}, or raise --max-memory."
         )
-    task = prepare(source, table, labels_from, limits.cut_only or [], mixed=mixed)
+    task = prepare(source, table, labels_from, growth.cut_only or [], mixed=mixed)
     scale, measure = task.measured(requested, table.objective)
-    limited = limits.params | cut_features(task, source, limits)
+    limited = growth.limits | cut_features(task, source, growth)
     return Clustering(source, task, n_clusters, scale, estimator, {**measure, **own, **limited}, limited)
 
 
@@ -320,7 +319,7 @@ def find_source(table: options.ClusteringOptions, command: str, *, is_labeled: b
 
 
 def prepare(
-    source: Source, table: options.TableOptions, labels_from: str | None, cut_only: Sequence[str], *, mixed: bool
+    source: Source, table: options.ClusteringOptions, labels_from: str | None, cut_only: Sequence[str], *, mixed: bool
 ) -> Task:
     """Choose columns and rows, and check them here, where messages can name the file's lines and the options.
 
@@ -368,7 +367,7 @@ def prepare(
     )  # fmt: skip
 
 
-def _requested_columns(source: Source, table: options.TableOptions, *, mixed: bool) -> dict[str, list[str]]:
+def _requested_columns(source: Source, table: options.ClusteringOptions, *, mixed: bool) -> dict[str, list[str]]:
     """The columns that options name, by option."""
     given = {"--only": table.only, "--category": table.category, "--number": table.number}
     requested = {option: chosen_names(source, names or [], option) for option, names in given.items()}

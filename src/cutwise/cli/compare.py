@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.columns import Task, clustering
-from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LabelsFrom, LimitOptions, MaxLeaves
+from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LabelsFrom, MaxLeaves
 from cutwise.cli.screen import print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import CutwiseWarning, EmptyClusterWarning, InfeasibleLimitsError, warn
 from cutwise.readouts import words
@@ -38,7 +38,6 @@ def command(
     table: ClusteringOptions,
     labels_from: LabelsFrom = None,
     max_leaves: MaxLeaves = None,
-    limits: LimitOptions,
     growth: GrowthOptions,
     as_json: AsJson = False,
 ) -> None:
@@ -51,7 +50,7 @@ def command(
     column shows how much they add to the cost, and the seconds include a tree without limits.
     """
     in_memory = {"compare": "Use a sample of its rows"}
-    start = clustering(table, growth, limits, command="compare", labels_from=labels_from, in_memory=in_memory)
+    start = clustering(table, growth, command="compare", labels_from=labels_from, in_memory=in_memory)
     task, is_labeled = start.task, labels_from is not None
     entries, algorithms = [], recipes_for("labels" if is_labeled else "centers")
     refused = dict[str, list[str]]()

@@ -118,7 +118,6 @@ def command(
     max_leaves: Annotated[
         int | None, options.of_tree(help="Largest number of leaves.", show_default="four per cluster, at most 30 extra")
     ] = None,
-    limits: options.LimitOptions,
     growth: options.GrowthOptions,
     choice: ChoiceOptions,
 ) -> None:
@@ -135,7 +134,7 @@ def command(
     share = choice.check(example="2%")
     algorithm = algorithm or ("search" if labels_from is None else "auto")
     with Outputs(choice.out, choice.model, inputs=table.files or ()) as outputs:
-        start = clustering(table, growth, limits, command="curve", labels_from=labels_from)
+        start = clustering(table, growth, command="curve", labels_from=labels_from)
         task, chosen = start.task, None
         with working(f"working on {task.size}", steps=2):
             # Warnings are about the tree to start from, one of many.

@@ -54,7 +54,6 @@ def command(
         ),
     ] = None,
     max_leaves: options.MaxLeaves = None,
-    limits: options.LimitOptions,
     growth: options.GrowthOptions,
     out: Annotated[
         str | None,
@@ -83,9 +82,8 @@ def command(
         models.check_model_path(out)
         with collect_notes() as notes:
             start = clustering(
-                table, growth, limits,
-                command="fit", labels_from=labels_from, kernel=kernel, mixed=mixed, in_memory=in_memory,
-            )  # fmt: skip
+                table, growth, command="fit", labels_from=labels_from, kernel=kernel, mixed=mixed, in_memory=in_memory
+            )
         source, task, scale = start.source, start.task, start.scale
         own = {} if algorithm is None else {"algorithm": algorithm}
         own |= {"handle_unknown": unknown} if task.is_mixed else {}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from cutwise.cli.columns import clustering
 from cutwise.cli.curve import ChoiceOptions
-from cutwise.cli.options import ClusteringOptions, GrowthOptions, LimitOptions, of_tree
+from cutwise.cli.options import ClusteringOptions, GrowthOptions, of_tree
 from cutwise.cli.screen import Outputs, working
 from cutwise.readouts.words import ratio_text
 
@@ -21,7 +21,6 @@ def command(
     *,
     table: ClusteringOptions,
     max_leaves: Annotated[int | None, of_tree(help="Maximum number of leaves.", show_default="two per cluster")] = None,
-    limits: LimitOptions,
     growth: GrowthOptions,
     choice: ChoiceOptions,
 ) -> None:
@@ -30,7 +29,7 @@ def command(
 
     share = choice.check(example="5%")
     with Outputs(choice.out, choice.model, inputs=table.files or ()) as outputs:
-        start = clustering(table, growth, limits, command="front")
+        start = clustering(table, growth, command="front")
         task, chosen, number = start.task, None, -1
         with working(f"working on {task.size}", steps=2):
             front = start.model().front(task.table, max_leaves=max_leaves, sample_weight=task.weights)

@@ -104,8 +104,8 @@ class TextOptions:
 
 
 @dataclass(frozen=True)
-class TableOptions:
-    """Which table, and which of its columns and rows."""
+class ClusteringOptions:
+    """Which table, which of its columns and rows, and what its clusters are."""
 
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help=FILE_HELP, show_default=False)] = None
     example: Example = None
@@ -118,12 +118,6 @@ class TableOptions:
     separator: Separator = None
     header: Header = None
     max_memory: MaxMemory = ""
-
-
-@dataclass(frozen=True)
-class ClusteringOptions(TableOptions):
-    """Which table, and what its clusters are."""
-
     n_clusters: Annotated[int | None, of_tree("-k", "--clusters", help="Number of clusters.", show_default=False)] = (
         None
     )
@@ -131,9 +125,15 @@ class ClusteringOptions(TableOptions):
     scale: Annotated[str | None, of_scale(show_default="auto")] = None
 
 
+def number_or_percent(text: str) -> float | None:
+    """The number given as ``20``, ``0.05`` or ``5%``, per cent as a share of 1; None for other texts."""
+    found = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)\s*", text)
+    return float(found[1]) / (100 if found[2] else 1) if found else None
+
+
 @dataclass(frozen=True)
-class LimitOptions:
-    """What rules may be."""
+class GrowthOptions:
+    """What rules may be, and options of clustering and growth besides the number of clusters and the algorithm."""
 
     cut_only: CutOnly = None
     never: Annotated[list[str] | None, of_tree(help=f"Columns not to use in rules: {SEVERAL}")] = None
@@ -141,9 +141,14 @@ class LimitOptions:
     min_leaf: Annotated[
         str | None, of_tree(metavar="ROWS", help="Minimum rows in a leaf: a number (20) or a share (5% or 0.05).")
     ] = None
+    expansion: Annotated[str, of_tree(help="How leaves beyond one per cluster are grown: exkmc or expand.")] = "exkmc"
+    depth_penalty: Annotated[str, of_tree(metavar="<float>", help=PENALTY_HELP)] = "0.03"
+    n_init: Annotated[str, of_tree(metavar="<int>", help=INIT_HELP)] = "10"
+    seed: Annotated[int, of_tree(help="Random seed; same seed and table, same result.", min=0, max=2**32 - 1)] = 0
+    jobs: Annotated[int, of_tree(help="Number of threads, -1 for all cores; the result is the same.")] = 1
 
     @property
-    def params(self) -> dict[str, Any]:
+    def limits(self) -> dict[str, Any]:
         """The given limits that need no table, as parameters of an estimator."""
         given = {"max_depth": self.max_depth, "min_samples_leaf": self._least()}
         return {name: value for name, value in given.items() if value is not None}
@@ -158,23 +163,6 @@ class LimitOptions:
                 "or a share of all rows: 5% or 0.05."
             )
         return int(least) if least.is_integer() else least
-
-
-def number_or_percent(text: str) -> float | None:
-    """The number given as ``20``, ``0.05`` or ``5%``, per cent as a share of 1; None for other texts."""
-    found = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)\s*", text)
-    return float(found[1]) / (100 if found[2] else 1) if found else None
-
-
-@dataclass(frozen=True)
-class GrowthOptions:
-    """Options of clustering and growth besides the number of clusters and the algorithm."""
-
-    expansion: Annotated[str, of_tree(help="How leaves beyond one per cluster are grown: exkmc or expand.")] = "exkmc"
-    depth_penalty: Annotated[str, of_tree(metavar="<float>", help=PENALTY_HELP)] = "0.03"
-    n_init: Annotated[str, of_tree(metavar="<int>", help=INIT_HELP)] = "10"
-    seed: Annotated[int, of_tree(help="Random seed; same seed and table, same result.", min=0, max=2**32 - 1)] = 0
-    jobs: Annotated[int, of_tree(help="Number of threads, -1 for all cores; the result is the same.")] = 1
 
     @property
     def params(self) -> dict[str, Any]:
