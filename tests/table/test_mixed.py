@@ -152,13 +152,13 @@ def test_plain_numbers_are_read_as_ever_and_numbers_of_rows_are_named():
 
 
 def test_numbers_with_gaps_are_read_where_they_are_and_stay_as_they_are():
-    X = np.column_stack([np.where(GAPS, np.nan, np.arange(N)), RNG.normal(size=N)])
+    X = np.column_stack([np.where(GAPS, np.nan, np.arange(N)), RNG.normal(size=(N, 3))])
     assert np.shares_memory(read_table(X, mixed=MixedOptions()).values, X)
-    X[:, 1] = np.nan  # a column without a value is left out, and zeros in the table
-    with pytest.warns(IdentifierWarning, match="x1 is left out: no value"):
+    X[:, 1:3] = np.nan  # columns without a value are left out, and zeros in the table
+    with pytest.warns(IdentifierWarning, match="x1 is left out: no value; x2 is left out: no value"):
         table = read_table(X, mixed=MixedOptions())
-    np.testing.assert_array_equal(table.values, np.column_stack([X[:, 0], np.zeros(N)]))
-    assert np.isnan(X[:, 1]).all()
+    np.testing.assert_array_equal(table.values, np.column_stack([X[:, 0], np.zeros((N, 2)), X[:, 3]]))
+    assert np.isnan(X[:, 1:3]).all()
 
 
 def test_more_levels_than_codes_are_grouped_by_weight_and_the_rare_ones_are_never_named():

@@ -455,10 +455,10 @@ def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> T
     for i, raw in _raw_columns(X, columns, categories, what):
         sums[i].update(raw, weights)
         kinds_found.append(kind := sums[i].kind())
-        if read is numbers and kind.left_out is not None:
-            read = read.copy(order="F")
+        if kind.left_out is not None:
+            read = read.copy(order="F") if read is numbers else read
             read[:, i] = 0.0
-        elif read is not numbers and kind.left_out is None:
+        elif read is not numbers:
             read[:, i] = values_by_kind(raw, kind, describe=sums[i].describe, unknown=None)
     columns = _checked(columns, sums, kinds_found, what)
     check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in kinds_found])
