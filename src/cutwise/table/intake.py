@@ -455,11 +455,11 @@ def _read_mixed(X: Any, columns: Columns, options: MixedOptions, what: str) -> T
     for i, raw in _raw_columns(X, columns, categories, what):
         sums[i].update(raw, weights)
         kinds_found.append(kind := sums[i].kind())
-        if kind.left_out is not None:
+        if kind.left_out is None and read is not numbers:
+            read[:, i] = values_by_kind(raw, kind, describe=sums[i].describe, unknown=None)
+        elif kind.left_out is not None and numbers is not None:
             read = read.copy(order="F") if read is numbers else read
             read[:, i] = 0.0
-        elif read is not numbers:
-            read[:, i] = values_by_kind(raw, kind, describe=sums[i].describe, unknown=None)
     columns = _checked(columns, sums, kinds_found, what)
     check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in kinds_found])
     return _warned(Table(read, columns.names, columns.has_names, columns.kinds, convert.library_of(X)))
