@@ -23,7 +23,7 @@ from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.words import quoted
 from cutwise.reference.objective import sum_weights
 from cutwise.table.intake import MixedOptions, check_option, read_table, read_weights
-from cutwise.table.table import ColumnKind, Table, as_matrix, side_by_side
+from cutwise.table.table import ColumnKind, Table, as_matrix, known_values
 
 NUMBERS = ("standard", "robust", "minmax", "none")
 DISTANCES = ("squared", "absolute")
@@ -272,17 +272,11 @@ def moments(values: npt.NDArray[Any], weights: Float64 | None) -> tuple[Float64,
     with np.errstate(over="ignore", invalid="ignore"):
         has_gaps = np.isnan(values.sum(axis=0))  # or huge values
     found, of_sums = np.empty((2, values.shape[1])), sum_weights(weights)
-
-    def add(some: slice, rows: npt.NDArray[Any], weights: Int64 | Float64 | None) -> None:
+    for some, known, rows in known_values(values, ~has_gaps, has_gaps):
         matrix, one = as_matrix(rows), np.zeros(len(rows), dtype=np.int32)
-        found[0, some] = core.cluster_means(matrix, one, 1, weights)[0]
-        found[1, some] = core.cluster_means(matrix, one, 1, weights, 1, None, found[0, some])[0]
-
-    for some in side_by_side(~has_gaps):
-        add(some, values[:, some], of_sums)
-    for j in np.flatnonzero(has_gaps).tolist():
-        known = ~np.isnan(values[:, j])
-        add(slice(j, j + 1), values[known, j][:, np.newaxis], None if of_sums is None else of_sums[known])
+        of_known = None if of_sums is None else of_sums[known]
+        found[0, some] = core.cluster_means(matrix, one, 1, of_known)[0]
+        found[1, some] = core.cluster_means(matrix, one, 1, of_known, 1, None, found[0, some])[0]
     return found[0], found[1]
 
 

@@ -47,8 +47,8 @@ from cutwise.table.table import (
     are_plain,
     as_matrix,
     encode_table,
+    known_values,
     numbered_names,
-    side_by_side,
 )
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
@@ -223,25 +223,18 @@ class TrainingRows:
     def _searched_centers(
         self, searched: SearchedColumns, objective: Objective, labels: Int32, n_clusters: int
     ) -> tuple[Float64, Float64]:
-        values, weights, every_row = self.encoded.values, self._summing_weights, np.arange(self.n_rows, dtype=np.int32)
+        values, weights, own = self.encoded.values, self._summing_weights, self.weight_of(labels, n_clusters)
         assert values is not None
-        own, of_complete = self.weight_of(labels, n_clusters), dict[int, Float64]()
-        for some in side_by_side([not kind.places_missing for kind in searched.kinds]):
-            centers, _ = objective.centers(as_matrix(values[:, some]), labels, n_clusters, weights, self.n_jobs)
-            of_complete |= zip(range(some.start, some.stop), centers.T, strict=True)
-
-        def of_column(column: int) -> Any:
-            if column in of_complete:
-                return of_complete[column], own
-            if searched.kinds[column].name == "category":
-                return self.encoded.levels(column).count(every_row, self.weights, labels, n_clusters).T
-            known = np.isfinite(values[:, column])
-            matrix = as_matrix(values[known, column][:, np.newaxis])
+        kinds, found = searched.kinds, dict[int, Any]()
+        complete, gapped = [not kind.places_missing for kind in kinds], [kind.has_gaps for kind in kinds]
+        for some, known, rows in known_values(values, complete, gapped):
             of_known = None if weights is None else weights[known]
-            center, weight = objective.centers(matrix, labels[known], n_clusters, of_known, self.n_jobs)
-            return center[:, 0], weight
-
-        return searched.centers(own, of_column), own.astype(np.float64)
+            centers, weight = objective.centers(as_matrix(rows), labels[known], n_clusters, of_known, self.n_jobs)
+            found |= {some.start + j: (center, weight) for j, center in enumerate(centers.T)}
+        every_row = np.arange(self.n_rows, dtype=np.int32)
+        for column in (j for j, kind in enumerate(kinds) if kind.name == "category"):
+            found[column] = self.encoded.levels(column).count(every_row, self.weights, labels, n_clusters).T
+        return searched.centers(own, found.__getitem__), own.astype(np.float64)
 
     def costs(self, objective: Objective, centers: Float64, labels: Int32) -> Float64:
         """Cost of each row by the center of its label."""
@@ -496,9 +489,10 @@ class FitContext:
         """Provider of the rows with costs by the reference's or other centers."""
         rows, reference = self.rows, self.reference
         by, row_costs = (reference.centers, reference.row_costs) if centers is None else (centers, None)
-        costs = partial(fixed_costs, rows.metric.matrix, by, self.objective, row_costs=row_costs)
         if self.given_costs is not None:
             costs = partial(fixed_costs_from_array, self.given_costs)
+        else:
+            costs = partial(fixed_costs, rows.metric.matrix, by, self.objective, row_costs=row_costs)
         lazy = cache(partial(costs, weights=rows.weights, n_jobs=rows.n_jobs))
         return MemoryProvider(rows.encoded, reference.labels, lazy, rows.n_jobs)
 

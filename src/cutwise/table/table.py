@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
@@ -51,10 +51,20 @@ def as_matrix(values: Values) -> Matrix:
     return Matrix.dense(np.asarray(values))
 
 
-def side_by_side(wanted: npt.ArrayLike) -> list[slice]:
-    """Slices of the columns where ``wanted`` (n_columns,) is true: a slice of an array is no copy."""
-    ends = np.flatnonzero(np.diff(np.asarray(wanted, dtype=np.int8), prepend=0, append=0)).tolist()
-    return list(map(slice, ends[::2], ends[1::2]))
+def known_values(
+    values: npt.NDArray[Any], complete: npt.ArrayLike, gapped: npt.ArrayLike
+) -> Iterator[tuple[slice, Any, npt.NDArray[Any]]]:
+    """Columns of a table, an index of the rows where their values are known, and these values.
+
+    ``complete``, ``gapped`` (n_columns,): the wanted columns without and with missing values. Complete columns that lie
+    side by side come together and are not copied; the others come one by one.
+    """
+    ends = np.flatnonzero(np.diff(np.asarray(complete, dtype=np.int8), prepend=0, append=0)).tolist()
+    for some in map(slice, ends[::2], ends[1::2]):
+        yield some, slice(None), values[:, some]
+    for column in np.flatnonzero(gapped).tolist():
+        known = ~np.isnan(values[:, column])
+        yield slice(column, column + 1), known, values[known, column][:, np.newaxis]
 
 
 KindName = Literal["number", "integer", "bool", "category", "ordered", "date", "duration"]
