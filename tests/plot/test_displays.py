@@ -465,6 +465,12 @@ def test_held_out_rows_are_counted_in_the_tree():
     assert display.leaf_rows.sum() == 30
 
 
+def test_shares_in_the_tree_are_those_of_the_rules():
+    model = ExplainableKMeans(2, random_state=0).fit([[0.0], [1.0], [9.0]], sample_weight=[1, 1, 3])
+    figures = [text.get_text() for text in TreeDisplay.from_estimator(model).ax_.texts]
+    assert {"2 rows · 40.0 % · 100 % pure", "1 row · 60.0 % · 100 % pure"} <= set(figures)
+
+
 def test_dollar_signs_and_line_breaks_in_names_are_only_text():
     table = pd.DataFrame({"price in $ and $^{_": [0.0, 1.0, 9.0, 10.0], "line\nbreak\ttab": [0.0, 9.0, 1.0, 10.0]})
     model = ClusterExplainer().fit(table, ["$a$", "$b$", "$c^$", "\\frac"])

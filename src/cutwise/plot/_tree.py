@@ -77,6 +77,8 @@ class TreeDisplay(Display):
         In the order of ``tree.leaves``.
     leaf_purity : ndarray of shape (n_leaves,), float64
         The part of each leaf's rows that the reference has in its cluster; nan where nothing is known.
+    leaf_share : ndarray of shape (n_leaves,), float64, default=None
+        The part of the weight in each leaf. None: the part of the rows.
 
     Attributes
     ----------
@@ -91,6 +93,7 @@ class TreeDisplay(Display):
     titles: list[str]
     leaf_rows: npt.NDArray[np.int64]
     leaf_purity: npt.NDArray[np.float64]
+    leaf_share: npt.NDArray[np.float64] | None = None
     node_x_: Any = field(default=None, init=False)
     node_y_: Any = field(default=None, init=False)
 
@@ -121,10 +124,10 @@ class TreeDisplay(Display):
             raise InvalidInputError(
                 "The tree was edited after its rows were counted. Recount them first: model.recount(X)."
             )
-        leaf_rows = counts.n_rows
+        leaf_rows, share = counts.n_rows, labeled.share[tree.leaves] if X is None else None
         if X is not None:
             leaf_rows = np.bincount(tree.apply(read_rows(model, X)), minlength=tree.n_nodes)[tree.leaves]
-        return cls(tree, labeled.columns, list(map(str, labeled.titles)), leaf_rows, counts.purity).plot(ax=ax)
+        return cls(tree, labeled.columns, list(map(str, labeled.titles)), leaf_rows, counts.purity, share).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -204,7 +207,6 @@ class TreeDisplay(Display):
     def _draw_leaves(self, ax: Any, inks: Inks, lay: _Layout, write: Callable[..., None]) -> None:
         from matplotlib.patches import FancyBboxPatch
 
-        most = max(int(self.leaf_rows.max()), 1)
         for i, leaf in enumerate(self.tree.leaves.tolist()):
             code, line = int(self.tree.cluster[leaf]), lay.y[leaf]
             color = cluster_color(code)
@@ -217,7 +219,7 @@ class TreeDisplay(Display):
             write(lay.figures_x, line, lay.figures[i], _SMALL)
             if lay.bar_x is None:
                 continue
-            length = _BAR * float(self.leaf_rows[i]) / most
+            length = _BAR * float(self.leaf_rows[i]) / max(int(self.leaf_rows.max()), 1)
             pure = float(np.nan_to_num(self.leaf_purity[i], nan=1.0))
             ax.barh([line], [_BAR], height=0.14, left=lay.bar_x, color=inks.faint, zorder=2)
             ax.barh([line], [length], height=0.14, left=lay.bar_x, color=tint(color, 0.38, inks.ground), zorder=3)
@@ -246,10 +248,10 @@ class TreeDisplay(Display):
         level = max(min(wanted, 2.3, max(13.0 / max(tree.depth, 1), 1.25)), 0.8)
         titles, pill = self._pills(24)
         pill = max(pill, text_width("cluster", _SMALL) + 0.1)
-        n_rows = max(int(self.leaf_rows.sum()), 1)
+        shares = self.leaf_rows / max(int(self.leaf_rows.sum()), 1) if self.leaf_share is None else self.leaf_share
         figures = [
-            f"{rows(int(n))} · {percent(float(n) / n_rows)} · {percent(float(purity))} pure"
-            for n, purity in zip(self.leaf_rows, self.leaf_purity, strict=True)
+            f"{rows(int(n))} · {percent(float(share))} · {percent(float(purity))} pure"
+            for n, share, purity in zip(self.leaf_rows, shares, self.leaf_purity, strict=True)
         ]
         left = _MARGIN + text_width(rows(int(self.leaf_rows.sum())), _SMALL) + 0.1
         leaf_x = left + level * tree.depth
