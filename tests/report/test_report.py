@@ -135,6 +135,11 @@ class TestWhatCannotBeSaid:
         once = "Rows, means, distributions, agreement, purity, coverage and costs count each row once"
         assert f"Shares use the weights. {once}, whatever its weight." in notes
 
+    def test_weights_of_fit_that_a_report_lacks_are_noted(self):
+        model = ExplainableKMeans(2, preprocessor=None, random_state=0).fit(X, sample_weight=np.arange(1, 179))
+        notes = cutwise.report(model, X, curve=False).summary["notes"]
+        assert notes == ["Agreement, purity, coverage and costs use weights of rows. The rest counts each row once."]
+
     def test_costs_are_those_of_the_rows_and_the_tree_of_fit_or_not_known(self, wine, tmp_path):
         unknown = "costs are unknown: the rows were recounted after fit, or the tree was edited"
         wine[0].save(tmp_path / "m.json")

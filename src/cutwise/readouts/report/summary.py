@@ -183,11 +183,11 @@ def _notes(described: DescribedRows, counts: LeafCounts) -> list[str]:
             f"ratio, agreement, coverage and purity describe {counted}."
         )
     if described.is_weighted:
-        others = ["agreement", "purity", "coverage", "costs"]
-        once, by_weight = ["Rows", "means", "distributions"], ["Shares"]
-        (once if counts.is_unweighted else by_weight).extend(others)
-        whole, rest = _in_a_row(by_weight), _in_a_row(once)
-        notes.append(f"{whole} use the weights. {rest} count each row once, whatever its weight.")
+        once, whole = ["Rows", "means", "distributions"], ["Shares"]
+        (once if counts.is_unweighted else whole).extend(["agreement", "purity", "coverage", "costs"])
+        notes.append(f"{_in_a_row(whole)} use the weights. {_in_a_row(once)} count each row once, whatever its weight.")
+    elif not counts.is_unweighted:
+        notes.append("Agreement, purity, coverage and costs use weights of rows. The rest counts each row once.")
     if n_noise := int(counts.n_noise.sum()):
         notes.append(
             f"{rows(n_noise)} of fit {'is' if n_noise == 1 else 'are'} noise, in no cluster of the reference. The tree "
