@@ -110,7 +110,7 @@ def test_every_cluster_needs_a_leaf():
         check_max_leaves(4, 6)
     assert str(caught.value) == (
         "max_leaves=4 is fewer than n_clusters=6, and every cluster needs a leaf of its own.\n"
-        "Use max_leaves >= 6, or None for exactly one leaf per cluster."
+        "Use max_leaves >= 6, or None for the default."
     )
     with pytest.raises(InvalidInputError, match=r"max_leaves=2.5 is not a whole number"):
         check_max_leaves(2.5, 6)

@@ -172,7 +172,7 @@ def check_max_leaves(max_leaves: object, n_clusters: int) -> int:
     if number < n_clusters:
         raise InvalidInputError(
             f"max_leaves={number} is fewer than n_clusters={n_clusters}, and every cluster needs a leaf of its own.\n"
-            f"Use max_leaves >= {n_clusters}, or None for exactly one leaf per cluster."
+            f"Use max_leaves >= {n_clusters}, or None for the default."
         )
     return number
 
