@@ -56,3 +56,10 @@ def test_fractions_grow_the_tree_of_their_proportions():
             assert same_tree(models[0].tree_, models[1].tree_), (case, recipe)
             assert same_tree(models[0].tree_, models[2].tree_), (case, recipe)
             assert models[1].cost_ == pytest.approx(models[0].cost_ / 2, rel=1e-9, abs=1e-300)
+
+
+def test_a_weight_near_the_end_of_float64_is_searched_without_warnings():
+    X = np.random.default_rng(0).normal(size=(60, 3)) + np.repeat([[0], [4], [9]], 20, axis=0)
+    weights = np.r_[1e308, np.ones(59)]
+    model = ExplainableKMeans(3, n_init=1, random_state=0).fit(X, sample_weight=weights)
+    assert np.isfinite(model.cost_)

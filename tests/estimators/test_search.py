@@ -148,7 +148,8 @@ def test_bounds_on_the_size_of_rules_are_kept():
         weighted_average_depth(plain.tree_, DIGITS),
     )
     bounded = ExplainableKMeans(10, max_size=np.array(size), random_state=0).fit(DIGITS)
-    assert bounded.tree_.equals(ExplainableKMeans(10, max_size="exshallow", random_state=0).fit(DIGITS).tree_)
+    for same in ("exshallow", pd.Series(size)):
+        assert bounded.tree_.equals(ExplainableKMeans(10, max_size=same, random_state=0).fit(DIGITS).tree_)
     assert weighted_average_explanation_size(bounded.tree_, DIGITS) <= size[0]
     assert weighted_average_depth(bounded.tree_, DIGITS) <= size[1]
     assert bounded.cost_ <= plain.cost_

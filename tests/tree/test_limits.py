@@ -209,6 +209,7 @@ def score(p: Problem, algorithm: str, inside: np.ndarray, own: np.ndarray) -> in
         {"max_depth": 3},
         {"min_samples_leaf": 25},
         {"min_samples_leaf": 0.12},
+        {"min_samples_leaf": 5e-324},  # 1 / 5e-324 is beyond float64
         {"cut_features": ["alcohol", "flavanoids", "proline"]},
         {"max_depth": 3, "min_samples_leaf": 15},
     ],

@@ -143,7 +143,7 @@ def _is_large(context: FitContext) -> bool:
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:
     """Check bounds on the average conditions and tests of a rule, as two numbers; a single number bounds both."""
-    if isinstance(max_size, np.ndarray):
+    if hasattr(max_size, "tolist"):  # an array or a series
         max_size = max_size.tolist()
     if max_size is None or max_size == "exshallow":
         return max_size

@@ -585,7 +585,7 @@ class FitContext:
         means, weight = self.rows.centers(KMEANS, group, len(partitions[0]))
         within = self.rows.cost_around(KMEANS, np.nan_to_num(means), group)
         # Far from 0, rounded means have too few digits.
-        rounding = np.spacing(np.nanmax(np.abs(means))) * np.sqrt(means.shape[1] * weight.sum())
+        rounding = np.spacing(np.nanmax(np.abs(means))) * np.sqrt(means.shape[1]) * np.sqrt(weight.sum())
         if rounding * np.sqrt(cost_around_means(means, weight)) > ROUNDING * within:
             return [self.cost_of_labels(part[group]).cost for part in partitions]
         return [within + cost_around_means(means, weight, part) for part in partitions]

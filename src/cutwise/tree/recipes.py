@@ -164,8 +164,8 @@ class LimitsGiven:
                 f"max_depth={depth} allows {2**depth} leaves, fewer than n_clusters={n_clusters}. "
                 f"Use max_depth >= {(n_clusters - 1).bit_length()}, or fewer clusters, or {_ANOTHER}."
             )
-        room = int(1 / share)
         if share < 1 and n_clusters * share > 1:
+            room = int(1 / share)
             raise InfeasibleLimitsError(
                 f"min_samples_leaf={self.min_samples_leaf!r} allows {room} lea{'f' if room == 1 else 'ves'}, "
                 f"fewer than n_clusters={n_clusters}. Use min_samples_leaf <= {_share_below(n_clusters)}, less where "
