@@ -23,6 +23,7 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
         (["fit"], ["FILE is missing"]),
         (["fit", "TABLE"], ["-k"]),
         (["fit", "nowhere.csv", "-k", "2"], ["nowhere.csv", "no such file"]),
+        (["fit", "TABLE.gz", "-k", "2"], ["table.csv.gz: no such file or directory. Did you mean 'table.csv'?"]),
         (["fit", "/", "-k", "2"], ["directory"]),
         (
             ["fit", "TABLE", "-k", "2", "--only", "a,c", "--algorithm", "optimal"],
@@ -73,7 +74,7 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
 )
 def test_it_is_refused_in_one_line(refused, table, tmp_path, args, words):
     out, labels = tmp_path / "model.json", tmp_path / "labels.csv"
-    args = [str(table) if arg == "TABLE" else arg for arg in args]
+    args = [arg.replace("TABLE", str(table)) for arg in args]
     if "fit" in args and "--out" not in args and "--labels" not in args:
         args += ["--out", str(out), "--labels", str(labels)]
     line = refused(*args)

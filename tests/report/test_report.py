@@ -137,8 +137,13 @@ class TestWhatCannotBeSaid:
 
     def test_weights_of_fit_that_a_report_lacks_are_noted(self):
         model = ExplainableKMeans(2, preprocessor=None, random_state=0).fit(X, sample_weight=np.arange(1, 179))
-        notes = cutwise.report(model, X, curve=False).summary["notes"]
-        assert notes == ["Agreement, purity, coverage and costs use weights of rows. The rest counts each row once."]
+        summary = cutwise.report(model, X, curve=False).summary
+        assert summary["reproduce"] == [
+            "ExplainableKMeans(n_clusters=2, preprocessor=None, random_state=0).fit(X, sample_weight=sample_weight)"
+        ]
+        assert summary["notes"] == [
+            "Agreement, purity, coverage and costs use weights of rows. The rest counts each row once."
+        ]
 
     def test_costs_are_those_of_the_rows_and_the_tree_of_fit_or_not_known(self, wine, tmp_path):
         unknown = "costs are unknown: the rows were recounted after fit, or the tree was edited"

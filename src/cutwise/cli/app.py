@@ -20,7 +20,7 @@ import typer
 import cutwise
 from cutwise.cli import bench, compare, curve, explain, fit, front, predict, recount, report, rules
 from cutwise.cli.screen import note, working
-from cutwise.exceptions import CutwiseError, CutwiseWarning
+from cutwise.exceptions import CutwiseError, CutwiseWarning, did_you_mean
 
 
 def flattened(command: Callable[..., None]) -> Callable[..., None]:
@@ -163,6 +163,8 @@ def _what_is_wrong(error: Any) -> str:
 def _what_the_system_said(error: OSError) -> str:
     reason = error.strerror or str(error)
     said = f"{error.filename}: {reason[:1].lower()}{reason[1:]}" if error.filename else reason
+    if error.errno == errno.ENOENT and os.access(folder := os.path.dirname(str(error.filename)) or ".", os.R_OK):
+        return f"{said}.{did_you_mean(os.path.basename(str(error.filename)), os.listdir(folder))}".removesuffix(".")
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return said
     return f"{said.rstrip('.')}. Free some space, or write elsewhere (TMPDIR sets the folder for temporary files)."

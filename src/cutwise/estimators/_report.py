@@ -342,6 +342,8 @@ def _call(model: TreeEstimator, y: Any, fit: dict[str, Any]) -> str:
     labels = [] if y is None and "n_clusters" in params else [repr(y) if isinstance(y, str) else "y"]
     given = [(name, value) for name, value in fit.items() if value is not None]
     own, more = ([f"{name}={_expression(name, value)}" for name, value in pairs] for pairs in (changed, given))
+    if fit.get("sample_weight") is None and not model._leaf_counts.is_unweighted:
+        more.append("sample_weight=sample_weight")
     return f"{type(model).__name__}({', '.join(own)}).fit({', '.join(['X', *labels, *more])})"
 
 
