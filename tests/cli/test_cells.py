@@ -96,6 +96,16 @@ def read(tmp_path, capsys):
         ),
         (["1.10.2017", "3.4.2017"], [datetime(2017, 10, 1), datetime(2017, 4, 3)], "read as dates, the day first"),
         (
+            ["12-Mar-21", "1 sept 1998"],
+            [datetime(2021, 3, 12), datetime(1998, 9, 1)],
+            "read as dates, the day first, years from 1969 to 2068",
+        ),
+        (
+            ["Jan 1 2000", "February 29, 2000 8:05 PM", "01MAY2000", "2000-06-01"],
+            [datetime(2000, 1, 1), datetime(2000, 2, 29, 20, 5), datetime(2000, 5, 1), datetime(2000, 6, 1)],
+            "read as dates",
+        ),
+        (
             ["21.10.17", "3.4.17"],
             [datetime(2017, 10, 21), datetime(2017, 4, 3)],
             "read as dates, the day first, years from 1969 to 2068",
@@ -132,6 +142,7 @@ def read(tmp_path, capsys):
                 (["21.10.2017", "3.4.17"], OTHERWISE),
                 (["2020-01-02T03:04Z", "2020-01-02T03:04"], OTHERWISE),
                 (["21.10.2017", "soon"], ""),
+                (["12 apples 20", "Mar 21", "may 2021"], ""),
             )
         ),
         (["-", "-"], [NAN, NAN], "'-' in 2 cells is read as missing"),

@@ -34,7 +34,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cutwise.table.mixed import are_dates
+from cutwise.table.mixed import are_dates, with_numbered_month
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,6 +147,7 @@ def is_number(text: str) -> bool:
 def is_written(text: str) -> bool:
     """Whether a cell is a number with its unit, a date or a duration."""
     patterns = (*_NUMBERS.values(), _DATE, _DURATION)
+    text = with_numbered_month(text)
     return not is_number(text) and any(pattern.fullmatch(text) for pattern in patterns)
 
 
@@ -244,7 +245,7 @@ def _traits_of_number(decimal: str, cell: str) -> set[Hashable]:
 
 
 def _traits_of_time(cell: str) -> set[Hashable]:
-    date = _DATE.fullmatch(cell)
+    date = _DATE.fullmatch(with_numbered_month(cell))
     if date is None:
         return {"duration"}
     own: set[Hashable] = {date["zone"] is None}
@@ -305,7 +306,7 @@ def _as_times(cells: Sequence[str]) -> tuple[pd.Series | None, str]:
         return pd.to_timedelta(pd.Series(whole)), "read as durations"
     if not are_dates(cells):
         return None, ""
-    found = [match for match in map(_DATE.fullmatch, cells) if match is not None]
+    found = [match for match in map(_DATE.fullmatch, map(with_numbered_month, cells)) if match is not None]
     zoned = {match["zone"] is not None for match in found}
     others = [match for match in found if match["year"] is None]
     short = {len(match["last"]) == 2 for match in others}

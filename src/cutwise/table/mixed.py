@@ -74,6 +74,12 @@ def levels_by_weight(
 Items = npt.NDArray[np.generic] | nw.Series[Any]
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D|$)")
+_MONTHS = " january february march april may june july august september october november december"
+_NAMED_MONTH = re.compile(
+    r"(?:(?P<day>\d\d?)[-/. ]{0,2}(?P<month>[a-z]{3,9})[.,]?[-/ ]?|(?P<first>[a-z]{3,9})[.]? ?(?P<second>\d\d?),? )"
+    r"(?P<year>\d{4}|\d\d)(?!\d)",
+    re.IGNORECASE,
+)
 _CODE = re.compile(r"\s*0\d")
 FEWEST_NUMBERED = 20
 """Fewest rows for which consecutive numbers are no coincidence."""
@@ -506,9 +512,23 @@ def _levels_listed(levels: Sequence[object], most: int = 5) -> str:
     return ", ".join(filter(None, [known, "a missing value" if None in levels else ""]))
 
 
+def with_numbered_month(text: str) -> str:
+    """A date with its month in digits instead of in English; other texts stay.
+
+    ``12-Mar-21`` becomes ``12.3.21``, and ``Jan 1, 2000`` becomes ``2000-01-01``.
+    """
+    found = _NAMED_MONTH.match(text)
+    place = -1 if found is None else _MONTHS.find(" " + (found["month"] or found["first"]).lower())
+    if found is None or place < 0:
+        return text
+    month, day, year = _MONTHS.count(" ", 0, place + 1), found["day"] or found["second"], found["year"]
+    date = f"{day}.{month}.{year}" if len(year) == 2 else f"{year}-{month:02}-{day:>02}"
+    return date + text[found.end() :]
+
+
 def are_dates(items: Sequence[object]) -> bool:
     """Whether the first hundred texts look like dates."""
-    return all(isinstance(item, str) and _DATE.match(item) for item in items[:100])
+    return all(isinstance(item, str) and _DATE.match(with_numbered_month(item.strip())) for item in items[:100])
 
 
 def are_numbers(items: Sequence[object]) -> bool:
