@@ -162,6 +162,14 @@ def test_one_column_is_drawn_against_another_and_columns_can_be_named():
     assert_rectangles_say_what_the_tree_says(model, display)
 
 
+def test_truth_values_are_drawn_only_where_other_columns_are_not_tested():
+    table = pd.DataFrame({"paid": np.arange(80) % 2 == 1, "age": np.arange(80.0), "pay": np.arange(80.0) * 27 % 80})
+    labels = 4 * table["paid"] + 2 * (table["age"] > 39) + (table["pay"] > 39)
+    for columns, drawn in ((["paid", "age", "pay"], ("age", "pay")), (["paid", "age"], ("paid", "age"))):
+        model = ClusterExplainer(8).fit(table[columns], labels if len(columns) == 3 else labels // 2)
+        assert PartitionDisplay.from_estimator(model, table[columns]).names == drawn
+
+
 def test_a_map_of_three_columns_holds_the_third():
     model, table = model_and_rows(8, n_columns=3, extra=4)
     assert set(model.tree_.feature[model.tree_.feature >= 0]) == {0, 1, 2}

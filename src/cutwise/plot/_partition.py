@@ -291,10 +291,11 @@ def _wrapped(caption: Sequence[str], width: float, size: float) -> str:
 def _two_columns(labeled: LabeledTree, wanted: Any) -> tuple[int, int]:
     """The columns to draw."""
     if wanted is None:
-        # Those whose tests see most rows; a tree that tests one column is drawn against another.
+        # Those whose tests see most rows, and such as spread them; a tree that tests one is drawn against another.
         tree, n_columns = labeled.tree, len(labeled.names)
         inner = tree.feature >= 0
         seen = np.bincount(tree.feature[inner], tree.n_node_samples[inner] + 1, minlength=n_columns)
+        seen[[kind.name in ("bool", "ordered") and seen[j] > 0 for j, kind in enumerate(labeled.columns.kinds)]] = 1
         seen[[kind.places_missing or kind.left_out is not None for kind in labeled.columns.kinds]] = -1
         chosen = sorted(np.argsort(-seen, kind="stable")[:2].tolist(), key=lambda c: (seen[c] <= 0, c))
         if (n_drawable := np.count_nonzero(seen >= 0)) < 2:
