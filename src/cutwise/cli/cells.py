@@ -146,9 +146,8 @@ def is_number(text: str) -> bool:
 
 def is_written(text: str) -> bool:
     """Whether a cell is a number with its unit, a date or a duration."""
-    patterns = (*_NUMBERS.values(), _DATE, _DURATION)
-    text = with_numbered_month(text)
-    return not is_number(text) and any(pattern.fullmatch(text) for pattern in patterns)
+    patterns = (*_NUMBERS.values(), _DURATION)
+    return not is_number(text) and (_date(text) is not None or any(pattern.fullmatch(text) for pattern in patterns))
 
 
 def numbers_in(cells: pd.Series, decimal: str) -> pd.Series:
@@ -245,7 +244,7 @@ def _traits_of_number(decimal: str, cell: str) -> set[Hashable]:
 
 
 def _traits_of_time(cell: str) -> set[Hashable]:
-    date = _DATE.fullmatch(with_numbered_month(cell))
+    date = _date(cell)
     if date is None:
         return {"duration"}
     own: set[Hashable] = {date["zone"] is None}
@@ -306,7 +305,7 @@ def _as_times(cells: Sequence[str]) -> tuple[pd.Series | None, str]:
         return pd.to_timedelta(pd.Series(whole)), "read as durations"
     if not are_dates(cells):
         return None, ""
-    found = [match for match in map(_DATE.fullmatch, map(with_numbered_month, cells)) if match is not None]
+    found = [match for match in map(_date, cells) if match is not None]
     zoned = {match["zone"] is not None for match in found}
     others = [match for match in found if match["year"] is None]
     short = {len(match["last"]) == 2 for match in others}
@@ -323,6 +322,11 @@ def _as_times(cells: Sequence[str]) -> tuple[pd.Series | None, str]:
     order = f", the {orders[0]} first" if others else ""
     years = ", years from 1969 to 2068" if True in short else ""
     return dates, f"read as {'instants, in UTC' if True in zoned else 'dates'}{order}{years}"
+
+
+def _date(cell: str) -> re.Match[str] | None:
+    """The parts of a date, with its month in digits."""
+    return _DATE.fullmatch(with_numbered_month(cell))
 
 
 # Order of year, month and day, by the part that comes first.
