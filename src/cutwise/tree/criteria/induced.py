@@ -205,7 +205,7 @@ class NearestTwoRows:
                 # Distinct rows matter only for sets that beat the known score, and few rows of a side show them.
                 *_, levels = found
                 matrix, inside = memory.table.matrix, np.isin(modes, levels)
-                sides = np.isin(codes, levels).astype(np.int32)
+                sides = np.isin(np.arange(len(weight)), levels).astype(np.int32)[codes]
                 of_sides = core.distinct_by_level(matrix, rows, sides, 2, len(modes))
                 if of_sides[1] < inside.sum() or of_sides[0] < (~inside).sum():
                     distinct = core.distinct_by_level(matrix, rows, codes, len(weight), len(modes))
