@@ -414,3 +414,5 @@ def test_many_columns_that_are_read_alike_are_one_line(cutwise, tmp_path):
     n = sum(cell == "NA" for row in cells for cell in row)
     assert f"g0, g1, g2, g3, g4 and 7 more columns: 'NA' in {n} cells is read as missing" in told
     assert told.count("is read as missing") == 1
+    told = cutwise("fit", tmp_path / "genes.csv", "-k", 2, "--only", "g0,g1,g2,g3,g4,g5").err
+    assert "g4 and 1 more column: 'NA' in " in told

@@ -471,7 +471,8 @@ def _say_readings(source: Source, columns: Iterable[str]) -> None:
         if len(names) > _MANY_ALIKE:
             markers: Counter[str] = sum((Counter(reading.markers) for reading in readings), Counter())
             readings = [replace(readings[0], markers=markers)]
-            names = [f"{', '.join(names[:_MANY_ALIKE])} and {len(names) - _MANY_ALIKE:,} more columns"]
+            n_more = len(names) - _MANY_ALIKE
+            names = [f"{', '.join(names[:_MANY_ALIKE])} and {n_more:,} more column{'s' if n_more > 1 else ''}"]
         for name, words in zip(names, map(str, readings), strict=True):
             if words:
                 note(f"{name}: {words}")
