@@ -77,6 +77,8 @@ RNG = np.random.default_rng(0)
         ("Obs", np.arange(5), "a row identifier"),
         ("person_id", np.arange(N) // 3, "identifiers that several rows share"),
         ("Unnamed: 0", np.arange(N) % 20, "identifiers that several rows share"),
+        ("CustomerID", np.where(np.arange(N) % 3, np.arange(N) // 2, np.nan), "identifiers with gaps"),
+        ("grid_id", np.where(np.arange(N) % 3, np.arange(N) / 8, np.nan), None),
         ("species_id", np.arange(N) % 3 + 1, None),  # codes
         ("species_id", np.arange(N) % 3 * 1000, None),
         ("paid", np.arange(N) // 3, None),

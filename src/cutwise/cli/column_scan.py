@@ -68,7 +68,9 @@ class ColumnScan:
             low, high = known.min(), known.max()
             self.low, self.high = (low, high) if is_first else (min(low, self.low), max(high, self.high))
             self.is_one_value = bool(self.low == self.high)
-            if kind == "integers" and len(self.few) <= _FEW:
+            if len(self.few) <= _FEW and (
+                kind == "integers" or (_IDENTIFIER.fullmatch(self.name) and bool((known % 1 == 0).all()))
+            ):
                 first = known.iloc[:1000]
                 self.few.update((known if first.nunique() <= _FEW else first).unique().tolist())
             return
@@ -129,7 +131,9 @@ class ColumnScan:
             return "the same value in every row"
         if self._differs_by_design and self._all_differ():
             return "a row identifier"
-        return "identifiers that several rows share" if self._are_shared_identifiers else None
+        if not self._are_identifiers:
+            return None
+        return "identifiers with gaps" if self.n_known < self.n_rows else "identifiers that several rows share"
 
     @property
     def is_infinite(self) -> bool:
@@ -170,9 +174,9 @@ class ColumnScan:
         return n_pairs >= 10 or any(names.fullmatch(self.name) for names in (_IDENTIFIER, _ROW_NUMBER))
 
     @property
-    def _are_shared_identifiers(self) -> bool:
+    def _are_identifiers(self) -> bool:
         """Whether the name says that whole numbers or texts identify persons or places, and there are many."""
-        if _IDENTIFIER.fullmatch(self.name) is None or self.n_known < self.n_rows:
+        if _IDENTIFIER.fullmatch(self.name) is None or (self.kind == "numbers" and (self.low % 1 or self.high % 1)):
             return False
         return len(self.counts if self.kind == "text" else self.few) > _FEW
 
