@@ -41,6 +41,7 @@ def test_scales_are_those_of_numbers_where_there_are_other_columns(scale, said, 
     out = cutwise("fit", people, "-k", 3, "--scale", scale).out
     assert said in out
     assert "every other column weighted like a number" in out
+    assert "weighted" not in cutwise("fit", people, "-k", 3, "--scale", scale, "--only", "age,channel").out
 
 
 def test_a_table_as_it_is_gives_rules_and_says_what_was_taken_for_what(cutwise, people, tmp_path):

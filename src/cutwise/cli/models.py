@@ -208,7 +208,7 @@ def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> 
     is_mixed = not are_plain(columns.kinds)
     what = columns.in_words() if is_mixed else _count(model.n_features_in_, "column")
     print_line(f"{source}: {_count(n_rows, 'row')}, {what}")
-    if is_mixed:
+    if is_mixed and any(kind.name not in ("number", "integer") and not kind.left_out for kind in columns.kinds):
         scaled = re.sub("each column|columns", "numbers", scaled) + ", every other column weighted like a number"
     units = "" if scale == "none" else "; rules use the table's units"
     print_line(f"scale {scale}: {scaled}{units}")
