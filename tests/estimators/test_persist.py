@@ -552,3 +552,15 @@ def test_lists_and_tuples_come_back_as_they_were(params, iris, tmp_path):
     model = ExplainableKMeans(3, random_state=0, **params).fit(iris)
     model.save(tmp_path / "model.json")
     assert load_model(tmp_path / "model.json").get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.Index, pd.Series])
+def test_names_and_numbers_of_numpy_and_pandas_in_parameters_are_part_of_the_file(make, iris, tmp_path):
+    scaler = MinMaxScaler((np.int64(0), np.int64(2)))
+    model = ExplainableKMeans(3, random_state=0, cut_features=make(iris.columns[:2]), preprocessor=scaler).fit(iris)
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    notes = report(model, iris, curve=False).summary["notes"]
+    assert report(again, iris, curve=False).summary["notes"] == notes
+    assert any("only cuts on" in note or "no cut on" in note for note in notes)
+    assert again.fit(iris).cost_ == model.cost_

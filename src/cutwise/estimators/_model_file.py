@@ -89,6 +89,8 @@ def pack_param(value: Any) -> Any:
     scaler = pack_scaler(value)
     if scaler is not None:
         return {"scaler": scaler}
+    if hasattr(value, "__array__") and (array := np.asarray(value)).dtype.kind in "UO":
+        value = array.tolist()  # such as names of columns
     if isinstance(value, list | tuple):
         items = [pack_param(item) for item in value]
         if not any(isinstance(item, dict) and "float" not in item for item in items):  # of plain values
@@ -109,7 +111,6 @@ def unpack_param(value: Any) -> Any:
     read: dict[str, Callable[[Any], Any]] = {
         "float": float,
         "described": UnserializableParam,
-        "texts": list,
         "list": lambda items: [*map(unpack_param, items)],
         "tuple": lambda items: (*map(unpack_param, items),),
         "array": unpack_array,
@@ -152,7 +153,7 @@ def pack_scaler(transformer: Any) -> dict[str, Any] | None:
     if name not in _LEARNED or type(transformer) is not _scaler_class(name):
         return None
     params = transformer.get_params(deep=False)
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
+    plain = {key: [*map(pack_param, own)] if isinstance(own, tuple) else pack_param(own) for key, own in params.items()}
     return {"class": name, "params": plain}
 
 
