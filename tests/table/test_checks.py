@@ -4,6 +4,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
 from cutwise.table.intake import (
@@ -86,6 +87,9 @@ def test_no_more_clusters_than_distinct_rows():
     assert check_n_clusters(3, table) == 3
     with pytest.raises(InvalidInputError, match=r"n_clusters=9 is more than the 3 distinct rows of X \(n_samples=5\)"):
         check_n_clusters(9, table)
+    wide = read_table(csr_array((10**6, 10**6), dtype=np.int64))  # dense it would take terabytes
+    with pytest.raises(InvalidInputError, match="1 distinct row of X"):
+        check_n_clusters(2, wide)
 
 
 def test_rows_of_weight_zero_give_no_cluster():

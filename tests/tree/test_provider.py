@@ -284,7 +284,7 @@ def test_batches_grow_the_tree_of_memory_bit_for_bit(algorithm, seed):
         ones if rows.copies is None else rows.copies,
     )
     parts = np.array_split(np.arange(rows.n_rows), rng.integers(1, 5))
-    provider = Batches([everything[part] for part in parts], rows.is_integer)
+    provider = Batches([everything[part] for part in parts], np.array([kind.is_integer for kind in rows.kinds]))
     passed = grow(GrowthProblem(provider, centers, GrowthSpec(depth_penalty=0.1, gini=True, **options)))
     assert passed.tree.equals(in_memory.tree)
     assert np.array_equal(passed.gaps, in_memory.gaps, equal_nan=True)

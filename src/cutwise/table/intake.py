@@ -153,7 +153,7 @@ def check_n_clusters(
         distinct = count_distinct_rows(table.matrix, number, weights)
         if distinct < number:
             rows = "row" if distinct == 1 else "rows"
-            if table.is_integer.any() and np.abs(convert.as_dense(table.values)[:, table.is_integer]).max() > 2**53:
+            if table.is_integer.any() and abs(table.values[:, table.is_integer]).max() > 2**53:
                 instead += " (integers beyond 2**53 are one number with their neighbors: subtract a constant)"
             weighted = "" if weights is None else " of positive weight"
             raise InvalidInputError(

@@ -149,11 +149,6 @@ def last_whole(value: float) -> int:
     return int(next_whole(value)) - 1
 
 
-def integer_columns(kinds: Iterable[ColumnKind]) -> npt.NDArray[np.bool_]:
-    """Which columns have whole thresholds, shape (n_columns,)."""
-    return np.array([kind.is_integer for kind in kinds], dtype=np.bool_)
-
-
 def are_plain(kinds: Sequence[ColumnKind]) -> bool:
     """Whether every column holds numbers without gaps, which every estimator takes, or is left out."""
     return all(kind.is_plain for kind in _unlike(kinds))
@@ -384,7 +379,7 @@ class Table:
     @cached_property
     def is_integer(self) -> npt.NDArray[np.bool_]:
         """Which columns have whole thresholds, shape (n_columns,)."""
-        return integer_columns(self.kinds)
+        return np.array([kind.is_integer for kind in self.kinds], dtype=np.bool_)
 
     @cached_property
     def matrix(self) -> Matrix:
@@ -421,11 +416,6 @@ class EncodedTable:
     def n_rows(self) -> int:
         """Number of rows, m."""
         return int(self.matrix.n_rows)
-
-    @cached_property
-    def is_integer(self) -> npt.NDArray[np.bool_]:
-        """Which columns have whole thresholds, shape (d,)."""
-        return integer_columns(self.kinds)
 
     @property
     def column_sizes(self) -> Float64:
