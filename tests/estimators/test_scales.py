@@ -109,6 +109,14 @@ def test_scalers_of_some_columns_each_are_undone_row_by_row(columns):
         assert column.min() <= model.tree_.threshold[node] < column.max()
 
 
+def test_names_that_steps_give_to_the_columns_of_an_array_are_not_those_of_the_array():
+    columns = make_column_transformer((StandardScaler(), [6, 9])).set_output(transform="pandas")
+    pipeline = make_pipeline(columns, ExplainableKMeans(3, preprocessor=None, random_state=0)).fit(X.to_numpy())
+    model = explain_pipeline(pipeline)
+    np.testing.assert_array_equal(model.predict(X.to_numpy()), pipeline.predict(X.to_numpy()))
+    assert "x6" in str(model.rules()) or "x9" in str(model.rules())
+
+
 def test_the_root_of_0_levels_and_dates_are_undone():
     visits, region, half = (part.ravel() for part in np.indices((3, 3, 4)))
     day = pd.Timestamp("2024-03-01") + pd.to_timedelta(half, unit="D")

@@ -110,7 +110,8 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     space = scaling if own is None else Pipeline([("scaling", scaling), ("preprocessor", own)])
     explained.preprocessor_ = explained.preprocessor = space
     explained._remember_params()
-    if names is not None and len(names) == n_before:
+    explained.__dict__.pop("feature_names_in_", None)  # steps may have given names to columns that had none
+    if names is not None:
         explained.feature_names_in_ = np.asarray(names, dtype=object)
     return explained
 
