@@ -164,9 +164,11 @@ def test_a_fitted_model_keeps_its_reference():
     assert curve.cost[0] == model.cost_
 
 
-def test_a_fitted_model_that_was_told_another_number_of_clusters_gets_another_reference():
-    model = ExplainableKMeans(3, random_state=0).fit(X).set_params(n_clusters=4)
+@pytest.mark.parametrize("others", [{"n_clusters": 4}, {"preprocessor": None}])
+def test_a_fitted_model_that_was_told_another_number_of_clusters_or_space_gets_another_reference(others):
+    model = ExplainableKMeans(3, random_state=0, preprocessor=StandardScaler()).fit(X).set_params(**others)
     assert np.array_equal(cost_curve(model, X).cost, cost_curve(clone(model), X).cost)
+    assert model.front(X).reference_cost == clone(model).front(X).reference_cost
 
 
 def test_a_clusterer_given_as_reference_is_asked_again():

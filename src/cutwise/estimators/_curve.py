@@ -376,16 +376,22 @@ def _curve_of(points: Iterable[_Point], max_leaves: int, context: FitContext | N
     )  # fmt: skip
 
 
+_OF_CENTERS = {"reference", "preprocessor", "categorical_features"}
+"""Parameters that decide what the reference's centers are; a model that was told others since has no such centers."""
+
+
 def unfitted(model: TreeEstimator) -> TreeEstimator:
     """An unfitted copy of a model; if the fitted model found its reference itself, the copy is given its centers."""
     probe: TreeEstimator = clone(model)
-    fitted = getattr(model, "reference_", None)
-    if fitted is not None and model.get_params(deep=False).get("n_clusters") != fitted.n_clusters:  # set since
-        return probe
+    fitted, now = getattr(model, "reference_", None), model.get_params(deep=False)
+    is_same = getattr(fitted, "n_clusters", None) == now.get("n_clusters")
+    for name in model._params_of_fit.keys() & _OF_CENTERS:
+        then = model._params_of_fit[name]
+        is_same = is_same and (isinstance(then, UnserializableParam) or then is now[name])
     # A given clusterer is used again, since its labels may differ from those of the nearest centers; a clustering in
     # the feature space of a kernel has no centers to pass on.
-    own = "reference" in model.get_params(deep=False) and isinstance(model.reference, UnserializableParam | None)
-    if own and fitted is not None and fitted.objective in OBJECTIVES:
+    own = "reference" in now and isinstance(model.reference, UnserializableParam | None)
+    if own and is_same and fitted is not None and fitted.objective in OBJECTIVES:
         _with(probe, reference=fitted.centers)
     return probe
 
