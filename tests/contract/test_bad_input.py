@@ -13,8 +13,9 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import cutwise
-from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, KMedians
+from cutwise import Batches, ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, KMedians
 from cutwise.exceptions import CutwiseWarning
+from cutwise.metrics import surrogate_cost
 from tests.oracle.models import fit_quietly
 
 X = np.random.default_rng(0).normal(size=(30, 4))
@@ -259,6 +260,11 @@ def test_costs_and_centers_must_fit_rows_and_clusters():
     swapped = FRAME.iloc[:3, ::-1]
     _says(ClusterExplainer(), "another order", "centers[X.columns]", X=FRAME, y=CODES, centers=swapped)
     _says(ExplainableKMeans(3, reference=swapped), "another order", "reference[X.columns]", X=FRAME)
+    _says(KMedians(3, init=swapped), "another order", "init[X.columns]", X=FRAME)
+    batches = Batches([FRAME.assign(kind=CODES)])
+    _says(ClusterExplainer(), "another order", "centers[X.columns]", X=batches, y="kind", centers=swapped)
+    with pytest.raises(ValueError, match="another order"):
+        surrogate_cost(ClusterExplainer().fit(FRAME, CODES), FRAME, swapped)
 
 
 # columns at predict

@@ -248,7 +248,8 @@ def read_labels_of(
         fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
         with stages.stage("costs of the clusters"):
             middles = rows.means(rows.grouped_sums("means", lambda part: [(part.labels, k)])[0])
-            context = LazyContext.by(rows, middles if centers is None else read_centers(centers, *middles.shape))
+            centers = middles if centers is None else read_centers(centers, k, rows.measured or rows.example)
+            context = LazyContext.by(rows, centers)
         yield context, fitted
 
 

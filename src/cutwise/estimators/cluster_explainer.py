@@ -23,7 +23,7 @@ from cutwise.estimators.training import FitContext, Growth, PreparedFit, encode_
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, listed, warn
 from cutwise.passes.sources import LazyTable, as_lazy, check_column_name, lazy_cost
 from cutwise.readouts.words import percent
-from cutwise.reference.objective import KMEANS, Reference, check_order
+from cutwise.reference.objective import KMEANS, Reference
 from cutwise.table.intake import (
     Seed,
     check_max_leaves,
@@ -396,8 +396,7 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
         with stages.stage("costs of the clusters"):
             given = None if costs is None else rows.compress(read_costs(costs, table.n_rows, labels.n_clusters))
             means, _ = rows.centers(KMEANS, codes := rows.compress(labels.codes), labels.n_clusters)
-            check_order(space.table, centers, "centers")
-            middles = means if centers is None else read_centers(centers, *means.shape)
+            middles = means if centers is None else read_centers(centers, len(means), space.table)
             own = rows.costs(KMEANS, middles, codes) if given is None else given[np.arange(len(codes)), codes]
             reference = Reference(codes, middles, rows.sum(own), KMEANS.name)
         return FitContext(rows, reference, labels.codes, weights, KMEANS, given, labels.classes), space.preprocessor

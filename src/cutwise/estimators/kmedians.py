@@ -121,7 +121,7 @@ class KMedians(CenterClusterer):
         table, weights, stages = self._read_fit(X, sample_weight)
         k = self._n_features_out
         if not isinstance(init, str):
-            init = read_centers(init, k, table.n_columns, what="init")
+            init = read_centers(init, k, table, what="init")
         with stages.stage("clustering"):
             reference, self.n_iter_ = find_clustering(
                 table, k, Measure(KMEDIANS, weights, n_jobs), init=init, n_init=n_init, max_iter=max_iter,

@@ -22,7 +22,7 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.reference.feature_space import cost_or_zero
 from cutwise.reference.objective import FEATURE_SPACE, OBJECTIVES, Objective, Reference, integer_weights
 from cutwise.table.convert import as_dense
-from cutwise.table.intake import check_option, drop_columns, read_table, read_weights
+from cutwise.table.intake import check_option, check_order, drop_columns, read_table, read_weights
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, Table, numbered_names
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -233,6 +233,7 @@ def surrogate_cost(
     _, space = _space(tree, X, table, canonical, Z, None)
     assert isinstance(space, Table)
     centers = _reference(tree, "centers").centers if centers is None else centers
+    check_order(space, centers)
     positions = as_dense(read_table(centers, what="centers").values).astype(np.float64, copy=False)
     if positions.shape[1] != space.n_columns:
         raise InvalidInputError(

@@ -23,6 +23,7 @@ from cutwise import core
 from cutwise._docs import table_html
 from cutwise.core import Float64, Int32, Int64, Matrix, ObjectiveName, exact_sum
 from cutwise.exceptions import DistanceOverflowError, InvalidInputError, shown
+from cutwise.table.intake import check_order
 from cutwise.table.table import Table, as_matrix
 
 ROW_BLOCK = 1 << 13
@@ -334,16 +335,6 @@ def wrong_number(what: str, found: int, n_clusters: int) -> InvalidInputError:
         f"{what} has {found} cluster{'' if found == 1 else 's'}, but n_clusters={n_clusters}. "
         f"Use n_clusters={found}, or a reference with {n_clusters}."
     )
-
-
-def check_order(table: Table, centers: Any, what: str) -> None:
-    """Raise ``InvalidInputError`` if a frame of centers has the names of the table's columns in another order."""
-    names = [str(name) for name in getattr(centers, "columns", ())]
-    if table.has_names and names != list(table.names) and sorted(names) == sorted(table.names):
-        raise InvalidInputError(
-            f"{what} has the columns of X in another order: column 0 is {names[0]!r} there. Give them as X has them: "
-            f"{what}[X.columns]."
-        )
 
 
 def _read_centers(centers: Any, what: str) -> Float64:

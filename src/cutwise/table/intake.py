@@ -738,10 +738,21 @@ def _check_weights(weights: npt.NDArray[np.float64], what: str) -> None:
         raise InvalidInputError(f"Sample weights must contain at least one non-zero number: every {what} is zero.")
 
 
-def read_centers(centers: Any, n_clusters: int, n_columns: int, *, what: str = "centers") -> Float64:
-    """Check centers of clusters, shape (n_clusters, n_columns), in the order of their labels."""
+def check_order(table: Table, centers: Any, what: str = "centers") -> None:
+    """Raise ``InvalidInputError`` if a frame of centers has the names of the table's columns in another order."""
+    names = [str(name) for name in getattr(centers, "columns", ())]
+    if table.has_names and names != list(table.names) and sorted(names) == sorted(table.names):
+        raise InvalidInputError(
+            f"{what} has the columns of X in another order: column 0 is {names[0]!r} there. Give them as X has them: "
+            f"{what}[X.columns]."
+        )
+
+
+def read_centers(centers: Any, n_clusters: int, table: Table, *, what: str = "centers") -> Float64:
+    """Check centers of clusters in the columns of a table, in the order of their labels."""
+    check_order(table, centers, what)
     order = ", in the order of the sorted labels" if what == "centers" else ""
-    return _dense(centers, what, (n_clusters, n_columns), f"one row for each cluster{order}")
+    return _dense(centers, what, (n_clusters, table.n_columns), f"one row for each cluster{order}")
 
 
 def read_costs(costs: Any, n_rows: int, n_clusters: int) -> Float64:
