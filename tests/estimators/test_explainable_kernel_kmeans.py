@@ -247,6 +247,8 @@ def test_references_that_cannot_be_are_refused():
     far = KernelKMeans(2, gamma=3.0, random_state=0).fit(np.vstack([MOONS, MOONS + 50]))
     with pytest.raises(InvalidInputError, match=r"Cluster \d of the reference has no row"):
         ExplainableKernelKMeans(2, reference=far).fit(MOONS)
+    with pytest.raises(InvalidInputError, match="Cluster b of the reference has no row"):
+        ExplainableKernelKMeans(2, reference=np.repeat(["a", "b"], 75)).fit(MOONS, sample_weight=np.arange(150) < 75)
 
 
 # Kernels that are given -----------------------------------------------------------------------------------------------

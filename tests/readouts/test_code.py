@@ -141,7 +141,7 @@ def test_a_single_leaf():
     assert loaded(tree_python(LabeledTree(tree, ["x"])))({}) == 0
 
 
-@pytest.mark.parametrize("function", ["", "a b", "class", "1x"])
+@pytest.mark.parametrize("function", ["", "a b", "class", "1x", "float"])
 def test_a_function_name_that_python_does_not_take_is_refused(function):
-    with pytest.raises(InvalidInputError, match="not a name for a Python function"):
+    with pytest.raises(InvalidInputError, match="not a name for this Python function"):
         tree_python(LabeledTree(small_tree(), ["income", "age"]), function=function)

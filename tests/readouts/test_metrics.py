@@ -375,6 +375,14 @@ def test_a_fitted_estimator_may_stand_for_its_tree():
     assert metrics.tree_cost(tree, frame) == metrics.tree_cost(tree, X)
 
 
+def test_levels_never_seen_at_fit_are_refused_where_predict_refuses_them():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"g": list("aabb")})
+    model = ClusterExplainer(handle_unknown="error").fit(frame, [0, 0, 1, 1])
+    with pytest.raises(InvalidInputError, match="never seen at fit"):
+        metrics.weighted_average_depth(model, pandas.DataFrame({"g": ["c"]}))
+
+
 def test_what_has_no_tree_is_refused():
     with pytest.raises(InvalidInputError, match="SimpleNamespace is neither"):
         metrics.tree_cost(SimpleNamespace(), [[1.0]])

@@ -219,6 +219,9 @@ class TestWhatCannotBeSaid:
         labeled = ClusterExplainer().fit(X, "kind", sample_weight="n")
         made = cutwise.report(labeled, X, y="kind", sample_weight="n").summary["reproduce"]
         assert made == ["ClusterExplainer().fit(X, 'kind', sample_weight='n')"]
+        spaced = X[["a", "n"]].rename(columns={"a": "a  b"})
+        made = cutwise.report(ExplainableKMeans(2, cut_features=["a  b"], random_state=0).fit(spaced), spaced)
+        assert "cut_features=['a  b']" in made.summary["reproduce"][0]
 
     @pytest.mark.parametrize(
         ("model", "call"),

@@ -349,12 +349,12 @@ def _call(model: TreeEstimator, y: Any, fit: dict[str, Any]) -> str:
 
 def _expression(name: str, value: Any) -> str:
     """An argument as a Python expression, or its name if it is long or has no such form."""
-    text = " ".join(repr(value).split())
     try:
-        parts = ast.walk(ast.parse(text, mode="eval"))
+        parsed = ast.parse(repr(value), mode="eval")
     except SyntaxError:  # a function or a random generator
         return name
-    is_cut_short = any(isinstance(part, ast.Constant) and part.value is ... for part in parts)
+    text = ast.unparse(parsed)  # on one line
+    is_cut_short = any(isinstance(part, ast.Constant) and part.value is ... for part in ast.walk(parsed))
     return name if is_cut_short or len(text) > 300 or isinstance(value, np.ndarray) else text
 
 

@@ -145,8 +145,9 @@ def make_kernel_context(
     else:
         within, full = labels[space.row_of], labels
         if len(empty := np.flatnonzero(np.bincount(within, minlength=n_clusters) == 0)):
+            label = empty[0] if classes is None else classes[empty[0]]
             raise InvalidInputError(
-                f"Cluster {empty[0]} of the reference has no row of positive weight, so it has no mean in feature "
+                f"Cluster {label} of the reference has no row of positive weight, so it has no mean in feature "
                 "space. Give a reference whose clusters all have rows here."
             )
     with stages.stage("distances"):

@@ -33,9 +33,10 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     pure ASCII where names allow it, a statement ``def function(row):`` and nothing else. Raises ``InvalidInputError``:
     a function name that Python does not take.
     """
-    if not str(function).isidentifier() or keyword.iskeyword(function):
+    if not str(function).isidentifier() or keyword.iskeyword(function) or function in _TAKEN:
         raise InvalidInputError(
-            f"function={function!r} is not a name for a Python function. Use letters, digits and underscores."
+            f"function={function!r} is not a name for this Python function. Use letters, digits and underscores, and "
+            "no name that it uses itself."
         )
     tested, names, has_names = labeled.tree.tested.tolist(), labeled.names, labeled.columns.has_names
     variables = _variables([names[feature] for feature in tested], taken={function})

@@ -372,7 +372,7 @@ def _read(tree: Tree, X: Any, sample_weight: Any) -> tuple[Table, ThresholdTree,
         known = numbered_names(routed.n_features) if names is None else tuple(map(str, names))
         fitted = Columns(known, names is not None, getattr(tree, "_kinds", ()))
         X = drop_columns(X, getattr(tree, "_beside", ()))
-    table = read_table(X, fitted=fitted, estimator=name)
+    table = read_table(X, fitted=fitted, estimator=name, unknown=getattr(tree, "handle_unknown", "outside"))
     return table, routed, read_weights(sample_weight, table.n_rows)
 
 
