@@ -93,6 +93,16 @@ def test_weights_are_repeated_rows_and_order_changes_nothing(scaler):
     np.testing.assert_array_equal(scaler.transform(FRAME), Z)
 
 
+def test_quantiles_do_not_depend_on_the_unit_of_weights_or_the_order_of_rows():
+    x = np.arange(10.0)[:, np.newaxis] ** 2
+    assert TableScaler("robust").fit(x, sample_weight=np.full(10, 0.1)).center_ == TableScaler("robust").fit(x).center_
+    for _ in range(100):
+        x, weights, order = RNG.integers(0, 4, (12, 1)) * 1.0, RNG.integers(1, 5, 12), RNG.permutation(12)
+        whole = TableScaler("robust").fit(x, sample_weight=weights)
+        tenths = TableScaler("robust").fit(x[order], sample_weight=weights[order] / 10)
+        assert (tenths.center_, tenths.scale_) == (whole.center_, whole.scale_)
+
+
 def test_a_level_never_seen_lies_at_none_and_wide_tables_are_sparse():
     codes = [f"{i:03}" for i in range(300)] * 2
     scaler = TableScaler().fit(pd.DataFrame({"code": codes, "other": codes}))

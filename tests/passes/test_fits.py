@@ -512,7 +512,7 @@ def test_a_file_that_goes_between_passes_is_an_error_in_sentences(frame, tmp_pat
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next_fit_on_its_machine(frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     program = "import os; from cutwise.passes.spill import Copies; copies = Copies(); os.kill(os.getpid(), 9)"
     subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
     (left,) = tmp_path.iterdir()
@@ -520,7 +520,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit_on_its_machine(fr
     ExplainableKMeans(3, algorithm="imm").fit(frame.lazy())
     assert left.exists()
     monkeypatch.undo()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     ExplainableKMeans(3, algorithm="imm").fit(frame.lazy())
     assert not left.exists()
 

@@ -21,7 +21,7 @@ from cutwise.core import Float64, Int64
 from cutwise.estimators._clusterer import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.words import quoted
-from cutwise.reference.objective import sum_weights
+from cutwise.reference.objective import integer_weights, sum_weights
 from cutwise.table.intake import MixedOptions, check_option, read_table, read_weights
 from cutwise.table.table import ColumnKind, Table, as_matrix, known_values
 
@@ -102,11 +102,11 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         weights = read_weights(sample_weight, table.n_rows)
         if weights is not None and not weights.all():
             table, weights = replace(table, values=table.values[weights > 0]), weights[weights > 0]
-        means, variances = moments(np.asarray(table.values), weights)
+        (counted, _), (means, variances) = integer_weights(weights), moments(np.asarray(table.values), weights)
         columns = list(np.asarray(table.values, dtype=np.float64).T)
         known = [_known(values, every=self.numbers == "robust") for values in columns]
         spreads = [
-            _spread(x, values, weights) if self.numbers == "robust" and len(x) else (mean, math.sqrt(variance))
+            _spread(x, values, counted) if self.numbers == "robust" and len(x) else (mean, math.sqrt(variance))
             for x, values, mean, variance in zip(known, columns, means, variances, strict=True)
         ]
         return self.take(table, known, means, spreads)
@@ -290,7 +290,7 @@ def _known(values: Float64, *, every: bool) -> Float64:
     return np.unique(known)
 
 
-def _spread(x: Float64, values: Float64, weights: Float64 | None) -> tuple[float, float]:
+def _spread(x: Float64, values: Float64, weights: Int64 | None) -> tuple[float, float]:
     """Median and interquartile range of the known values; ``x``: the distinct known values."""
     known = ~np.isnan(values)
     place = np.searchsorted(x, values[known])

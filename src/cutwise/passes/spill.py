@@ -24,10 +24,10 @@ class Copies:
     """
 
     def __init__(self, *, persistent: bool = False) -> None:
-        named = os.environ.get("TMPDIR")  # Python ignores it where it cannot write there
+        named = os.environ.get("TMPDIR")  # Python ignores it where it cannot write there, or looked before
         if named and not os.access(named, os.W_OK | os.X_OK):
             raise InvalidInputError(f"TMPDIR names {named}, where nothing can be written. Set it to one with room.")
-        self.folder = new_name(Path(tempfile.gettempdir()), "cutwise-rows-")
+        self.folder = new_name(Path(named or tempfile.gettempdir()).absolute(), "cutwise-rows-")
         self.folder.mkdir(mode=0o700)
         self._persistent = persistent
         self._remove = weakref.finalize(self, _remove_own, self.folder, os.getpid())
