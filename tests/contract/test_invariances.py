@@ -188,3 +188,14 @@ def test_a_whole_weight_is_a_repeated_row(name):
     again = np.repeat(X, weights, axis=0)
     repeated, weighted = fit(name, again, nearest(again)), fit(name, X, nearest(X), weights.astype(float))
     assert_alike(repeated, weighted, X, samples=False, rel=1e-12 if name.startswith("kernel") else 0.0)
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
+@each("name", MODELS)
+def test_the_order_of_rows_with_fractions_for_weights_changes_no_bit(name):
+    X, rng = rows(0).round(), np.random.default_rng(0)  # many rows repeat
+    weights, order = rng.integers(1, 50, len(X)) / 10, rng.permutation(len(X))
+    model, other = fit(name, X, nearest(X), weights), fit(name, X[order], nearest(X[order]), weights[order])
+    assert_alike(model, other, X)
+    if hasattr(model, "tree_"):
+        assert model._leaf_counts.to_dict() == other._leaf_counts.to_dict()

@@ -173,6 +173,15 @@ def test_more_levels_than_codes_are_grouped_by_weight_and_the_rare_ones_are_neve
     assert light.levels == tuple(f"{i:03}" for i in range(1, 300, 2))
 
 
+def test_levels_of_equal_weight_are_chosen_alike_in_any_order_of_rows_with_fractions_for_weights():
+    cells, weights, found = np.repeat([f"{i:03}" for i in range(300)], 3), np.tile([0.1, 0.2, 0.3], 300), set()
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(900)
+        options = MixedOptions(sample_weight=weights[order])
+        found.add(read_table(pd.DataFrame({"a": cells[order]}), mixed=options).kinds[0].levels)
+    assert found == {tuple(cells[: 3 * 254 : 3])}
+
+
 def test_columns_may_be_taken_as_categories_by_name_position_or_mask():
     frame = pd.DataFrame({"zip": [8002, 8001, 8002], "x": [1.5, 2.5, 3.5]})
     for given in (["zip"], [0], [True, False], "zip"):

@@ -35,6 +35,7 @@ from cutwise.reference.objective import (
     integer_weights,
     sum_costs,
     sum_weights,
+    weight_by,
 )
 from cutwise.reference.search import find_clustering
 from cutwise.table.convert import as_dense, bare_matrix, reading
@@ -295,8 +296,7 @@ def encode_rows(
         metric = replace(metric, values=metric.values[encoded.row_of])
         if sample_weight is not None:  # sum the weights of merged rows
             present, position = _present(encoded)
-            merged = np.bincount(position, sample_weight[present], encoded.n_rows)
-            sample_weight = merged.astype(np.float64, copy=False)
+            sample_weight = weight_by(position, sample_weight[present], encoded.n_rows)
         elif encoded.copies is not None:
             sample_weight = encoded.copies.astype(np.float64)
     return TrainingRows(table, encoded, metric, sample_weight, scale, n_jobs, same_columns)

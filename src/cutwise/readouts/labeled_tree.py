@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you_mean, listed
+from cutwise.reference.objective import weight_by
 from cutwise.table.table import Columns, numbered_names
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -224,12 +225,9 @@ def count_leaves(
     w = None if weights is None else (weights if all_counted else weights[counted])
     leaves = tree.leaves
 
-    def by_leaf_and_cluster(w: npt.NDArray[np.float64] | None) -> npt.NDArray[Any]:
-        cell = at.astype(np.intp) * n_clusters + code
-        return np.bincount(cell, w, m * n_clusters).reshape(m, n_clusters)[leaves]
-
-    n_rows = by_leaf_and_cluster(None)
-    weight = n_rows if w is None else by_leaf_and_cluster(w)
+    cell, n_cells = at.astype(np.intp) * n_clusters + code, m * n_clusters
+    n_rows = np.bincount(cell, minlength=n_cells).reshape(m, n_clusters)[leaves]
+    weight = n_rows if w is None else weight_by(cell, w, n_cells).reshape(m, n_clusters)[leaves]
     return LeafCounts(
         n_rows=n_rows.sum(axis=1),
         n_noise=np.bincount(leaf[noise], minlength=m)[leaves],

@@ -20,6 +20,7 @@ from cutwise.table.convert import as_dense
 from cutwise.table.table import Table
 
 from .kernels import PRECOMPUTED, Kernel, read_kernel
+from .objective import weight_by
 from .resources import check_fits, each_block, one_thread, row_blocks
 
 Intp = npt.NDArray[np.intp]
@@ -499,7 +500,7 @@ def feature_space(
         if merge_by is not None:
             first, group = _distinct(merge_by if is_all else merge_by[row_of])
             position[row_of] = group
-            weights = np.bincount(group, weights=weights).astype(np.float64, copy=False)
+            weights = weight_by(group, weights, len(first))
             row_of = row_of[first]
         if merge_by is not None or not is_all:
             values = values[row_of]

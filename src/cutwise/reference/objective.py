@@ -246,6 +246,12 @@ def sum_weights(sample_weight: Float64 | None) -> Int64 | Float64 | None:
     return integers if bool((integers == sample_weight).all()) else sample_weight
 
 
+def weight_by(place: npt.NDArray[np.integer[Any]], weights: Float64, n: int) -> Float64:
+    """Sum of the weights at each place, shape (n,), in any order of the rows: sums of fractions depend on theirs."""
+    order = np.argsort(weights)
+    return np.bincount(place[order], weights[order], n).astype(np.float64, copy=False)
+
+
 _SMALLEST_DISTANCE = 2.0**-500
 """Squares of smaller ones lose digits below float64's range, or are 0."""
 

@@ -62,7 +62,8 @@ def levels_by_weight(
     ``weight``: total weight of each distinct item. A missing value is the level None, the last one. Levels have
     positive weight; of more than ``MOST_LEVELS`` the heaviest remain, of equals the first.
     """
-    mass = {level: w for level, w in zip(items, weight.tolist(), strict=True) if w > 0}
+    # Sums of fractions depend on the order of the rows in their last digits.
+    mass = {level: float(f"{w:.12g}") for level, w in zip(items, weight.tolist(), strict=True) if w > 0}
     ordered = sorted(mass.keys() - {None}) if order is None else [level for level in order if level in mass]
     ordered += [None] if None in mass else []
     if len(ordered) <= MOST_LEVELS:
