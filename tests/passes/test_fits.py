@@ -269,6 +269,15 @@ def test_a_column_of_labels_is_explained_as_in_memory(frame, algorithm, labels, 
     assert in_memory.score(given, "segment", weights) == pytest.approx(in_memory.agreement_, rel=1e-12)
 
 
+def test_scores_by_fractions_of_weights_are_those_of_memory():
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame({"a": rng.normal(size=300), "segment": rng.integers(0, 3, 300)})
+    model = ClusterExplainer().fit(rows, "segment")
+    for _ in range(10):
+        rows = rows.with_columns(f=rng.random(300))
+        assert model.score(rows.lazy(), "segment", "f") == model.score(rows, "segment", "f")
+
+
 def test_a_column_that_holds_nearly_all_of_the_cost_is_said_as_in_memory(frame):
     far = frame.with_columns(pl.col("b") * 1000)
     for options in ({}, {"reference": far[:3].to_numpy()}, {"preprocessor": StandardScaler()}):

@@ -202,10 +202,8 @@ class TreeEstimator(FittedTree):
 
     def _prepared(self, context: FitContext, preprocessor: Any, stages: Stages) -> PreparedFit:
         """The fit with its limits read."""
-        given, limits = self._limits_given, None
-        if not given.is_none:
-            columns, classes = context.table.columns, context.classes.tolist()
-            limits = given.read(columns, context.coordinates, classes, *context.counted)
+        given, columns, classes = self._limits_given, context.table.columns, context.classes.tolist()
+        limits = None if given.is_none else given.read(columns, context.coordinates, classes, *context.counted)
         max_leaves = check_max_leaves(self.max_leaves, context.n_clusters)
         return PreparedFit(context, preprocessor, max_leaves, stages, limits, getattr(self, "reference", self) is None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -23,7 +22,7 @@ from cutwise.estimators.training import FitContext, Growth, PreparedFit, encode_
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, listed, warn
 from cutwise.passes.sources import LazyTable, as_lazy, check_column_name, lazy_cost
 from cutwise.readouts.words import percent
-from cutwise.reference.objective import KMEANS, Reference
+from cutwise.reference.objective import KMEANS, Reference, sum_costs, sum_weights
 from cutwise.table.intake import (
     Seed,
     check_max_leaves,
@@ -467,7 +466,7 @@ class ClusterExplainer(HasLimits, TakesMixedTables, TreeEstimator):
             X, sample_weight = pop_column(X, sample_weight, "sample_weight")
             shares = self._scored(X, y)
             weights = read_weights(sample_weight, len(shares[0]))
-            right, counted = (math.fsum(own if weights is None else own * weights) for own in shares)
+            right, counted = (sum_costs(own, sum_weights(weights)) for own in shares)
         if not counted:
             raise InvalidInputError(
                 "Every row with a cluster has weight 0: there is nothing to score. Give some a positive weight."

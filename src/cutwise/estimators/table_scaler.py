@@ -216,11 +216,12 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         self, kind: ColumnKind, x: Float64, mean: float, spread: tuple[float, float]
     ) -> tuple[float, float, float]:
         """Center, scale, and scaled value of missing values of a column."""
+        is_absolute = self.distance == "absolute"
         if kind.name == "category":
             v = _width(kind)
-            return 0.0, 1.0 if v < 2 else 2.5 * (v - 1) / v if self._is_absolute else ((v - 1) / v) ** 0.5, 0.0
+            return 0.0, 1.0 if v < 2 else 2.5 * (v - 1) / v if is_absolute else ((v - 1) / v) ** 0.5, 0.0
         if len(x) == 2 and (kind.name == "bool" or self.numbers in ("standard", "robust")):
-            center, scale = (x[0] + x[1]) / 2, (x[1] - x[0]) / (1.6 if self._is_absolute else 2)
+            center, scale = (x[0] + x[1]) / 2, (x[1] - x[0]) / (1.6 if is_absolute else 2)
         elif len(x) == 0 or self.numbers == "none":
             center, scale = 0.0, 1.0
         elif self.numbers == "minmax":
@@ -235,10 +236,6 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
     def _validate_params(self) -> None:
         check_option("numbers", self.numbers, NUMBERS)
         check_option("distance", self.distance, DISTANCES)
-
-    @property
-    def _is_absolute(self) -> bool:
-        return self.distance == "absolute"
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scale_")

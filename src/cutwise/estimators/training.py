@@ -613,8 +613,6 @@ class FitContext:
 
         Growth lowers the cost at the reference's centers; the cost at the clusters' own centers may rise meanwhile.
         """
-        if grown.split_order is None:
-            return grown
         growths = self._sizes_of_growths(grown)
         if len(growths) == len(growths[0][1]) == 1:
             return grown

@@ -410,7 +410,7 @@ class EncodedTable:
     searched: SearchedColumns | None = None  # None: the searched columns are the table's
     values: Float64 | None = None  # (m, d), of the table, where ``searched`` is not None
     _levels: dict[int, core.Levels] = field(default_factory=dict, init=False, repr=False)
-    _ranks: Ranks | None = field(default=None, init=False, repr=False)
+    _ranks: list[Ranks] = field(default_factory=list, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -435,10 +435,9 @@ class EncodedTable:
 
     def ranks(self, n_jobs: int = 1) -> Ranks:
         """Order of every column's values, for searches of intervals; computed once."""
-        if self._ranks is None:
-            object.__setattr__(self, "_ranks", rank_columns(self.matrix, n_jobs))
-        assert self._ranks is not None
-        return self._ranks
+        if not self._ranks:
+            self._ranks.append(rank_columns(self.matrix, n_jobs))
+        return self._ranks[0]
 
 
 def encode_table(

@@ -179,14 +179,12 @@ class LimitsGiven:
         classes: Sequence[Any],
         totals: tuple[int, int],
         counts: tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int64] | None] = (None, None),
-    ) -> Limits | None:
-        """The limits for the rows of a table, None without any.
+    ) -> Limits:
+        """The limits for the rows of a table.
 
         ``coordinates`` (k, D): the clusters in the searched columns. ``classes``: labels of the clusters. ``totals``:
         number and weight of all rows. ``counts``: number and weight of each of the m rows.
         """
-        if self.is_none:
-            return None
         mask = None
         if self.cut_features is not None:
             chosen = find_columns("cut_features", self.cut_features, columns)
