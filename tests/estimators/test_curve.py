@@ -59,6 +59,14 @@ def test_weights_are_those_of_the_fit(unit):
     assert_same(curve, lambda size: clone(model).set_params(max_leaves=size).fit(X, sample_weight=weights))
 
 
+def test_the_order_of_rows_with_fractions_for_weights_changes_no_bit():
+    rng = np.random.default_rng(0)
+    weights, order = rng.integers(1, 50, len(X)) / 10, rng.permutation(len(X))
+    model = ExplainableKMeans(3, algorithm="exkmc", reference=X[[0, 60, 150]])
+    curve = cost_curve(model, X, sample_weight=weights)
+    assert cost_curve(model, X[order], sample_weight=weights[order]).to_dict() == curve.to_dict()
+
+
 @pytest.mark.parametrize("seed", [3, 5, 6])
 def test_more_leaves_never_cost_more_where_centers_are_equal(seed):
     rng = np.random.default_rng(seed)

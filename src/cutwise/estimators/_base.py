@@ -92,6 +92,7 @@ class TreeEstimator(FittedTree):
 
     # Of subclasses, where the last two also take the further arguments of their ``fit``.
     _check_parameters: Callable[[Any], None]
+    _grow: Callable[[PreparedFit], Growth]  # a tree with labeled leaves, ``max_leaves`` of the fit at most
     _context_of_rows: Callable[..., tuple[FitContext, Any]]
     _context_of_batches: Callable[..., AbstractContextManager[tuple[FitContext, Any]]]
 
@@ -206,10 +207,6 @@ class TreeEstimator(FittedTree):
         limits = None if given.is_none else given.read(columns, context.coordinates, classes, *context.counted)
         max_leaves = check_max_leaves(self.max_leaves, context.n_clusters)
         return PreparedFit(context, preprocessor, max_leaves, stages, limits, getattr(self, "reference", self) is None)
-
-    def _grow(self, fit: PreparedFit) -> Growth:
-        """Grow a tree with labeled leaves, ``fit.max_leaves`` at most."""
-        raise NotImplementedError
 
     def _grow_and_publish(self, fit: PreparedFit) -> Self:
         """Grow the tree of a fit, and set the fitted attributes."""

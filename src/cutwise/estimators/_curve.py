@@ -339,12 +339,12 @@ class _Point(NamedTuple):
     def on_the_way(cls, context: FitContext, tree: SizedTree, model: Callable[[], TreeEstimator]) -> _Point:
         """The point of a tree of a growth; its model is made only on demand."""
         own, codes = context.of(tree.growth), tree.codes
-        costs, reference, weights = own.cost_of_labels(codes), own.reference, own.rows.sample_weight
-        total, agrees = own.total_cost(costs), codes == reference.labels
+        costs, reference, rows = own.cost_of_labels(codes), own.reference, own.rows
+        total, agrees = own.total_cost(costs), (codes == reference.labels).astype(np.float64)
         return cls(
             min(tree.size, tree.growth.tree.n_leaves), costs.cost, costs.surrogate_cost,
             costs.cost / reference.cost if reference.cost > 0 else math.nan,
-            share_explained(costs.cost, reference.cost, total), float(np.average(agrees, weights=weights)),
+            share_explained(costs.cost, reference.cost, total), rows.sum(agrees) / rows.sum(np.ones_like(agrees)),
             total, reference.cost, model,
         )  # fmt: skip
 

@@ -91,15 +91,16 @@ def fitted_labels(
     ``InvalidInputError``: ``labels_`` are not what the clusterer says of the rows now, or it can say nothing of them.
     """
     own = _own_labels(estimator, n_rows)
-    if own is not None and near is not None and _mistaken(own, near.labels) <= _MOST_MISTAKEN * n_rows:
+    predicts, most = hasattr(estimator, "predict"), _MOST_MISTAKEN * n_rows
+    if own is not None and (not predicts or (near is not None and _mistaken(own, near.labels) <= most)):
         return own
-    if not hasattr(estimator, "predict"):
-        return _labels_without_predict(estimator, own, n_rows)
+    if not predicts:
+        raise _no_labels_error(estimator, n_rows)
     predicted = np.asarray(_predict(estimator, rows))
     if own is None:
         return predicted
     mistaken = _mistaken(own, predicted)
-    if mistaken > _MOST_MISTAKEN * n_rows:
+    if mistaken > most:
         raise _other_rows_error(
             estimator, f"its labels_ are not what it says of them now ({mistaken:,} of {n_rows:,} differ)", preprocessor
         )
@@ -284,17 +285,15 @@ def _predict(estimator: Any, rows: Any) -> Any:
         return estimator.predict(unshared(rows, estimator))
 
 
-def _labels_without_predict(estimator: Any, own: npt.NDArray[Any] | None, n_rows: int) -> npt.NDArray[Any]:
-    """``labels_``, or why there are none."""
-    if own is not None:
-        return own
+def _no_labels_error(estimator: Any, n_rows: int) -> InvalidInputError:
+    """The error of a clusterer that cannot predict, and whose ``labels_`` are of other rows, if it has any."""
     name = type(estimator).__name__
     labels = getattr(estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator, "labels_", None)
     if labels is None:
-        raise InvalidInputError(
+        return InvalidInputError(
             f"reference={name} is not a clusterer: it has neither predict, labels_ nor cluster_centers_."
         )
-    raise InvalidInputError(
+    return InvalidInputError(
         f"reference={name} was fitted on {len(labels)} rows and cannot predict, but X has {n_rows} rows. "
         "Fit it on the same rows, or pass it unfitted."
     )
